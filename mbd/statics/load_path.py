@@ -96,7 +96,7 @@ class LoadPath:
         shapes = self._nearest_zero(point, self.negative(point) - usual)
         shapes = shapes / [self.metric.steps(x).max() for x in shapes.T]
         border = self.stiff @ shapes
-        for amplitude in (0.1, -0.1, 0.3, -0.3):
+        for amplitude in (1.0, -1.0, 0.3, -0.3, 0.1, -0.1):
             state = displaced(self.model, at.state, amplitude * shapes[:, 0])
             new = self._newton(replace(point, balance=replace(at, state=state)), border)
             if new is not None:
@@ -149,9 +149,10 @@ class LoadPath:
             open_rows = np.append(now.gap, np.zeros(B.shape[0] - rows))
             delta, lam = SaddlePoint(now.K, B, Bt, corner).solve(-now.forces, -open_rows)
             size = float(self.metric.steps(delta).max())
-            if not size <= 1.0 or (size > 0.5 * last and size > REST_SHORT):
+            stalled = size > 0.5 * last
+            if not size <= 1.0 or (stalled and not self._is_met(now, factor, size)):
                 return None
-            if size <= self.resolved or (i > 0 and size > 0.5 * last):
+            if stalled or size <= self.resolved:
                 break
             stress, last = self.problem.stresses(state, delta), size
             state = displaced(self.model, state, delta).replace(lam=lam[:rows])
@@ -160,6 +161,10 @@ class LoadPath:
             return None
         balance = replace(now, state=accepted(self.model, now.state))
         return replace(point, balance=balance, iterations=point.iterations + i)
+
+    def _is_met(self, at: Balance, factor: float, size: float) -> bool:
+        """Tell whether steps get no shorter because what is left is round-off."""
+        return size <= REST_SHORT or self.problem.imbalance(at, factor).round
 
     def negative(self, point: LoadPoint) -> int:
         """Return the number of negative curvatures, free motions left out."""
