@@ -96,6 +96,7 @@ class LoadPath:
         shapes = self._nearest_zero(point, self.negative(point) - usual)
         shapes = shapes / [self.metric.steps(x).max() for x in shapes.T]
         border = self.stiff @ shapes
+        border = border / np.abs(border).max(axis=0)
         for amplitude in (1.0, -1.0, 0.3, -0.3, 0.1, -0.1):
             state = displaced(self.model, at.state, amplitude * shapes[:, 0])
             new = self._newton(replace(point, balance=replace(at, state=state)), border)
