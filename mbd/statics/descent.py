@@ -132,9 +132,7 @@ def _downhill(search: Search, now: SearchPose, count: _Iterations) -> SearchResu
     return now
 
 
-def _searched(
-    problem: Statics, state: State, factor: float, most: int, down: bool
-) -> SearchResult:
+def _searched(problem: Statics, state: State, factor: float, most: int, down: bool) -> SearchResult:
     """Return the balance to which Newton's steps lead, else one downhill."""
     search = Search(problem, factor, state)
     count, now = _Iterations(search, most), search.start(state)

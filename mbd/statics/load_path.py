@@ -135,13 +135,15 @@ class LoadPath:
         """
         state, stress, last = point.balance.state, point.balance.stress, np.inf
         factor, k, rows = point.factor, border.shape[1], point.balance.B.shape[0]
+        before = point.iterations
         if stress is None:
             stress = self.problem.stresses(state, np.zeros(self.model.n_v))
         for i in range(40):
             now = self.problem.at(state, factor, stress)
             if not np.isfinite(now.forces).all():
                 return None
-            point = self._carried(replace(point, balance=now, factor=factor))
+            point = replace(point, balance=now, factor=factor, iterations=before + i)
+            point = self._carried(point)
             B, Bt = self._rows(point)
             if k:
                 B = sp.csr_matrix(sp.vstack([B, border.T]))
@@ -150,22 +152,16 @@ class LoadPath:
             open_rows = np.append(now.gap, np.zeros(B.shape[0] - rows))
             delta, lam = SaddlePoint(now.K, B, Bt, corner).solve(-now.forces, -open_rows)
             size = float(self.metric.steps(delta).max())
-            stalled = size > 0.5 * last
-            if not size <= 1.0 or (stalled and not self._is_met(now, factor, size)):
+            if not size <= 1.0 or (size > 0.5 * last and size > REST_SHORT):
                 return None
-            if stalled or size <= self.resolved:
+            if size <= self.resolved or size > 0.5 * last:
                 break
             stress, last = self.problem.stresses(state, delta), size
             state = displaced(self.model, state, delta).replace(lam=lam[:rows])
             factor += lam[-1] if k else 0.0
         else:
             return None
-        balance = replace(now, state=accepted(self.model, now.state))
-        return replace(point, balance=balance, iterations=point.iterations + i)
-
-    def _is_met(self, at: Balance, factor: float, size: float) -> bool:
-        """Tell whether steps get no shorter because what is left is round-off."""
-        return size <= REST_SHORT or self.problem.imbalance(at, factor).round
+        return replace(point, balance=replace(now, state=accepted(self.model, now.state)))
 
     def negative(self, point: LoadPoint) -> int:
         """Return the number of negative curvatures, free motions left out."""

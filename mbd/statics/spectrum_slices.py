@@ -21,10 +21,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from mbd.base.tolerances import (
+    HELD,
     NEUTRAL,
     NEUTRAL_LARGE,
     NEUTRAL_MANY,
-    NEUTRAL_SHIFT,
     SYMMETRIC,
 )
 from mbd.linear.arnoldi import largest
@@ -104,7 +104,7 @@ class _Spectrum:
     def free(self) -> np.ndarray:
         """Return a random neutral motion, in which everything neutral takes part."""
         vector = np.random.default_rng(48271).normal(size=self.K.shape[0])
-        inverse = self._inverse(self.W, -NEUTRAL_SHIFT)
+        inverse = self._inverse(self.W, -HELD / NEUTRAL)
         for _ in range(8):
             vector = inverse(vector)
             vector = vector / np.abs(vector).max()
