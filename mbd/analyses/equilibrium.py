@@ -332,11 +332,18 @@ def _minimum(
 def _settled(
     problem: Statics, result: SearchResult, held: Stability, factor: float, most: int
 ) -> tuple[SearchResult, Stability]:
-    """Go on downhill from an equilibrium that is unstable, along what is unstable there."""
+    """Go on downhill from an equilibrium that is unstable, along what is unstable there.
+
+    Where that leads to no other one, the unstable one is what was found.
+    """
     part = 0.02
     while held.downhill is not None and result.iterations < most:
         away = part * held.downhill / float(np.abs(held.downhill).max())
-        lower = descend(problem, displaced(problem.model, result.balance.state, away), factor, most)
+        start = displaced(problem.model, result.balance.state, away)
+        try:
+            lower = descend(problem, start, factor, most)
+        except EquilibriumError:
+            break
         result = replace(lower, iterations=result.iterations + max(1, lower.iterations))
         held, part = stability(problem, result.balance), 1.5 * part
     return result, held
