@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from mbd.model.state import State
 from mbd.statics.balance import Statics
 from mbd.statics.descent import nearest
@@ -39,9 +41,9 @@ def _followed(problem: Statics, start: State, factor: float, most: int) -> LoadP
     for _ in range(most):
         if point.factor == factor or point.iterations > most:
             break
-        left = factor - point.factor
-        wanted = factor if abs(step) >= abs(left) else point.factor + step
-        step = wanted - point.factor
+        left = factor - point.factor  # a branch may begin beyond the factor
+        step = np.copysign(min(abs(step), abs(left)), left)
+        wanted = factor if step == left else point.factor + step
         ahead = path.to(point, wanted)
         if ahead is None:
             step *= 0.5
