@@ -167,13 +167,16 @@ class Search:
     def in_balance(self, end: SearchResult, place: SearchPose, way: Way) -> bool:
         """Tell whether the end of Newton's steps is an equilibrium.
 
-        Where round-off is more than the loads, the last step must be small beside theirs.
+        Where round-off is more than the loads, the last step must be small beside theirs; else
+        other steps tell no more.
         """
         if end.imbalance.balanced or not end.imbalance.round:
             return end.imbalance.balanced
         at = place.balance
         moved = self.metric.steps(way.tangent.step(self.problem.load(at.state), 0.0 * at.gap))
-        return way.whole <= REST_BALANCE * float(moved.max())
+        if way.whole <= REST_BALANCE * float(moved.max()):
+            return True
+        raise self.failure(place, end.iterations)
 
     def positive(self, place: SearchPose, sigma: float) -> bool:
         """Tell whether K + sigma D is positive on the motions that the rows allow.
