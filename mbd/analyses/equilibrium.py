@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cache, cached_property, partial
 from typing import Any, Literal
 
 import numpy as np
@@ -315,16 +315,11 @@ def _nearest(
 def _minimum(
     problem: Statics, start: State, factor: float, most: int
 ) -> tuple[SearchResult, Stability]:
-    """Return a stable equilibrium: downhill, else by way of the load, then past saddles."""
-    try:
-        result = descend(problem, start, factor, most)
-        held = stability(problem, result.balance)
-        other = None if held.downhill is None else along_the_load(problem, start, factor, most)
-    except EquilibriumError:
-        other = along_the_load(problem, start, factor, most)
-        if other is None:
-            raise
-    if other is not None:
+    """Return a stable equilibrium: nearby, by way of the load, downhill, or past saddles."""
+    by_load = cache(partial(along_the_load, problem, start, factor, most))
+    result = descend(problem, start, factor, most, by_load)
+    held = stability(problem, result.balance)
+    if held.downhill is not None and (other := by_load()) is not None:
         result, held = other, stability(problem, other.balance)
     return _settled(problem, result, held, factor, most)
 

@@ -32,12 +32,16 @@ References
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from mbd.base.tolerances import REST_NEARER
 from mbd.model.state import State
 from mbd.statics.balance import Statics
 from mbd.statics.search import Search, SearchPose, SearchResult, Way
+
+ByLoad = Callable[[], SearchResult | None]
 
 
 class _Iterations:
@@ -132,25 +136,36 @@ def _downhill(search: Search, now: SearchPose, count: _Iterations) -> SearchResu
     return now
 
 
-def _searched(problem: Statics, state: State, factor: float, most: int, down: bool) -> SearchResult:
-    """Return the balance to which Newton's steps lead, else one downhill."""
+def nearest(problem: Statics, state: State, factor: float, most: int) -> SearchResult:
+    """Return the equilibrium that Newton's method finds from a pose, stable or not."""
+    return _searched(problem, state, factor, most, down=False, by_load=lambda: None)
+
+
+def descend(
+    problem: Statics, state: State, factor: float, most: int, by_load: ByLoad = lambda: None
+) -> SearchResult:
+    """Return an equilibrium that lies downhill of a pose, or one by way of the load."""
+    return _searched(problem, state, factor, most, down=True, by_load=by_load)
+
+
+def _searched(
+    problem: Statics, state: State, factor: float, most: int, down: bool, by_load: ByLoad
+) -> SearchResult:
+    """Return the balance to which Newton's steps lead, else the load, else steps downhill.
+
+    Without stresses of their own those go straight down, and the load comes last.
+    """
     search = Search(problem, factor, state)
-    count, now = _Iterations(search, most), search.start(state)
+    count, now, stressed = _Iterations(search, most), search.start(state), False
     for start in search.starts(now, down):
         end = _newton(search, start, count, down)
-        search.reach, count.ahead = 1.0, np.inf
+        search.reach, count.ahead, stressed = 1.0, np.inf, True
         if isinstance(end, SearchResult):
             return end
         now = now if count.left > 0 else end
+    if stressed and (found := by_load()) is not None:
+        return found
     end = _downhill(search, now, count)
-    return end if isinstance(end, SearchResult) else search.stopped(end, count.done)
-
-
-def nearest(problem: Statics, state: State, factor: float, most: int) -> SearchResult:
-    """Return the equilibrium that Newton's method finds from a pose, stable or not."""
-    return _searched(problem, state, factor, most, down=False)
-
-
-def descend(problem: Statics, state: State, factor: float, most: int) -> SearchResult:
-    """Return an equilibrium that lies downhill of a pose."""
-    return _searched(problem, state, factor, most, down=True)
+    if isinstance(end, SearchPose):
+        end = by_load() or search.stopped(end, count.done)
+    return end
