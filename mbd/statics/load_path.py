@@ -46,14 +46,6 @@ class LoadPoint:
 
 
 @dataclass(frozen=True, eq=False)
-class Curvature:
-    """The curvature nearest to zero, against the stiffness of bodies, and its motion (n_v,)."""
-
-    size: float
-    shape: np.ndarray
-
-
-@dataclass(frozen=True, eq=False)
 class Tangent:
     """The direction of a path: increments (n_v,) and load factor, together of length one."""
 
@@ -172,10 +164,10 @@ class LoadPath:
             count = self.inertia.negative(self._tested(at), at.B)
         return self._counted_in_full(point, symmetric) if count is None else count
 
-    def lowest(self, point: LoadPoint) -> Curvature:
-        """Return the curvature nearest to zero."""
+    def lowest(self, point: LoadPoint) -> tuple[float, np.ndarray]:
+        """Return the curvature nearest to zero, against the stiffness of bodies, and its motion."""
         x = self._nearest_zero(point, 1)[:, 0]
-        return Curvature(float(x @ (self._tested(point.balance) @ x)), x)
+        return float(x @ (self._tested(point.balance) @ x)), x
 
     def _nearest_zero(self, point: LoadPoint, k: int) -> np.ndarray:
         """Return k motions with curvatures nearest to zero, (n_v, k)."""

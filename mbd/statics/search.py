@@ -1,4 +1,13 @@
-"""Search for equilibrium: its poses, the steps between them, its result."""
+r"""Search for equilibrium: its poses, the steps between them, its result.
+
+Motions without stiffness shall stay where they are. With a little stiffness W added,
+:math:`A = K + \epsilon W` on the motions that the rows allow,
+
+.. math:: \delta = -A^{-1} K A^{-1} g
+
+is Newton's step where the stiffness is well above :math:`\epsilon W`, and zero where there is none,
+whatever round-off leaves of g there. W has the size of the stiffness body by body.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +33,6 @@ from mbd.model.workspace import Workspace, displaced
 from mbd.small_motions.face_maps import test_map
 from mbd.small_motions.metric import Metric
 from mbd.statics.balance import Balance, SaddlePoint, Statics, accepted, least_multipliers
-from mbd.statics.held_motions import HeldTangent
 from mbd.statics.imbalance import Imbalance
 
 
@@ -79,6 +87,24 @@ class SearchPose:
     def work(self, delta: np.ndarray) -> float:
         """Return g times an increment."""
         return float(self.residual @ (self.test @ delta))
+
+
+class HeldTangent:
+    """The matrix [[K + W, B^T], [B, 0]], factored; W is small."""
+
+    def __init__(self, K: sp.csr_matrix, W: sp.csr_matrix, at: Balance) -> None:
+        self.W, self.none = W, np.zeros(at.B.shape[0])
+        self.point = SaddlePoint(sp.csr_matrix(K + W), at.B, at.Bt)
+
+    def step(self, g: np.ndarray, gap: np.ndarray) -> np.ndarray:
+        """Return delta for out-of-balance forces and open rows; not finite where singular."""
+        delta, back = self.parts(g, gap)
+        return delta - back
+
+    def parts(self, g: np.ndarray, gap: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the step with W added and what of it is taken back."""
+        delta, _ = self.point.solve(-g, -gap)
+        return delta, self.point.solve(self.W @ delta, self.none)[0]
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,9 +172,9 @@ class Search:
     def way(self, place: SearchPose, sigma: float) -> Way:
         """Return the step of a sigma, what is soft held less where that is what is held back."""
         at, K = place.balance, place.dragged(sigma)
-        tangent = HeldTangent(K, HELD * place.stiff, at.B, at.Bt)
+        tangent = HeldTangent(K, HELD * place.stiff, at)
         if sigma == 0.0 and self._holds(tangent, at):
-            less = HeldTangent(K, HELD_LEAST * place.stiff, at.B, at.Bt)
+            less = HeldTangent(K, HELD_LEAST * place.stiff, at)
             tangent = tangent if self._holds(less, at) else less  # else something is free
         delta = tangent.step(at.residual, at.gap)
         if not np.all(np.isfinite(delta)):

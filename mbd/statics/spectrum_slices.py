@@ -145,17 +145,15 @@ def slices(
 
 
 def _counted(spectrum: _Spectrum, size: float) -> Slices:
-    """Count and bracket."""
-    below = spectrum.below
-    largest, freedoms = 10.0 * size, below(1e8 * size)
-    while below(largest) < freedoms:
-        largest *= 10.0
-    while freedoms and largest > 1e-12 * size and below(0.3 * largest) == freedoms:
-        largest *= 0.3
-    unstable, neutral = spectrum.unstable(), spectrum.neutral()
+    """Count and bracket, from round-off of a size on."""
+    freedoms, unstable, neutral = (
+        spectrum.below(1e8 * size),
+        spectrum.unstable(),
+        spectrum.neutral(),
+    )
     n = spectrum.K.shape[0]
     free = spectrum.free() if neutral else np.zeros((n, 0))
-    step = float(np.finfo(float).eps) * largest
+    step = float(np.finfo(float).eps) * size
     if unstable:
         while not spectrum.at_most(-step, 0):
             step *= 4.0
