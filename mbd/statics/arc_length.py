@@ -20,7 +20,7 @@ import numpy as np
 from mbd.model.state import State
 from mbd.statics.balance import Statics
 from mbd.statics.descent import nearest
-from mbd.statics.load_path import LoadPath, Tangent
+from mbd.statics.load_path import LoadPath, PathTangent
 from mbd.statics.search import EquilibriumError, SearchResult
 
 
@@ -36,7 +36,7 @@ def follow(
     def poses() -> list[tuple[float, State]]:
         return [(f, x.balance.state) for f, x in points]
 
-    tangent = path.tangent(at, Tangent(np.zeros(problem.model.n_v), np.sign(target) or 1.0))
+    tangent = path.tangent(at, PathTangent(np.zeros(problem.model.n_v), np.sign(target) or 1.0))
     while len(points) < most:
         new = path.ahead(at, tangent, step)
         if new is None:
@@ -52,8 +52,8 @@ def follow(
         state, f = new.balance.state, new.factor
         if (f - target) * (at.factor - target) <= 0.0 and f != at.factor:
             return [*points, (target, nearest(problem, state, target, 100))]
-        found, iterations = problem.at(state, f), new.iterations - at.iterations
-        points.append((f, SearchResult(found, iterations, problem.imbalance(found, f))))
+        balance, iterations = problem.at(state, f), new.iterations - at.iterations
+        points.append((f, SearchResult(balance, iterations, problem.imbalance(balance, f))))
         tangent, at = path.tangent(new, tangent), new
         step = min(ds, 2.0 * step)
     limits = f"{min(f for f, _ in points):g} to {max(f for f, _ in points):g}"

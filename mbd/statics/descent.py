@@ -14,7 +14,9 @@ monotony [2]_), and finds unstable equilibria as well.
 Both begin with Newton's steps in which stresses are iterates of their own (``stresses.py``): a step
 along what is soft stretches what is stiff by the square of its length, which they do not see.
 Beams whose stiffness along is 1e12 times that across bend far in some ten steps. "minimum" goes on
-with them while K is positive. Where they do not lead to a balance, the search begins anew without.
+with them while K is positive. Where they do not lead to a balance, "minimum" goes by way of the
+load (``branches.py``), and both then go downhill from the start, by Newton's steps where K is
+positive.
 
 The search ends where Newton's steps stop getting shorter, or are shorter than positions are
 resolved. Steps know stiff directions from soft ones; forces do not: beside what a stiff direction
@@ -137,7 +139,10 @@ def _downhill(search: Search, now: SearchPose, count: _Iterations) -> SearchResu
 
 
 def nearest(problem: Statics, state: State, factor: float, most: int) -> SearchResult:
-    """Return the equilibrium that Newton's method finds from a pose, stable or not."""
+    """Return the equilibrium that Newton's method finds from a pose, stable or not.
+
+    Where its steps lead nowhere, one downhill.
+    """
     return _searched(problem, state, factor, most, down=False, by_load=lambda: None)
 
 
@@ -163,8 +168,8 @@ def _searched(
         if isinstance(end, SearchResult):
             return end
         now = now if count.left > 0 else end
-    if stressed and (found := by_load()) is not None:
-        return found
+    if stressed and (loaded := by_load()) is not None:
+        return loaded
     end = _downhill(search, now, count)
     if isinstance(end, SearchPose):
         end = by_load() or search.stopped(end, count.done)

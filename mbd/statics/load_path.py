@@ -46,7 +46,7 @@ class LoadPoint:
 
 
 @dataclass(frozen=True, eq=False)
-class Tangent:
+class PathTangent:
     """The direction of a path: increments (n_v,) and load factor, together of length one."""
 
     motion: np.ndarray
@@ -98,7 +98,7 @@ class LoadPath:
                     return new
         return None
 
-    def ahead(self, point: LoadPoint, tangent: Tangent, ds: float) -> LoadPoint | None:
+    def ahead(self, point: LoadPoint, tangent: PathTangent, ds: float) -> LoadPoint | None:
         """Return the point of the path at a length of arc along a tangent, or None."""
         at, t = point.balance, tangent.motion
         stress = self.problem.stresses(at.state, ds * t)
@@ -106,7 +106,7 @@ class LoadPath:
         point = replace(point, balance=balance, factor=point.factor + ds * tangent.factor)
         return self._newton(point, (self.weight * t)[:, None], tangent.factor)
 
-    def tangent(self, point: LoadPoint, before: Tangent) -> Tangent:
+    def tangent(self, point: LoadPoint, before: PathTangent) -> PathTangent:
         """Return the tangent of the path that goes on in the same sense."""
         at = point.balance
         B, Bt = self._rows(point)
@@ -115,7 +115,7 @@ class LoadPath:
         forward = np.append(np.zeros(B.shape[0]), 1.0)
         t, last = SaddlePoint(at.K, rows, columns, before.factor).solve(0.0 * at.forces, forward)
         size = float(np.sqrt(t @ (self.weight * t) + last[-1] ** 2))
-        return Tangent(t / size, float(last[-1]) / size)
+        return PathTangent(t / size, float(last[-1]) / size)
 
     def _newton(
         self, point: LoadPoint, border: np.ndarray, corner: float = 0.0
