@@ -82,7 +82,8 @@ class LoadPath:
         """Return a point with so many negative curvatures on another branch, if one is nearby.
 
         Just beyond a critical point the pose is moved along what gives way, and held there: what
-        load is in balance with it is a point of the branch.
+        load is in balance with it is a point of the branch. First by a full step: nearer to the
+        critical point curvatures along the branch may be round-off, and pass for free.
         """
         at = point.balance
         shapes = self._nearest_zero(point, self.negative(point) - usual)
