@@ -36,7 +36,7 @@ def _followed(problem: Statics, start: State, factor: float, most: int) -> LoadP
     """
     path = LoadPath(problem, nearest(problem, start, 0.0, most).balance, 0.0)
     point, step = path.start, factor
-    if path.negative(point):
+    if path.negative(point) or path.moves_freely(point):
         return None
     for _ in range(most):
         if point.factor == factor or point.iterations > most:

@@ -23,7 +23,7 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 
-from mbd.base.tolerances import FREQUENCY_REAL, HELD, REST_SHORT, ROUND_OFF
+from mbd.base.tolerances import FREQUENCY_REAL, HELD, REST_BALANCE, REST_SHORT, ROUND_OFF
 from mbd.linear.inertia import Inertia
 from mbd.linear.null_space import independent, null_space
 from mbd.model.workspace import displaced
@@ -73,6 +73,11 @@ class LoadPath:
         load = self.problem.load(at.state)
         move, _ = SaddlePoint(at.K, B, Bt).solve(-load, np.zeros(B.shape[0]))
         return 1.0 / max(float(self.metric.steps(move).max()), np.finfo(float).tiny)
+
+    def moves_freely(self, point: LoadPoint) -> bool:
+        """Tell whether the load does work on free motions: nothing balances it on the way."""
+        load, X = self.problem.load(point.balance.state), point.free
+        return bool(np.any(np.abs(X.T @ load) > REST_BALANCE * (np.abs(X).T @ np.abs(load))))
 
     def to(self, point: LoadPoint, factor: float) -> LoadPoint | None:
         """Return the point of the path at a factor, or None where Newton's steps are lost."""
