@@ -110,7 +110,7 @@ def buckling(
     loaded = problem.at(loaded.state, base + 1.0)
     if not problem.imbalance(loaded, base + 1.0).balanced:
         return _told(_on_path(problem, first, loaded, base))
-    size = Metric(model, first.state).stiff(first.K).diagonal() ** -0.5
+    size = Metric(model, first.state).stiff(first.added).diagonal() ** -0.5
     N, L = null_space(first.B, size), null_space(first.Bt.T, size)
     K0 = L.T @ (first.K @ N)
     change = L.T @ (loaded.K @ N) - K0

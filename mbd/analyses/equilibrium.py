@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cache, cached_property, partial
 from typing import Any, Literal
 
 import numpy as np
@@ -15,7 +15,6 @@ from mbd.analyses.stability import Stability, stability
 from mbd.base.checked import mapping, one_of, shown, whole
 from mbd.base.door import number, vector
 from mbd.base.html_tables import facts, page, table
-from mbd.base.tolerances import SADDLES
 from mbd.front.solution import Solution
 from mbd.history.beams import beyond_limits
 from mbd.integration.consistent import limits, violated, violations
@@ -25,11 +24,13 @@ from mbd.model.state import State
 from mbd.model.system import System, model_of
 from mbd.model.turns_so_far import turns_so_far
 from mbd.model.workspace import Workspace, displaced
-from mbd.statics.balance import Statics, scaled_loads
+from mbd.small_motions.small_motion import small_motion
+from mbd.statics.balance import Statics, least_multipliers, scaled_loads
 from mbd.statics.branches import along_the_load
 from mbd.statics.descent import descend, nearest
 from mbd.statics.imbalance import LoadSize
 from mbd.statics.search import EquilibriumError, SearchResult
+from mbd.statics.steady_motion import turned_on
 
 _MOST_STEPS = 1_000_000
 
@@ -229,7 +230,7 @@ def equilibrium(
             results.append((float(factor), result, held))
             start = result.balance.state
     path: list[Equilibrium] = []
-    _check_frame(problem, results[-1][1].balance.state)
+    _check_frame(problem, results[-1][1].balance.state, results[-1][0])
     for factor, result, held in results:
         path.append(_equilibrium(problem, omega, result, held, factor, tuple(path)))
     if beyond := _beyond(model, path[-1].state):
@@ -264,18 +265,35 @@ def _problem(
     return Statics(model, names, omega, point - model.origin, own), omega
 
 
-def _check_frame(problem: Statics, state: State) -> None:
-    """Refuse a frame that turns about an axis about which the rows do not let the pose turn."""
+def _check_frame(problem: Statics, state: State, factor: float) -> None:
+    """Refuse a frame with which the rows do not let the pose turn, or forces do not turn.
+
+    Turned on, the pose must still be in balance, at the time that is asked for or at that when it
+    is there.
+    """
     if not problem.turning:
         return
-    work = Workspace(problem.model, problem.moving(state))
-    _, rates = violations(work)
-    if named := violated(problem.model, rates, limits(work)[1], rate=True):
+    model, moving = problem.model, problem.moving(state)
+    _, rates = violations(Workspace(model, moving))
+    if named := violated(model, rates, limits(Workspace(model, moving))[1], rate=True):
         raise ValueError(
             "equilibrium: the pose cannot turn with the frame, for velocities of the frame violate "
             f"constraints: {named}; give rotating= [rad/s] and about= [m] along the axis of the "
             "joint that lets it turn"
         )
+    turned = turned_on(small_motion(model, moving, problem.omega))
+    for pose in (turned, turned.replace(t=state.t)):
+        balance = least_multipliers(problem.at(pose, factor), problem.scale)
+        left = problem.imbalance(balance, factor)
+        if left.balanced:
+            return
+    worst = model.numbering.v_labels[int(np.argmax(np.abs(balance.residual) * model.units))]
+    raise ValueError(
+        "equilibrium: the pose cannot turn with the frame, for forces do not turn with it: turned "
+        f"on it is out of balance by {left.largest}, most at {worst!r}, beside loads of "
+        f"{left.loads}; springs, supports and loads must be the same all around the axis, "
+        "rotating= [rad/s] and about= [m]"
+    )
 
 
 def _start(model: Model, state: State | None, t: float | None) -> State:
@@ -297,16 +315,11 @@ def _nearest(
 def _minimum(
     problem: Statics, start: State, factor: float, most: int
 ) -> tuple[SearchResult, Stability]:
-    """Return a stable equilibrium: downhill, else by way of the load, then past saddles."""
-    try:
-        result = descend(problem, start, factor, most)
-        held = stability(problem, result.balance)
-        other = None if held.downhill is None else along_the_load(problem, start, factor, most)
-    except EquilibriumError:
-        other = along_the_load(problem, start, factor, most)
-        if other is None:
-            raise
-    if other is not None:
+    """Return a stable equilibrium: nearby, by way of the load, downhill, or past saddles."""
+    by_load = cache(partial(along_the_load, problem, start, factor, most))
+    result = descend(problem, start, factor, most, by_load)
+    held = stability(problem, result.balance)
+    if held.downhill is not None and (other := by_load()) is not None:
         result, held = other, stability(problem, other.balance)
     return _settled(problem, result, held, factor, most)
 
@@ -314,16 +327,20 @@ def _minimum(
 def _settled(
     problem: Statics, result: SearchResult, held: Stability, factor: float, most: int
 ) -> tuple[SearchResult, Stability]:
-    """Go on downhill from an equilibrium that is unstable, along what is unstable there."""
-    for attempt in range(SADDLES):
-        away = held.downhill
-        if away is None:
+    """Go on downhill from an equilibrium that is unstable, along what is unstable there.
+
+    Where that leads to no other one, the unstable one is what was found.
+    """
+    part = 0.02
+    while held.downhill is not None and result.iterations < most:
+        away = part * held.downhill / float(np.abs(held.downhill).max())
+        start = displaced(problem.model, result.balance.state, away)
+        try:
+            lower = descend(problem, start, factor, most)
+        except EquilibriumError:
             break
-        size = float(np.abs(away).max())
-        start = displaced(problem.model, result.balance.state, 0.02 * (1 + attempt) * away / size)
-        lower = descend(problem, start, factor, most)
-        result = replace(lower, iterations=result.iterations + lower.iterations)
-        held = stability(problem, result.balance)
+        result = replace(lower, iterations=result.iterations + max(1, lower.iterations))
+        held, part = stability(problem, result.balance), 1.5 * part
     return result, held
 
 

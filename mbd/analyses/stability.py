@@ -59,7 +59,7 @@ def _counted(problem: Statics, balance: Balance) -> Stability | None:
     model = problem.model
     test = test_map(model, balance.state).T
     M = test @ model.assemble(balance.state).M
-    W = Metric(model, balance.state).stiff(balance.K)
+    W = Metric(model, balance.state).stiff(balance.added)
     count = slices(model, test @ balance.K, M, W, balance.B, problem.scale)
     if count is None:
         return None
@@ -76,7 +76,7 @@ def _spectrum(problem: Statics, balance: Balance) -> tuple[np.ndarray, np.ndarra
         s, shapes, _ = sparse(motion, 6)
         free = s == 0.0
         return -(s[~free] ** 2), shapes[:, ~free], shapes[:, free].real
-    size = Metric(model, balance.state).stiff(balance.K).diagonal() ** -0.5
+    size = Metric(model, balance.state).stiff(balance.added).diagonal() ** -0.5
     _, N = independent(null_space(balance.B, size), size)
     _, L = independent(null_space(balance.Bt.T, size), size)
     M = model.assemble(balance.state).M

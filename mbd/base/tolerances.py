@@ -252,9 +252,6 @@ HELD = 1e-12
 """[stiffness of a body] Motions without stiffness are held by it and stay where they are: far below
 what is soft, far above what round-off leaves of no stiffness."""
 
-HELD_TURNING = 1e-9
-"""[stiffness of a body] The same in a turning frame, where round-off of free spins is more."""
-
 HELD_LEAST = 1e-15
 """[stiffness of a body] The same where something so soft is out of balance: above round-off."""
 
@@ -264,20 +261,11 @@ REST_HELD = 0.1
 HELD_BODY = 1e-6
 """[stiffest body] By which bodies count that have no stiffness of their own."""
 
-REST_TWO = 0.8
-"""[steps ahead] What is ahead of Newton's steps must be less after two of them."""
-
 REST_NEARER = 0.5
 """[step] Part by which a long way must get shorter."""
 
-REST_FAR = 1_000
-"""[full steps] Most of them on a long way."""
-
 REST_REACH = 3.0
 """[full steps] Largest turn of a step on a long way, less than half a turn between two bodies."""
-
-REST_NEWTON = 1e-9
-"""[stiffness] A smaller sigma is none: the step is Newton's."""
 
 REST_TURN = 0.4
 """[rad] Largest turn of a step."""
@@ -288,21 +276,8 @@ REST_MOVE = 0.3
 REST_LIGHT = 1e-3
 """[force over length] Bodies that turn: their moving costs so much less, it follows from turns."""
 
-ARC_ITERATIONS = 10
-"""[-] Iterations of one step along the arc."""
-
-ARC_RESOLVED = 1e-15
-"""[length of the model, 1 rad, load factor] Corrections below are not resolved: the step ends."""
-
-STEADY_STAYS = 1e-9
-"""[length of the model, or 1 rad] A displacement below changes no matrix: where round-off is more
-than the loads."""
-
 STEADY_MATRIX = 1e-8
 """[fastest rate] Change of the state matrix below which a motion is steady."""
-
-SADDLES = 4
-"""[-] Unstable equilibria that are left on the way down."""
 
 # --- small motions --------------------------------------------------------------------------------
 
@@ -327,9 +302,6 @@ UNSTABLE = 1e-7
 """[eigenvalue] Growth below is that of motions that neither grow nor decay: of a double eigenvalue
 round-off is the root of eps."""
 
-LOWEST_FIRST = 1e-16
-"""[largest eigenvalue] Where the search for the lowest begins."""
-
 SYMMETRIC = 1e-7
 """[largest entry] A stiffness that is less symmetric has no spectrum that can be sliced."""
 
@@ -339,9 +311,6 @@ smallest power of ten that they tell is taken."""
 
 NEUTRAL_MANY = 900
 """[-] Velocities above which a model is large: its spectrum is not looked at in full."""
-
-NEUTRAL_SHIFT = 30.0
-"""[neutral stiffness] Shift by which free motions are found: their round-off is small beside."""
 
 MODE_SAME = 0.8
 """[MAC] From which on modes at two speeds are taken for the same one."""

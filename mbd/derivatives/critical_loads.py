@@ -103,9 +103,14 @@ class FactorSlopes:
             at.put(at.here)
             loads.append(at.residual())
         slopes = sum(w * at.by_parameters() for w, at in terms)
+        load, left = loads[0] - loads[1], np.concatenate([W[:, 0], nu[:, 0]])
+        work = float(left @ load)
+        if len(group) == 1 and abs(work) > SENSITIVITY_MET * (np.abs(left) @ np.abs(load)):
+            self.assembled += full.assembled + bare.assembled
+            return -(np.asarray(slopes) @ left / work)[None]
         across = np.hstack([U.T / model.units**2, np.zeros((len(group), len(E) - n_v))])
         bordered = np.vstack([E, across])  # what the pose does along the shape is open
-        z_f = self._followed(bordered, ["the load factor"], (loads[0] - loads[1])[None], n_v)[:, 0]
+        z_f = self._followed(bordered, ["the load factor"], load[None], n_v)[:, 0]
         z = self._followed(bordered, self.names, np.asarray(slopes), n_v)
         k = len(group)
         by_factor, change = np.zeros((k, k)), np.zeros((len(self.of), k, k))

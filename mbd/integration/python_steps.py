@@ -65,7 +65,7 @@ class PythonSteps:
 
     def __repr__(self) -> str:
         """Return what the object shows of itself, or its class: no address."""
-        cls = type(self.own)
+        cls: Any = type(self.own)
         return f"{cls.__name__}()" if cls.__repr__ is object.__repr__ else repr(self.own)
 
     @property

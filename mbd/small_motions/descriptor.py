@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from mbd.base.tolerances import NEUTRAL, NEUTRAL_SHIFT, ROUND_OFF
+from mbd.base.tolerances import HELD, ROUND_OFF
 from mbd.machine import buffer as m
 from mbd.small_motions.metric import Metric
 from mbd.small_motions.small_motion import SmallMotion
@@ -48,7 +48,7 @@ class SparsePencil:
         """Return a basis of all x with A x = 0 but for round-off of what is added in each row."""
         C, n, units = self._bordered, self.n, self.motion.model.units
         W = self._little
-        solver, k = _Factors(C + NEUTRAL_SHIFT * NEUTRAL * W, self._soft), 1
+        solver, k = _Factors(C + HELD * W, self._soft), 1
         size, added = self._sizes()
         even = size + added[:, self._F.shape[0] - n :] @ np.ones(len(self._Z))
         even = np.where(even > 0.0, even, 1.0)
@@ -112,7 +112,7 @@ class SparsePencil:
     def _little(self) -> sp.csc_matrix:
         """Stiffness of the bodies, and rows on velocities as rows on positions."""
         motion = self.motion
-        stiff = Metric(motion.model, motion.state).stiff(motion.K)
+        stiff = Metric(motion.model, motion.state).stiff(np.abs(motion.K.diagonal()))
         rows = sp.vstack([0.0 * motion.Bp, self._typical * motion.Bv])
         none = self._bordered.shape[0] - self._F.shape[0]
         left = sp.vstack([stiff, rows, sp.csr_matrix((none, self.n))])

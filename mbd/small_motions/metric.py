@@ -67,12 +67,12 @@ class Metric:
         force *= np.where(self._most(turns) > 0.0, REST_LIGHT, 1.0) / self.length
         return self._weighted(force, moment)
 
-    def stiff(self, K: sp.csr_matrix) -> sp.csr_matrix:
+    def stiff(self, size: np.ndarray) -> sp.csr_matrix:
         """Return W, of the size of a stiffness body by body; of none it is that of the others.
 
-        In W a soft body is as stiff as it is, however stiff the next one may be.
+        In W a soft body is as stiff as it is, however stiff the next one may be. ``size`` (n_v,)
+        is that of what is added on the diagonal of K.
         """
-        size = np.abs(K.diagonal())
         moves, turns = self._parts()
         move = self._most(np.where(moves, size / np.where(moves, self.move, 1.0) ** 2, 0.0))
         turn = self._most(np.where(turns, size / np.where(turns, self.turn, 1.0) ** 2, 0.0))

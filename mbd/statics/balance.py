@@ -41,6 +41,7 @@ class Balance:
     """Forces and tangents at a pose; ``forces`` is g without the part of the rows.
 
     With ``stress`` given (``stresses.py``), K is that of these, ``carried`` are the forces of them.
+    ``added`` (n_v,) is the size of what is added on the diagonal of K.
     """
 
     state: State
@@ -48,6 +49,7 @@ class Balance:
     carried: np.ndarray
     gap: np.ndarray
     K: sp.csr_matrix
+    added: np.ndarray
     B: sp.csr_matrix
     Bt: sp.csr_matrix
     stress: np.ndarray | None = None
@@ -128,7 +130,8 @@ class Statics:
         K = factor * now.K + (1 - factor) * bare.K
         forces = factor * now.forces + (1 - factor) * bare.forces
         carried = factor * now.carried + (1 - factor) * bare.carried
-        return replace(now, K=K.tocsr(), forces=forces, carried=carried)
+        added = abs(factor) * now.added + abs(1 - factor) * bare.added
+        return replace(now, K=K.tocsr(), added=added, forces=forces, carried=carried)
 
     def imbalance(self, balance: Balance, factor: float) -> Imbalance:
         """Return what is out of balance beside the loads at a load factor."""
@@ -175,11 +178,14 @@ class Statics:
         S = pattern(model).read(work.F)
         K, B, Bt = S[:n, :n], S[n:, :n], S[:n, n:]
         forces, carried = (x[model.numbering.v] - Bt @ state.lam for x in (r, carried))
+        added = np.abs(K.diagonal())
         if self.turning:
             motion = small_motion(model, state, self.omega)
+            products = abs(motion.G).multiply(abs(motion.A).T)
+            added = added + np.asarray(products.sum(axis=1)).ravel()
             K = K - motion.G @ motion.A
         gap = r[model.numbering.lam]
-        return Balance(state, forces, carried, gap, sp.csr_matrix(K), B, Bt, stress)
+        return Balance(state, forces, carried, gap, sp.csr_matrix(K), added, B, Bt, stress)
 
 
 def _forces(model: Model, state: State) -> np.ndarray:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from mbd.model.state import State
 from mbd.statics.balance import Statics
 from mbd.statics.descent import nearest
@@ -34,14 +36,14 @@ def _followed(problem: Statics, start: State, factor: float, most: int) -> LoadP
     """
     path = LoadPath(problem, nearest(problem, start, 0.0, most).balance, 0.0)
     point, step = path.start, factor
-    if path.negative(point):
+    if path.negative(point) or path.moves_freely(point):
         return None
     for _ in range(most):
         if point.factor == factor or point.iterations > most:
             break
-        left = factor - point.factor
-        wanted = factor if abs(step) >= abs(left) else point.factor + step
-        step = wanted - point.factor
+        left = factor - point.factor  # a branch may begin beyond the factor
+        step = np.copysign(min(abs(step), abs(left)), left)
+        wanted = factor if step == left else point.factor + step
         ahead = path.to(point, wanted)
         if ahead is None:
             step *= 0.5

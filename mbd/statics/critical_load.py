@@ -29,7 +29,7 @@ def first_critical(
     None where none is met.
     """
     path = LoadPath(problem, start, base)
-    usual, first = path.negative(path.start), abs(path.lowest(path.start).size)
+    usual, first = path.negative(path.start), abs(path.lowest(path.start)[0])
     last = path.start
     reach = path.reach()
     step = min(1.0, reach)
@@ -46,10 +46,10 @@ def first_critical(
             last, step = ahead, 2.0 * step
             if step * np.finfo(float).eps > reach:  # all stiffness is that of the loads
                 return None
-    lowest = path.lowest(last)
-    vanished = abs(lowest.size) <= ROUND_OFF**0.25 * first
+    size, shape = path.lowest(last)
+    vanished = abs(size) <= ROUND_OFF**0.25 * first
     balanced = problem.imbalance(last.balance, last.factor).balanced
-    return (last.balance.state, last.factor, lowest.shape) if vanished and balanced else None
+    return (last.balance.state, last.factor, shape) if vanished and balanced else None
 
 
 def _crossed(path: LoadPath, low: LoadPoint, high: LoadPoint, usual: int) -> LoadPoint:
@@ -61,10 +61,10 @@ def _crossed(path: LoadPath, low: LoadPoint, high: LoadPoint, usual: int) -> Loa
             nearest = max(f for f in points if f <= factor)
             point = path.to(points[nearest], factor)
             if point is None:
-                return -abs(path.lowest(low).size)
+                return -abs(path.lowest(low)[0])
             points[factor] = point
         point = points[factor]
-        size = abs(path.lowest(point).size)
+        size = abs(path.lowest(point)[0])
         return size if path.negative(point) == usual else -size
 
     root = brentq(curvature, low.factor, high.factor, xtol=np.finfo(float).tiny, rtol=1e-10)

@@ -14,7 +14,9 @@ monotony [2]_), and finds unstable equilibria as well.
 Both begin with Newton's steps in which stresses are iterates of their own (``stresses.py``): a step
 along what is soft stretches what is stiff by the square of its length, which they do not see.
 Beams whose stiffness along is 1e12 times that across bend far in some ten steps. "minimum" goes on
-with them while K is positive. Where they do not lead to a balance, the search begins anew without.
+with them while K is positive. Where they do not lead to a balance, "minimum" goes by way of the
+load (``branches.py``), and both then go downhill from the start, by Newton's steps where K is
+positive.
 
 The search ends where Newton's steps stop getting shorter, or are shorter than positions are
 resolved. Steps know stiff directions from soft ones; forces do not: beside what a stiff direction
@@ -32,74 +34,58 @@ References
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
-from mbd.base.tolerances import HELD_LEAST, REST_FAR, REST_NEARER, REST_NEWTON
+from mbd.base.tolerances import REST_NEARER
 from mbd.model.state import State
 from mbd.statics.balance import Statics
 from mbd.statics.search import Search, SearchPose, SearchResult, Way
+
+ByLoad = Callable[[], SearchResult | None]
 
 
 class _Iterations:
     """Iterations, of which so many are given; those that come steadily nearer do not count.
 
     A spring that is wound up by many turns unwinds by steps of limited size, each of which leaves
-    less ahead; they may become longer.
+    less ahead; they may become longer. In all there are no more than five times as many.
     """
 
     def __init__(self, search: Search, most: int) -> None:
-        self.search, self.done, self.left, self.ahead = search, 0, most, np.inf
+        self.search, self.done, self.left, self.most = search, 0, most, 5 * most
+        self.ahead = np.inf
 
-    def took(self, ahead: float, steps: int = 1) -> None:
-        """Count steps, the first of which had so many full steps ahead, itself among them."""
+    def took(self, ahead: float) -> None:
+        """Count a step that had so many full steps ahead, itself among them."""
         nearer = REST_NEARER * min(self.search.reach, ahead)
-        steady = 1.0 < ahead <= self.ahead - nearer and self.done < REST_FAR
+        steady = 1.0 < ahead <= self.ahead - nearer and self.done < self.most
         self.search.reach = 1.3 * self.search.reach if steady else 1.0
         self.ahead = ahead
-        self.done += steps
-        self.left -= 0 if steady else steps
+        self.done += 1
+        self.left -= 0 if steady else 1
 
 
 class _LastSteps:
-    """Where Newton's steps end: they are not resolved any more, or do not get shorter.
-
-    If more is out of balance there than may be, the motions that meet hardly any stiffness are held
-    less: they may be soft and not free.
-    """
+    """Where Newton's steps end: they are not resolved any more, or do not get shorter."""
 
     def __init__(self, search: Search) -> None:
         self.search, self.last = search, np.inf
         self.before: SearchPose | None = None
 
-    def at(
-        self, now: SearchPose, way: Way, iterations: int
-    ) -> tuple[SearchResult | None, Way | None]:
-        """Return the result if the steps end here, else the step to take, if there is one."""
+    def at(self, now: SearchPose, way: Way, iterations: int) -> SearchResult | None:
+        """Return the pose at which the steps end, in balance or not, if they do."""
         search, last, before = self.search, self.last, self.before
-        self.last, self.before = (way.whole if way.short else np.inf), now
         # after a short step a longer one, even a long one, is round-off over no stiffness
-        over = way.whole <= search.resolved or way.whole > 0.5 * last
-        if not over:
-            return None, way
+        self.last, self.before = (way.whole if way.short else np.inf), now
+        if search.resolved < way.whole <= 0.5 * last:
+            return None
         result = search.result(now, iterations)
         if before is not None and last < way.whole:
             result = min(search.result(before, iterations), result, key=lambda x: x.imbalance.share)
-        if result.imbalance.small:
-            return result, None
-        if 0.0 < way.whole <= 0.5 * last:  # less than positions are resolved is seen at zero
-            return None, way
-        while search.held > HELD_LEAST:
-            search.held *= 0.1
-            whole, way = way.whole, search.way(now, 0.0)
-            if way.whole > max(2.0 * whole, search.resolved):
-                self.last = np.inf
-                return None, way
-        if result.imbalance.balanced or (result.imbalance.round and search.none_left(now, way)):
-            return result, None
-        if result.imbalance.round:
-            raise search.failure(now, iterations)
-        search.held = search.least
-        return None, None
+        shrinks = 0.0 < way.whole <= 0.5 * last  # less than positions are resolved is seen at zero
+        return None if shrinks and not result.imbalance.small else result
 
 
 def _newton(
@@ -107,77 +93,84 @@ def _newton(
 ) -> SearchResult | SearchPose:
     """Return the balance at which Newton's steps end, or the place from where they lead nowhere.
 
-    With ``down`` they are not taken where K is not positive. Without stresses of their own two are
-    taken at once where that leads nearer.
+    With ``down`` they are not taken where K is not positive.
     """
     ending = _LastSteps(search)
     while count.left > 0:
-        result, way = ending.at(now, search.way(now, 0.0), count.done)
-        if result is not None:
-            return result
-        if way is None or (down and not search.positive(now, 0.0)):
+        way = search.way(now, 0.0)
+        end = ending.at(now, way, count.done)
+        if end is not None and search.in_balance(end, now, way):
+            return end
+        if end is not None or (down and not search.positive(now, 0.0)):
             break
-        pair = now.balance.stress is None and not way.short and count.left >= 2
-        better = search.two_steps(now, way) if pair else None
-        count.took(way.ahead, 2 if better else 1)
-        better = better or search.nearer(now, way)
+        count.took(way.ahead)
+        better = search.nearer(now, way)
         if better is None:
             break
         now = better
     return now
 
 
-def _stressed(
-    search: Search, now: SearchPose, count: _Iterations, down: bool
-) -> SearchResult | SearchPose:
-    """Return where Newton's steps with stresses of their own end, the start if nowhere."""
-    for start in search.stressed(now):
-        end = _newton(search, start, count, down)
-        search.held, search.reach, count.ahead = search.least, 1.0, np.inf
-        if isinstance(end, SearchResult) or count.left <= 0:
-            return end
-    return now
+def _downhill(search: Search, now: SearchPose, count: _Iterations) -> SearchResult | SearchPose:
+    """Return the balance at which steps downhill end, or the place from where they lead nowhere.
 
-
-def nearest(problem: Statics, state: State, factor: float, most: int) -> SearchResult:
-    """Return the equilibrium that Newton's method finds from a pose."""
-    search = Search(problem, factor, state)
-    count = _Iterations(search, most)
-    end = _stressed(search, search.start(state), count, down=False)
-    if isinstance(end, SearchPose):
-        end = _newton(search, end, count, down=False)
-    return search.stopped(end, count.done) if isinstance(end, SearchPose) else end
-
-
-def descend(problem: Statics, state: State, factor: float, most: int) -> SearchResult:
-    """Return an equilibrium that lies downhill of a pose."""
-    search = Search(problem, factor, state)
-    count, ending = _Iterations(search, most), _LastSteps(search)
-    now = _stressed(search, search.start(state), count, down=True)
-    if isinstance(now, SearchResult):
-        return now
-    sigma, near = 1.0, search.calm(now)
+    Those of Newton where K is positive, others with a sigma with which it is.
+    """
+    ending, sigma = _LastSteps(search), 1.0
     while count.left > 0:
-        taken: SearchPose | None = None
-        way: Way | None = None
-        if near:
-            way = search.way(now, 0.0)
-            if way.short or search.positive(now, 0.0):  # to a balance, which may be unstable
-                result, way = ending.at(now, way, count.done)
-                if result is not None:
-                    return result
-                taken = None if way is None else search.downhill(now, way)
+        taken, way = None, search.way(now, 0.0)
+        if way.short or search.positive(now, 0.0):  # to a balance, which may be unstable
+            end = ending.at(now, way, count.done)
+            if end is not None and search.in_balance(end, now, way):
+                return end
+            taken = None if end is not None else search.downhill(now, way)
         for _ in range(0 if taken else 40):
             if search.positive(now, sigma):
                 way = search.way(now, sigma)
                 taken = search.downhill(now, way)
                 if taken is not None:
                     break
-            sigma = max(8 * sigma, 1e3 * REST_NEWTON)
-        if taken is None or way is None:
+            sigma = 8 * sigma
+        if taken is None:
             break
-        now = taken
-        sigma = sigma / 30 if sigma > 30 * REST_NEWTON else REST_NEWTON
-        near = sigma <= REST_NEWTON or search.calm(now)
+        now, sigma = taken, sigma / 30
         count.took(way.ahead)
-    return search.stopped(now, count.done)
+    return now
+
+
+def nearest(problem: Statics, state: State, factor: float, most: int) -> SearchResult:
+    """Return the equilibrium that Newton's method finds from a pose, stable or not.
+
+    Where its steps lead nowhere, one downhill.
+    """
+    return _searched(problem, state, factor, most, down=False, by_load=lambda: None)
+
+
+def descend(
+    problem: Statics, state: State, factor: float, most: int, by_load: ByLoad = lambda: None
+) -> SearchResult:
+    """Return an equilibrium that lies downhill of a pose, or one by way of the load."""
+    return _searched(problem, state, factor, most, down=True, by_load=by_load)
+
+
+def _searched(
+    problem: Statics, state: State, factor: float, most: int, down: bool, by_load: ByLoad
+) -> SearchResult:
+    """Return the balance to which Newton's steps lead, else the load, else steps downhill.
+
+    Without stresses of their own those go straight down, and the load comes last.
+    """
+    search = Search(problem, factor, state)
+    count, now, stressed = _Iterations(search, most), search.start(state), False
+    for start in search.starts(now, down):
+        end = _newton(search, start, count, down)
+        search.reach, count.ahead, stressed = 1.0, np.inf, True
+        if isinstance(end, SearchResult):
+            return end
+        now = now if count.left > 0 else end
+    if stressed and (loaded := by_load()) is not None:
+        return loaded
+    end = _downhill(search, now, count)
+    if isinstance(end, SearchPose):
+        end = by_load() or search.stopped(end, count.done)
+    return end

@@ -23,7 +23,7 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 
-from mbd.base.tolerances import FREQUENCY_REAL, NEUTRAL, NEUTRAL_SHIFT, REST_SHORT, ROUND_OFF
+from mbd.base.tolerances import FREQUENCY_REAL, HELD, REST_BALANCE, REST_SHORT, ROUND_OFF
 from mbd.linear.inertia import Inertia
 from mbd.model.null_space import independent, null_space
 from mbd.model.workspace import displaced
@@ -46,11 +46,11 @@ class LoadPoint:
 
 
 @dataclass(frozen=True, eq=False)
-class Curvature:
-    """The curvature nearest to zero, against the stiffness of bodies, and its motion (n_v,)."""
+class PathTangent:
+    """The direction of a path: increments (n_v,) and load factor, together of length one."""
 
-    size: float
-    shape: np.ndarray
+    motion: np.ndarray
+    factor: float
 
 
 class LoadPath:
@@ -59,8 +59,9 @@ class LoadPath:
     def __init__(self, problem: Statics, start: Balance, factor: float) -> None:
         self.problem, self.model = problem, problem.model
         self.metric = Metric(self.model, start.state)
-        self.stiff = self.metric.stiff(start.K)
+        self.stiff = self.metric.stiff(start.added)
         self.size = np.sqrt(self.stiff.diagonal())
+        self.weight = self.model.units**-2.0
         self.inertia = Inertia(self.model)
         self.resolved = 4.0 * float(np.finfo(float).eps) * max(1.0, self.metric.far)
         self.start = self._freed(LoadPoint(start, factor, np.zeros((self.model.n_v, 0))))
@@ -73,6 +74,11 @@ class LoadPath:
         move, _ = SaddlePoint(at.K, B, Bt).solve(-load, np.zeros(B.shape[0]))
         return 1.0 / max(float(self.metric.steps(move).max()), np.finfo(float).tiny)
 
+    def moves_freely(self, point: LoadPoint) -> bool:
+        """Tell whether the load does work on free motions: nothing balances it on the way."""
+        load, X = self.problem.load(point.balance.state), point.free
+        return bool(np.any(np.abs(X.T @ load) > REST_BALANCE * (np.abs(X).T @ np.abs(load))))
+
     def to(self, point: LoadPoint, factor: float) -> LoadPoint | None:
         """Return the point of the path at a factor, or None where Newton's steps are lost."""
         return self._newton(replace(point, factor=factor), np.zeros((self.model.n_v, 0)))
@@ -81,53 +87,79 @@ class LoadPath:
         """Return a point with so many negative curvatures on another branch, if one is nearby.
 
         Just beyond a critical point the pose is moved along what gives way, and held there: what
-        load is in balance with it is a point of the branch.
+        load is in balance with it is a point of the branch. First by a full step: nearer to the
+        critical point curvatures along the branch may be round-off, and pass for free.
         """
         at = point.balance
         shapes = self._nearest_zero(point, self.negative(point) - usual)
         shapes = shapes / [self.metric.steps(x).max() for x in shapes.T]
-        for amplitude in (0.1, -0.1, 0.3, -0.3):
+        border = self.stiff @ shapes
+        border = border / np.abs(border).max(axis=0)
+        for amplitude in (1.0, -1.0, 0.3, -0.3, 0.1, -0.1):
             state = displaced(self.model, at.state, amplitude * shapes[:, 0])
-            new = self._newton(replace(point, balance=replace(at, state=state)), shapes)
+            new = self._newton(replace(point, balance=replace(at, state=state)), border)
             if new is not None:
                 new = self._freed(new)
                 if self.negative(new) == usual:
                     return new
         return None
 
-    def _newton(self, point: LoadPoint, held: np.ndarray) -> LoadPoint | None:
+    def ahead(self, point: LoadPoint, tangent: PathTangent, ds: float) -> LoadPoint | None:
+        """Return the point of the path at a length of arc along a tangent, or None."""
+        at, t = point.balance, tangent.motion
+        stress = self.problem.stresses(at.state, ds * t)
+        balance = replace(at, state=displaced(self.model, at.state, ds * t), stress=stress)
+        point = replace(point, balance=balance, factor=point.factor + ds * tangent.factor)
+        return self._newton(point, (self.weight * t)[:, None], tangent.factor)
+
+    def tangent(self, point: LoadPoint, before: PathTangent) -> PathTangent:
+        """Return the tangent of the path that goes on in the same sense."""
+        at = point.balance
+        B, Bt = self._rows(point)
+        rows = sp.csr_matrix(sp.vstack([B, self.weight * before.motion]))
+        columns = sp.csr_matrix(sp.hstack([Bt, self.problem.load(at.state)[:, None]]))
+        forward = np.append(np.zeros(B.shape[0]), 1.0)
+        t, last = SaddlePoint(at.K, rows, columns, before.factor).solve(0.0 * at.forces, forward)
+        size = float(np.sqrt(t @ (self.weight * t) + last[-1] ** 2))
+        return PathTangent(t / size, float(last[-1]) / size)
+
+    def _newton(
+        self, point: LoadPoint, border: np.ndarray, corner: float = 0.0
+    ) -> LoadPoint | None:
         """Return the balance at the factor of a point, from its pose, or None.
 
-        With held motions (n_v, k) the pose stays where it is along these, and the load changes.
+        With a border (n_v, k) the load changes: delta has no part in its columns, but for what the
+        corner makes of a change of the factor.
         """
         state, stress, last = point.balance.state, point.balance.stress, np.inf
-        factor, k, rows = point.factor, held.shape[1], point.balance.B.shape[0]
+        factor, k, rows = point.factor, border.shape[1], point.balance.B.shape[0]
+        before = point.iterations
         if stress is None:
             stress = self.problem.stresses(state, np.zeros(self.model.n_v))
         for i in range(40):
             now = self.problem.at(state, factor, stress)
             if not np.isfinite(now.forces).all():
                 return None
-            point = self._carried(replace(point, balance=now, factor=factor))
+            point = replace(point, balance=now, factor=factor, iterations=before + i)
+            point = self._carried(point)
             B, Bt = self._rows(point)
             if k:
-                push = self.stiff @ held
-                B = sp.csr_matrix(sp.vstack([B, push.T]))
-                Bt = sp.csr_matrix(sp.hstack([Bt, push[:, 1:], self.problem.load(state)[:, None]]))
+                B = sp.csr_matrix(sp.vstack([B, border.T]))
+                load = self.problem.load(state)[:, None]
+                Bt = sp.csr_matrix(sp.hstack([Bt, border[:, 1:], load]))
             open_rows = np.append(now.gap, np.zeros(B.shape[0] - rows))
-            delta, lam = SaddlePoint(now.K, B, Bt).solve(-now.forces, -open_rows)
+            delta, lam = SaddlePoint(now.K, B, Bt, corner).solve(-now.forces, -open_rows)
             size = float(self.metric.steps(delta).max())
             if not size <= 1.0 or (size > 0.5 * last and size > REST_SHORT):
                 return None
-            if size <= self.resolved or (i > 0 and size > 0.5 * last):
+            if size <= self.resolved or size > 0.5 * last:
                 break
             stress, last = self.problem.stresses(state, delta), size
             state = displaced(self.model, state, delta).replace(lam=lam[:rows])
             factor += lam[-1] if k else 0.0
         else:
             return None
-        balance = replace(now, state=accepted(self.model, now.state))
-        return replace(point, balance=balance, iterations=point.iterations + i)
+        return replace(point, balance=replace(now, state=accepted(self.model, now.state)))
 
     def negative(self, point: LoadPoint) -> int:
         """Return the number of negative curvatures, free motions left out."""
@@ -138,34 +170,24 @@ class LoadPath:
             count = self.inertia.negative(self._tested(at), at.B)
         return self._counted_in_full(point, symmetric) if count is None else count
 
-    def lowest(self, point: LoadPoint) -> Curvature:
-        """Return the curvature nearest to zero."""
+    def lowest(self, point: LoadPoint) -> tuple[float, np.ndarray]:
+        """Return the curvature nearest to zero, against the stiffness of bodies, and its motion."""
         x = self._nearest_zero(point, 1)[:, 0]
-        return Curvature(float(x @ (self._tested(point.balance) @ x)), x)
+        return float(x @ (self._tested(point.balance) @ x)), x
 
     def _nearest_zero(self, point: LoadPoint, k: int) -> np.ndarray:
-        """Return k motions with curvatures nearest to zero, by inverse iteration, (n_v, k)."""
+        """Return k motions with curvatures nearest to zero, (n_v, k)."""
         B, _ = self._rows(point)
         inverse = SaddlePoint(self._tested(point.balance), B, sp.csr_matrix(B.T))
-        X = np.random.default_rng(40961).normal(size=(self.model.n_v, k))
-        for _ in range(8):
-            X = self._even(self._solved(inverse, X))
-        return X
-
-    def _solved(self, inverse: SaddlePoint, X: np.ndarray) -> np.ndarray:
-        """Return the motions that forces W X make."""
-        none = np.zeros(inverse.full.shape[0] - inverse.n)
-        return np.column_stack([inverse.solve(self.stiff @ x, none)[0] for x in X.T])
+        return self._iterated(inverse, self._random(k), 8)
 
     def _freed(self, point: LoadPoint) -> LoadPoint:
         """Return a point with the motions whose curvature is round-off of what is added in it."""
         at = point.balance
         K, inverse = self._tested(at), self._nearly_singular(at)
-        k = 1
+        k = min(4, self.model.n_v)
         while True:
-            X = np.random.default_rng(40961).normal(size=(self.model.n_v, k))
-            for _ in range(8):
-                X = self._even(self._solved(inverse, X))
+            X = self._iterated(inverse, self._random(k), 8)
             _, turn = np.linalg.eigh(X.T @ (K @ X))
             X = X @ turn
             size = np.einsum("ij,ij->j", np.abs(X), abs(K) @ np.abs(X))
@@ -174,34 +196,44 @@ class LoadPath:
                 return replace(point, free=X[:, none])
             k = min(2 * k, self.model.n_v)
 
+    def _carried(self, point: LoadPoint) -> LoadPoint:
+        """Return a point with the free motions of its pose."""
+        if not point.free.shape[1]:
+            return point
+        inverse = self._nearly_singular(point.balance)
+        return replace(point, free=self._iterated(inverse, self._even(point.free), 2))
+
+    def _iterated(self, inverse: SaddlePoint, X: np.ndarray, times: int) -> np.ndarray:
+        """Return motions after so many inverse iterations, X <- K^-1 W X on the rows."""
+        none = np.zeros(inverse.full.shape[0] - inverse.n)
+        for _ in range(times):
+            X = np.column_stack([inverse.solve(self.stiff @ x, none)[0] for x in X.T])
+            X = self._even(X)
+        return X
+
+    def _random(self, k: int) -> np.ndarray:
+        return np.random.default_rng(40961).normal(size=(self.model.n_v, k))
+
     def _even(self, X: np.ndarray) -> np.ndarray:
         """Return motions that span the same, of size one and apart in the sizes of W."""
         return np.linalg.qr(X * self.size[:, None])[0] / self.size[:, None]
 
     def _nearly_singular(self, at: Balance) -> SaddlePoint:
         """Return K with little of W, whose inverse brings out what is free."""
-        return SaddlePoint(at.K + NEUTRAL_SHIFT * NEUTRAL * self.stiff, at.B, at.Bt)
+        return SaddlePoint(at.K + HELD * self.stiff, at.B, at.Bt)
 
     def _tested(self, at: Balance) -> sp.csr_matrix:
         """Return K tested as increments are."""
         return sp.csr_matrix(test_map(self.model, at.state).T @ at.K)
 
-    def _carried(self, point: LoadPoint) -> LoadPoint:
-        """Return a point with the free motions of its pose."""
-        X = point.free
-        if X.shape[1]:
-            inverse = self._nearly_singular(point.balance)
-            X = self._even(self._solved(inverse, self._even(self._solved(inverse, X))))
-        return replace(point, free=X)
-
     def _rows(self, point: LoadPoint) -> tuple[sp.csr_matrix, sp.csr_matrix]:
         """Return the rows of a point, B and B^T, those that take out free motions last."""
-        at, X = point.balance, sp.csr_matrix(point.free / self.model.units[:, None] ** 2)
+        at, X = point.balance, sp.csr_matrix(self.weight[:, None] * point.free)
         return sp.csr_matrix(sp.vstack([at.B, X.T])), sp.csr_matrix(sp.hstack([at.Bt, X]))
 
     def _is_symmetric(self, at: Balance) -> bool:
         """Tell whether K is symmetric but for round-off on the motions that the rows allow."""
-        K, weight = self._tested(at), sp.diags(self.model.units**-2.0)
+        K, weight = self._tested(at), sp.diags(self.weight)
         onto = SaddlePoint(weight, at.B, sp.csr_matrix(at.B.T))
         some = np.random.default_rng(48271).normal(size=(2, self.model.n_v)) / self.model.units
         x, y = (onto.solve(s, np.zeros(at.B.shape[0]))[0] for s in some)

@@ -1,4 +1,13 @@
-"""Search for equilibrium: its poses, the steps between them, its result."""
+r"""Search for equilibrium: its poses, the steps between them, its result.
+
+Motions without stiffness shall stay where they are. With a little stiffness W added,
+:math:`A = K + \epsilon W` on the motions that the rows allow,
+
+.. math:: \delta = -A^{-1} K A^{-1} g
+
+is Newton's step where the stiffness is well above :math:`\epsilon W`, and zero where there is none,
+whatever round-off leaves of g there. W has the size of the stiffness body by body.
+"""
 
 from __future__ import annotations
 
@@ -12,12 +21,10 @@ from mbd.algebra.norms import norms
 from mbd.base.tolerances import (
     HELD,
     HELD_LEAST,
-    HELD_TURNING,
     REST_BALANCE,
     REST_HELD,
     REST_REACH,
     REST_SHORT,
-    REST_TWO,
 )
 from mbd.linear.inertia import Inertia
 from mbd.machine import buffer as m
@@ -26,7 +33,6 @@ from mbd.model.workspace import Workspace, displaced
 from mbd.small_motions.face_maps import test_map
 from mbd.small_motions.metric import Metric
 from mbd.statics.balance import Balance, SaddlePoint, Statics, accepted, least_multipliers
-from mbd.statics.held_motions import HeldTangent
 from mbd.statics.imbalance import Imbalance
 
 
@@ -83,6 +89,24 @@ class SearchPose:
         return float(self.residual @ (self.test @ delta))
 
 
+class HeldTangent:
+    """The matrix [[K + W, B^T], [B, 0]], factored; W is small."""
+
+    def __init__(self, K: sp.csr_matrix, W: sp.csr_matrix, at: Balance) -> None:
+        self.W, self.none = W, np.zeros(at.B.shape[0])
+        self.point = SaddlePoint(sp.csr_matrix(K + W), at.B, at.Bt)
+
+    def step(self, g: np.ndarray, gap: np.ndarray) -> np.ndarray:
+        """Return delta for out-of-balance forces and open rows; not finite where singular."""
+        delta, back = self.parts(g, gap)
+        return delta - back
+
+    def parts(self, g: np.ndarray, gap: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the step with W added and what of it is taken back."""
+        delta, _ = self.point.solve(-g, -gap)
+        return delta, self.point.solve(self.W @ delta, self.none)[0]
+
+
 @dataclass(frozen=True, eq=False)
 class Way:
     """A step from a pose and the matrix that made it.
@@ -115,8 +139,7 @@ class Search:
         self.heavy = self.metric.heavy()
         self.inertia = Inertia(self.model)
         self.own = np.flatnonzero(self.model.numbering.lam_kinds == m.OWN)
-        self.least = HELD_TURNING if problem.turning else HELD
-        self.reach, self.held, self.curious = 1.0, self.least, True
+        self.reach = 1.0
         self.resolved = 4.0 * float(np.finfo(float).eps) * max(1.0, self.metric.far)
         self.near = 1e-13 * max(1.0, self.metric.length)
 
@@ -132,7 +155,7 @@ class Search:
             balance = self.problem.at(state.replace(lam=lam), self.factor, stress)
         acting = np.abs(balance.carried) + np.abs(balance.Bt) @ np.abs(balance.state.lam)
         test = test_map(self.model, balance.state)
-        stiff = self.metric.stiff(balance.K)
+        stiff = self.metric.stiff(balance.added)
         return SearchPose(balance, rows, self.metric.drag(acting), stiff, test)
 
     def _carried(self, balance: Balance, g: np.ndarray) -> np.ndarray:
@@ -146,25 +169,14 @@ class Search:
         rows = SaddlePoint(self.weight, balance.B[self.own], balance.Bt[:, self.own])
         return rows.solve(g, np.zeros(len(self.own)))[1]
 
-    def calm(self, place: SearchPose) -> bool:
-        """Tell whether little is out of balance beside the forces that act, so that one may ask."""
-        units = self.model.units
-        balance = place.balance
-        acting = np.abs(balance.forces) + np.abs(balance.Bt) @ np.abs(balance.state.lam)
-        return bool((np.abs(place.residual) * units).max() <= 1e-3 * (acting * units).max())
-
     def way(self, place: SearchPose, sigma: float) -> Way:
-        """Return the step of a sigma."""
-        at = place.balance
-        tangent = HeldTangent(place.dragged(sigma), self.held * place.stiff, at.B, at.Bt)
+        """Return the step of a sigma, what is soft held less where that is what is held back."""
+        at, K = place.balance, place.dragged(sigma)
+        tangent = HeldTangent(K, HELD * place.stiff, at)
+        if sigma == 0.0 and self._holds(tangent, at):
+            less = HeldTangent(K, HELD_LEAST * place.stiff, at)
+            tangent = tangent if self._holds(less, at) else less  # else something is free
         delta = tangent.step(at.residual, at.gap)
-        if sigma == 0.0 and self.held > HELD_LEAST and self.curious and self._holds(tangent, at):
-            less = HeldTangent(at.K, HELD_LEAST * place.stiff, at.B, at.Bt)
-            if self._holds(less, at):
-                self.curious = False  # something is free
-            else:
-                self.held, tangent = HELD_LEAST, less
-                delta = tangent.step(at.residual, at.gap)
         if not np.all(np.isfinite(delta)):
             return Way(tangent, self.metric, delta, 1.0, np.inf, np.inf)
         steps = self.metric.steps(delta)
@@ -178,12 +190,19 @@ class Search:
         delta, back = tangent.parts(at.residual, at.gap)
         return not self.metric.steps(back).max() <= REST_HELD * self.metric.steps(delta).max()
 
-    def none_left(self, place: SearchPose, way: Way) -> bool:
-        """Tell whether a step is small beside the one that the loads make."""
-        load_step = way.tangent.step(
-            self.problem.load(place.balance.state), 0.0 * place.balance.gap
-        )
-        return way.whole <= REST_BALANCE * float(self.metric.steps(load_step).max())
+    def in_balance(self, end: SearchResult, place: SearchPose, way: Way) -> bool:
+        """Tell whether the end of Newton's steps is an equilibrium.
+
+        Where round-off is more than the loads, the last step must be small beside theirs; else
+        other steps tell no more.
+        """
+        if end.imbalance.balanced or not end.imbalance.round:
+            return end.imbalance.balanced
+        at = place.balance
+        moved = self.metric.steps(way.tangent.step(self.problem.load(at.state), 0.0 * at.gap))
+        if way.whole <= REST_BALANCE * float(moved.max()):
+            return True
+        raise self.failure(place, end.iterations)
 
     def positive(self, place: SearchPose, sigma: float) -> bool:
         """Tell whether K + sigma D is positive on the motions that the rows allow.
@@ -192,7 +211,7 @@ class Search:
         """
         if self.problem.turning:
             return True
-        K = place.test.T @ (place.dragged(sigma) + self.held * place.stiff)
+        K = place.test.T @ (place.dragged(sigma) + HELD * place.stiff)
         return self.inertia.negative(K, place.balance.B) in (0, None)
 
     def moved(
@@ -228,20 +247,6 @@ class Search:
                 return None
             state = displaced(self.model, state, delta)
         return state if worst <= 1e4 * self.near else None
-
-    def two_steps(self, now: SearchPose, way: Way) -> SearchPose | None:
-        """Return where two of Newton's steps lead if less is ahead of a third.
-
-        A step along what is soft stretches what is stiff by the square of its length, and forces
-        grow; the second takes that back.
-        """
-        first = self.moved(now, way.delta)
-        if first is None:
-            return None
-        second = self.moved(first, self.way(first, 0.0).delta)
-        if second is None:
-            return None
-        return second if self.way(second, 0.0).ahead <= REST_TWO * way.ahead else None
 
     def nearer(self, now: SearchPose, way: Way) -> SearchPose | None:
         """Return where a step leads, shortened until what is left to go has become less."""
@@ -340,16 +345,18 @@ class Search:
             )
         return self.place(restored)
 
-    def stressed(self, start: SearchPose) -> Iterator[SearchPose]:
-        """Yield the start with stresses of its own, if there are any.
+    def starts(self, start: SearchPose, down: bool) -> Iterator[SearchPose]:
+        """Yield the start with stresses of its own, or as it is if there are none and not ``down``.
 
         First with those of the pose; then with those that drag makes from none: the tensions with
         which bars, that have no stiffness across without them, carry what acts.
         """
         state = start.balance.state
         pose = self.problem.stresses(state, np.zeros(self.model.n_v))
-        if len(pose):
-            yield self.place(state, pose)
-            way = self.way(self.place(state, 0.0 * pose), 1.0)
-            if np.all(np.isfinite(way.delta)):
-                yield self.place(state, self.problem.stresses(state, way.delta / way.part))
+        if not len(pose):
+            yield from () if down else (start,)
+            return
+        yield self.place(state, pose)
+        way = self.way(self.place(state, 0.0 * pose), 1.0)
+        if np.all(np.isfinite(way.delta)):
+            yield self.place(state, self.problem.stresses(state, way.delta / way.part))

@@ -21,11 +21,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from mbd.base.tolerances import (
-    LOWEST_FIRST,
+    HELD,
     NEUTRAL,
     NEUTRAL_LARGE,
     NEUTRAL_MANY,
-    NEUTRAL_SHIFT,
     SYMMETRIC,
 )
 from mbd.linear.arnoldi import largest
@@ -105,7 +104,7 @@ class _Spectrum:
     def free(self) -> np.ndarray:
         """Return a random neutral motion, in which everything neutral takes part."""
         vector = np.random.default_rng(48271).normal(size=self.K.shape[0])
-        inverse = self._inverse(self.W, -NEUTRAL_SHIFT)
+        inverse = self._inverse(self.W, -HELD / NEUTRAL)
         for _ in range(8):
             vector = inverse(vector)
             vector = vector / np.abs(vector).max()
@@ -146,17 +145,15 @@ def slices(
 
 
 def _counted(spectrum: _Spectrum, size: float) -> Slices:
-    """Count and bracket."""
-    below = spectrum.below
-    largest, freedoms = 10.0 * size, below(1e8 * size)
-    while below(largest) < freedoms:
-        largest *= 10.0
-    while freedoms and largest > 1e-12 * size and below(0.3 * largest) == freedoms:
-        largest *= 0.3
-    unstable, neutral = spectrum.unstable(), spectrum.neutral()
+    """Count and bracket, from round-off of a size on."""
+    freedoms, unstable, neutral = (
+        spectrum.below(1e8 * size),
+        spectrum.unstable(),
+        spectrum.neutral(),
+    )
     n = spectrum.K.shape[0]
     free = spectrum.free() if neutral else np.zeros((n, 0))
-    step = LOWEST_FIRST * largest
+    step = float(np.finfo(float).eps) * size
     if unstable:
         while not spectrum.at_most(-step, 0):
             step *= 4.0

@@ -13,14 +13,12 @@ import scipy.sparse as sp
 
 from mbd.algebra.norms import norms
 from mbd.algebra.rotations import tilde
-from mbd.base.tolerances import HELD, STEADY_MATRIX, STEADY_STAYS
+from mbd.base.tolerances import STEADY_MATRIX
 from mbd.integration.consistent import consistent
 from mbd.machine import buffer as m
 from mbd.model.state import State
-from mbd.small_motions.metric import Metric
 from mbd.small_motions.minimal import Minimal, changed, minimal
 from mbd.small_motions.small_motion import SmallMotion, carried, small_motion
-from mbd.statics.held_motions import HeldTangent
 from mbd.statics.imbalance import imbalance
 
 
@@ -69,7 +67,7 @@ def require_balance(motion: SmallMotion) -> None:
     wanted = motion.C @ state.v
     g = motion.M @ (state.a - wanted)
     rest = imbalance(model, state.replace(a=wanted), g, motion.K, motion.maps)
-    if rest.balanced or (rest.round and _stays(motion, g)):
+    if rest.round:
         return
     worst = int(np.argmax(np.abs(g) * model.units))
     who = model.numbering.body_of_v(worst)
@@ -82,14 +80,6 @@ def require_balance(motion: SmallMotion) -> None:
     )
 
 
-def _stays(motion: SmallMotion, g: np.ndarray) -> bool:
-    """Tell whether forces that round-off hides would move the pose by next to nothing."""
-    metric = Metric(motion.model, motion.state)
-    tangent = HeldTangent(motion.K, HELD * metric.stiff(motion.K), motion.Bp, motion.Bp.T.tocsr())
-    delta = tangent.step(g, np.zeros(motion.Bp.shape[0]))
-    return bool(np.isfinite(delta).all() and metric.steps(delta).max() <= STEADY_STAYS)
-
-
 def _while(motion: SmallMotion) -> float:
     """Return a time in which something turns by about a radian, or a length is passed."""
     rates = [motion.omega, *(body.omega - motion.omega for body in motion.maps)]
@@ -98,6 +88,11 @@ def _while(motion: SmallMotion) -> float:
         return 0.7 / fastest
     speed = float(norms([body.yd[0] for body in motion.maps]).max())
     return float(motion.model.F[m.LENGTH]) / max(speed, np.finfo(float).tiny)
+
+
+def turned_on(motion: SmallMotion) -> State:
+    """Return the state after a turn of about a radian, every body carried on as it moves now."""
+    return _followed(motion, _while(motion))
 
 
 def _followed(motion: SmallMotion, tau: float) -> State:

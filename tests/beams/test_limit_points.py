@@ -47,7 +47,6 @@ def frame(n):
     return system
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("make", "n", "points", "limit"), [(arch, 16, 26, 0.897), (frame, 10, 24, 1.855 / 20)]
 )

@@ -157,6 +157,30 @@ def test_a_column_that_shortens():
     assert d["EI"].factors[0] == pytest.approx(np.diff(others)[0] / 2e-3, rel=1e-5)
 
 
+@pytest.mark.parametrize("height", [0.1, 0.3])
+@pytest.mark.parametrize("soft", [100.0, 70.0])
+def test_the_limit_load_of_a_truss(soft, height):
+    """By one bar of four that is softer, or is not, and by the load; against differences."""
+
+    def build(stiffness):
+        system = mbd.System()
+        ball = system.add(mbd.PointMass("ball", mass=1.0, position=(0, 0, height)))
+        for i, (x, y) in enumerate(((1, 0), (0, 1), (-1, 0), (0, -1))):
+            system.add(
+                mbd.Spring(f"bar {i}", system.ground, ball, at=(x, y, 0),
+                           stiffness=100.0 if i else stiffness, length=np.hypot(1.0, height))
+            )  # fmt: skip
+        system.add(mbd.PointForce("load", ball, (0, 0, -1.0)))
+        return system
+
+    critical = mbd.buckling(build(soft))
+    d = mbd.sensitivities(critical, ["bar 0.stiffness", "load.force.z", "ball.mass"])
+    others = [mbd.buckling(build(soft + h)).factors[0] for h in (-1e-2, 1e-2)]
+    assert d["bar 0.stiffness"].factors == pytest.approx(np.diff(others) / 2e-2, rel=1e-5)
+    assert d["load.force.z"].factors == pytest.approx(critical.factors, rel=1e-9)
+    assert d["ball.mass"].factors == pytest.approx([0.0], abs=1e-12)
+
+
 def test_the_response_of_an_oscillator_by_hand():
     """H = 1/(k - m w^2 + i w c) of the force on a mass."""
     k, c, mass = 40.0, 0.7, 1.6

@@ -31,8 +31,8 @@ def tip(turn):
 
 
 @pytest.mark.parametrize("direction", [(1, 0, 0), (1, 2, 3)])
-@pytest.mark.parametrize("EA", [1e4, 1e6, 1e8])
-@pytest.mark.parametrize("degrees", [60, 120, 176])
+@pytest.mark.parametrize("EA", [1e4, pytest.param(1e8, marks=pytest.mark.slow), 1e10])
+@pytest.mark.parametrize("degrees", [pytest.param(60, marks=pytest.mark.slow), 120, 176])
 def test_a_straight_column_without_imperfection_becomes_the_elastica(degrees, EA, direction):
     """In no plane of its own: what may turn about the line of the load is free."""
     turn = np.radians(degrees)
@@ -40,6 +40,7 @@ def test_a_straight_column_without_imperfection_becomes_the_elastica(degrees, EA
     found = mbd.equilibrium(system)
     assert found.stable
     assert found.free
+    assert found.iterations <= 130
     at = found["column.16"].position
     along = at @ end
     across = np.linalg.norm(at - along * end)
@@ -81,3 +82,4 @@ def test_a_rotor_that_may_turn_comes_to_rest(n, EA):
     assert found.stable
     weight = 9.81 * (10.0 + n * 2.8)
     assert found["shaft"].force[2] == pytest.approx(weight, rel=1e-6)
+    assert found.iterations <= 25

@@ -242,7 +242,10 @@ def test_arguments_are_checked():
         mbd.equilibrium(system, state=3)
 
 
-@pytest.mark.parametrize("formulation", RIGID)
+@pytest.mark.parametrize(
+    "formulation",
+    [pytest.param(x, marks=pytest.mark.slow) if x == "unified" else x for x in RIGID],
+)
 @pytest.mark.parametrize("off", [1e-4, 1e-2, 1.0])
 @pytest.mark.parametrize("how", ["tilted", "offset"])
 def test_a_frame_turns_about_the_axis_of_a_joint_or_is_refused(how, off, formulation):
@@ -259,3 +262,49 @@ def test_a_frame_turns_about_the_axis_of_a_joint_or_is_refused(how, off, formula
              "offset": {"rotating": (0, 0, 5.0), "about": (off, 0, 0)}}[how]  # fmt: skip
     with pytest.raises(ValueError, match="cannot turn with the frame.*'shaft.*about= .m. along"):
         mbd.equilibrium(system, **other)
+
+
+def in_bearings(stiffness=(1e4, 1e4), load=(0.0, 0.0, 0.0), offset=0.0):
+    """Return a rotor in two bearings of these stiffnesses along x and y, out of balance."""
+    system = mbd.System(gravity=(0, 0, -9.81))
+    rotor = system.add(
+        mbd.RigidBody("rotor", mass=1.0, inertia=(0.1, 0.1, 0.05), position=(offset, 0, 0))
+    )
+    for i, z in enumerate((-0.5, 0.5)):
+        system.add(mbd.Bushing(f"bearing {i}", system.ground, rotor, at=(0, 0, z),
+                               stiffness=(*stiffness, 1e5, 0, 0, 0)))  # fmt: skip
+    system.add(mbd.PointForce("load", rotor, load))
+    return system
+
+
+@pytest.mark.parametrize("speed", [5.0, 60.0])
+@pytest.mark.parametrize("offset", [0.0, 1e-6, 1e-2])
+def test_a_rotor_in_round_bearings_turns_with_a_frame(offset, speed):
+    """It leaves the axis by e / (1 - (w/w_0)^2) with w_0^2 = 2k/m."""
+    pose = mbd.equilibrium(in_bearings(offset=offset), rotating=(0, 0, speed))
+    out = offset / (1 - speed**2 / 2e4)
+    assert pose["rotor"].position[0] == pytest.approx(out, rel=1e-9, abs=1e-14)
+
+
+@pytest.mark.parametrize("off", [1e-2, 1.0])
+@pytest.mark.parametrize("how", ["tilted", "offset", "bearings", "load"])
+def test_a_frame_with_which_forces_do_not_turn_is_refused(how, off):
+    """However small the difference is around the axis: the balance is none a moment later."""
+    frame = {"rotating": (0, 0, 5.0)}
+    system = in_bearings(offset=1e-2)
+    if how == "tilted":
+        frame = {"rotating": (5.0 * off, 0, 5.0)}
+    elif how == "offset":
+        frame |= {"about": (off, 0, 0)}
+    elif how == "bearings":
+        system = in_bearings((1e4, 1e4 * (1 + off)), offset=1e-2)
+    else:
+        system = in_bearings(load=(off, 0, 0))
+    with pytest.raises(ValueError, match="forces do not turn with it: turned on it is out of bal"):
+        mbd.equilibrium(system, **frame)
+
+
+def test_a_load_that_turns_by_a_law_of_time_turns_with_the_frame():
+    system = in_bearings(load=lambda t: (3.0 * np.cos(5 * t), 3.0 * np.sin(5 * t), 0.0))
+    pose = mbd.equilibrium(system, rotating=(0, 0, 5.0))
+    assert pose["rotor"].position[0] == pytest.approx(3.0 / (2e4 - 25.0), rel=1e-9)
