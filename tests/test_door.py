@@ -392,7 +392,7 @@ def test_state_of_another_model():
     with raises(r"v of the state must be finite"):
         mbd.simulate(one, 1.0, 1e-3, state=one.state.replace(v=np.full(6, NAN)))
     late = one.state.replace(t=2.0)
-    with raises(r"simulate: t_end must lie behind the start 2 s, got 1"):
+    with raises(r"simulate: t_end must lie after the start 2 s, got 1"):
         mbd.simulate(one, 1.0, 1e-3, state=late)
 
 

@@ -204,7 +204,7 @@ def test_damage_is_told_and_mended(program, tmp_path):
         files[0].write_bytes(damaged)
         answer, told = program().communicate()
         assert answer == out
-        assert "is damaged and is compiled anew" in told
+        assert "is damaged and is compiled again" in told
         assert files[0].read_bytes() != damaged
     assert program().communicate() == (out, "")
 

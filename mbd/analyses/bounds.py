@@ -34,7 +34,7 @@ class _NamedBuffers(Buffers):
         return [self.room(n, region, x) for n, x in zip(sizes, what, strict=False)]
 
     def arrays(self, calls: dict[int, list[int]]) -> tuple[np.ndarray, np.ndarray, int]:
-        """Note which integers are places, before regions come one behind the other."""
+        """Note which integers are places, before regions come one after the other."""
         coded = np.array(self.I, np.int64)
         self.places = coded >= 1 << m.REGION_BITS
         I, F, size = super().arrays(calls)

@@ -126,7 +126,7 @@ class FormulationReport:
     who : str
         What was checked.
     properties : tuple of PropertyError
-        In the order in which they were tried; those behind a failure were not.
+        In the order in which they were tried; those after a failure were not.
     tolerance : float
     to_blame : str
         Functions or facts of the formulation that the first failure comes from, most likely first.

@@ -10,13 +10,13 @@ from mbd.formulations.families import family
 from mbd.formulations.formulation import Formulation
 from mbd.machine import buffer as m
 
-_GAP = 16  # floats behind every vector, which nobody may write to
+_GAP = 16  # floats after every vector, which nobody may write to
 
 
 class OneBody:
     """The functions of a formulation, on arrays.
 
-    What they must write is NaN before; behind every vector are numbers that must stay NaN.
+    What they must write is NaN before; after every vector are numbers that must stay NaN.
 
     Parameters
     ----------
@@ -146,7 +146,7 @@ class OneBody:
 
     @property
     def stays_inside(self) -> bool:
-        """Whether nothing was written behind the vectors."""
+        """Whether nothing was written after the vectors."""
         return all(np.isnan(self.F[end : end + _GAP]).all() for end in self.ends)
 
     def _run(self, kernel: Any) -> None:

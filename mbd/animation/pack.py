@@ -16,7 +16,7 @@ import numpy as np
 
 
 class Pack:
-    """Tables one behind the other."""
+    """Tables one after the other."""
 
     def __init__(self) -> None:
         self._parts: list[bytes] = []

@@ -32,7 +32,7 @@ def _limits() -> Iterator[float]:
 
 
 def _word(file: str, key: str = "") -> float | None:
-    """Return the number behind a key of a file of the system, if there is one."""
+    """Return the number after a key of a file of the system, if there is one."""
     try:
         words = Path(file).read_text().split()
         return float(words[words.index(key) + 1 if key else 0])

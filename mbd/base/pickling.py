@@ -57,7 +57,7 @@ def portable(owner: str, value: Any) -> Any:
 
 
 def again(maker: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]) -> Any:
-    """Make an object anew."""
+    """Make an object again."""
     return maker(*args, **options)
 
 

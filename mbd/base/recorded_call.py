@@ -144,7 +144,7 @@ class Recorded:
         """Do what is to be done when the object has all that its arguments say."""
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        """Return class and arguments: whoever unpickles it makes it anew."""
+        """Return class and arguments: whoever unpickles it makes it again."""
         if not hasattr(self, "call"):
             return super().__reduce_ex__(protocol)
         maker, args, options = self.call

@@ -29,7 +29,7 @@ START_MET = 1e-7
 
 BEGIN_REACH = 2.5e-3
 """[size of the model, its velocities, the step] Distance of the states beside one from which a run
-begins anew, of order 8; nearer than that round-off of accelerations is seen."""
+restarts, of order 8; nearer than that round-off of accelerations is seen."""
 
 SENSITIVITY_GRAZES = 1e-6
 """[size of its function over the length of the run] A function that passes zero more slowly has no

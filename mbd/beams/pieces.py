@@ -76,7 +76,7 @@ class BeamMesh:
 
     @property
     def rotation(self) -> np.ndarray:
-        """Axes of the nodes (n + 1, 3, 3): at a corner those of the piece behind it."""
+        """Axes of the nodes (n + 1, 3, 3): at a corner those of the piece after it."""
         return _of_nodes(self.frames)
 
     def integral(self, values: np.ndarray) -> np.ndarray:

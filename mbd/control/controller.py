@@ -284,7 +284,7 @@ def _advance(
 
 
 def _sample(loops: Sequence[_Loop], stepper: Stepper, done: int) -> None:
-    """Evaluate the laws that are due behind so many steps; all of them see the same state."""
+    """Evaluate the laws that are due after so many steps; all of them see the same state."""
     due = [x for x in loops if (done % x.period if x.period else done) == 0]
     if due:
         state = stepper.state if done else stepper.first
@@ -308,7 +308,7 @@ def closed_loop(
     """Integrate a system with feedback laws, by steps of one size that end on all samples.
 
     Continuous laws act all the time. At a sample all controllers see the same state; where their
-    outputs change, accelerations are found anew, so that a held load acts from the sample on.
+    outputs change, accelerations are found again, so that a held load acts from the sample on.
 
     Parameters
     ----------

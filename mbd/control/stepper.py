@@ -48,7 +48,7 @@ class StepperSnapshot(NamedTuple):
 
 @kernel
 def restart(I: Any, F: Any, k: int) -> None:
-    r"""Find accelerations and multipliers anew at the present pose, after loads have jumped.
+    r"""Find accelerations and multipliers again at the present pose, after loads have jumped.
 
     Equation (consistent); steps go on from :math:`a = \dot v`, without extrapolation.
     """
@@ -226,12 +226,12 @@ class Stepper:
         return read(self.model, self.state, name, _WHO)
 
     def _meet(self) -> None:
-        """Find accelerations anew where loads have jumped."""
+        """Find accelerations again where loads have jumped."""
         if self._jumped:
             self.renew()
 
     def renew(self) -> None:
-        """Find accelerations and multipliers anew, as after a jump of a load."""
+        """Find accelerations and multipliers again, as after a jump of a load."""
         restart(self.run.work.I, self.run.work.F)
         self.run.work.check_laws()
         self._jumped = False

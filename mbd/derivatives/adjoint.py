@@ -1,6 +1,6 @@
 r"""``mbd.gradient``: the gradient of one number of a run, whatever the number of parameters.
 
-The adjoint of the recursion of ``sweeps.py`` goes back over the steps once; matrices are made anew
+The adjoint of the recursion of ``sweeps.py`` goes back over the steps once; matrices are made again
 from the recorded instants.
 """
 
@@ -330,8 +330,8 @@ class Backward:
             self.t += float(out[size + n_p])
             self._check(J)
         self.t += float(J.t[leg.first + 1 : leg.first + N].sum())
-        if leg.anew is not None:
-            self._begin(leg, leg.anew, J, timed)
+        if leg.restart is not None:
+            self._begin(leg, leg.restart, J, timed)
         elif isinstance(leg.begins, Onward):
             move = leg.begins.move * self.z[one_step.DL, self.v]
             self.z[one_step.DA, self.v] += move
@@ -372,8 +372,8 @@ class Backward:
         ahead, v, lam = self.ahead, self.v, self.lam
         z = ahead.columns[0]
         z[:] = 0.0
-        if leg.anew is not None:
-            begun = leg.anew.along(BeginChanges.none(self.model, h=1.0))[1]
+        if leg.restart is not None:
+            begun = leg.restart.along(BeginChanges.none(self.model, h=1.0))[1]
             for row, x in enumerate((begun.q, begun.v, begun.a, begun.alg, begun.before)):
                 z[row, v] = x
         else:

@@ -1,7 +1,7 @@
 r"""Starts of steps: how their states depend on parameters, on the state before, and on time.
 
 A run makes its start consistent and shifts it, :math:`a_0 = \dot v_0 + \Delta_\alpha h \ddot v_0`
-and the velocities with which the first step meets :math:`\Phi = 0`. It begins anew behind events
+and the velocities with which the first step meets :math:`\Phi = 0`. It restarts after events
 that change something, and at position level before a step of another size. Each of these is
 differentiated as one function, by the stencil. Tangents of positions follow from those of the
 faces, :math:`Y\,\delta q = \delta y`.
@@ -157,7 +157,7 @@ class Start:
 
 @dataclass(frozen=True)
 class Again:
-    """Anew, before a step of another size: velocities meet the rows, and are shifted for it."""
+    """Again, before a step of another size: velocities meet the rows, and are shifted for it."""
 
     method: Method
 
@@ -174,8 +174,8 @@ class Again:
 
 
 @dataclass(frozen=True)
-class Behind:
-    """Behind events that change something, in the order in which they happened."""
+class AfterEvents:
+    """After events that change something, in the order in which they happened."""
 
     method: Method
     events: tuple[Any, ...]
@@ -183,7 +183,7 @@ class Behind:
     def __call__(
         self, model: FrozenModel, state: State | None, h: float, beside: Begun | None
     ) -> Begun:
-        """Return the instant behind the events, and where steps begin; h 0: none follows."""
+        """Return the instant after the events, and where steps begin; h 0: none follows."""
         assert state is not None
         for event in self.events:
             if event.changes:

@@ -194,7 +194,7 @@ def sensitivities(
     rtol : float [-]
         Let a first run choose the steps, and hold them in a second one.
     events : Event or sequence of Event
-        With steps of one size. Instants behind events move, ``s["rod.mass"].t`` [s by the unit of
+        With steps of one size. Instants after events move, ``s["rod.mass"].t`` [s by the unit of
         the parameter], and so do those of events by name, ``s["rod.mass"].events["touch down"]``.
 
     Returns
@@ -270,8 +270,8 @@ class Forward:
         """Carry the tangents over a leg."""
         n_p, sweep = len(self.of.stencils), self.sweep
         sweep.load(leg.state)
-        if leg.anew is not None:
-            self._begin(leg, leg.anew)
+        if leg.restart is not None:
+            self._begin(leg, leg.restart)
         elif isinstance(leg.begins, Onward):
             z = sweep.columns[:, :, self.v]
             z[:, one_step.DL] += leg.begins.move * (z[:, one_step.DA] - z[:, one_step.DB])
@@ -298,7 +298,7 @@ class Forward:
             self._end(leg, leg.ends)
 
     def _begin(self, leg: Leg, threshold: Threshold) -> None:
-        """Begin anew."""
+        """Restart."""
         n_p, v, lam = len(self.of.stencils), self.v, self.lam
         size = BeginChanges.none(self.of.model, h=1.0)
         begun_by = threshold.by_parameters(self.of.stencils)

@@ -13,7 +13,7 @@ from mbd.machine import buffer as m
 from mbd.machine.jit import address_at, call, jit
 
 SCRATCH = 2 * m.MAP_ROW**2  # floats in which a matrix is inverted
-# a node: first unknown, number of velocities, where T is; behind it is T(-D)^-1
+# a node: first unknown, number of velocities, where T is; after it is T(-D)^-1
 NODE_FIRST, NODE_N, NODE_T, NODE_ENTRY = range(4)
 
 

@@ -1,7 +1,7 @@
 r"""The legs of a run: steps that begin in one way, and what the size of the last of them follows.
 
 A run with events goes in stretches. At position level the step onto an event, and a last one that
-is shorter, begin anew; at other levels the algorithmic accelerations move to the new size. The size
+is shorter, restart; at other levels the algorithmic accelerations move to the new size. The size
 of such a step depends on all that came before: it is where a function becomes zero,
 
 .. math:: g + g_s\,\delta s + g_p = 0, \qquad \delta s_e = F + \zeta\,\delta h, \qquad
@@ -19,7 +19,7 @@ import numpy as np
 
 from mbd.base.run_tolerances import WHOLE_STEPS
 from mbd.base.sensitivity_tolerances import SENSITIVITY_GRAZES
-from mbd.derivatives.begins import Again, Begun, Behind, Start, Threshold
+from mbd.derivatives.begins import AfterEvents, Again, Begun, Start, Threshold
 from mbd.derivatives.objective import Gradients, gradients
 from mbd.derivatives.stencil import Stencil
 from mbd.derivatives.sweep import Steps, steps_of
@@ -113,8 +113,8 @@ class Leg:
     aside: bool = False
 
     @property
-    def anew(self) -> Threshold | None:
-        """Where states begin anew, if they do."""
+    def restart(self) -> Threshold | None:
+        """Where states restart, if they do."""
         return self.begins if isinstance(self.begins, Threshold) else None
 
 
@@ -155,7 +155,7 @@ def legs_of(
                     f"{owner}: steps of {h:.3g} s are lost beside the time {t[last]:.6g} s; take "
                     "larger ones"
                 )
-            begin = Behind(method, tuple(x.event for x in there))
+            begin = AfterEvents(method, tuple(x.event for x in there))
             at, first = there[0].state, last + 1
     return legs
 

@@ -48,7 +48,7 @@ class Tangents:
 def move_kernel(I: Any, F: Any, k: int) -> None:
     """Write q [+] d of poses to their places: of all nodes, or by the one kernel that is named.
 
-    I[k:] has the number of poses, the place of the first (increments stand behind each), the place
+    I[k:] has the number of poses, the place of the first (increments stand after each), the place
     of the only increment (0: none), address and table of a kernel (0: those of all nodes).
     """
     n, alone = I[m.N_Q] + I[m.N_U], I[k + 2] > 0

@@ -22,8 +22,8 @@ from mbd.model.evaluation import clear_off, note_rates, stage, switch_off_in_mat
 # how their times and step sizes move, whether any does, derivatives by time and by size; unknowns
 # that are velocities and multipliers; pairs (address, table) of tangents of interactions, of those
 # with damping or rows on velocities, of nodes; addresses of kernels that evaluate, factor, solve
-# with the transpose; of one that multiplies, behind it its tables: of q, of w, of what is solved
-# for; of one that solves, behind it those of x and of what is left
+# with the transpose; of one that multiplies, after it its tables: of q, of w, of what is solved
+# for; of one that solves, after it those of x and of what is left
 (
     N_STEPS, STEPS, STEP_SIZE, N_PARAMETERS, PROGRAMS, N_NODES, NODES, N_FLOWS, FLOWS, SCRATCH,
     COLUMNS, OUT, WORK, AWAY, PART_AWAY, RESIDUAL, MEMORY, N_MEMORY, N_REMEMBERED, N_COLUMNS, MANY,

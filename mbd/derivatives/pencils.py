@@ -242,7 +242,7 @@ class LinearTangents:
         return total
 
     def _ports(self, model: Any, state: State) -> np.ndarray:
-        """Return loads of the inputs and rows of the outputs at a pose, one behind the other."""
+        """Return loads of the inputs and rows of the outputs at a pose, one after the other."""
         motion = replace(self.linear.motion, model=model, state=state, maps=face_maps(model, state))
         columns, rows = ports_about(motion, *self.linear.ports)
         all_of = [load for _, _, load in columns]

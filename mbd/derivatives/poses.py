@@ -64,7 +64,7 @@ class MotionBeside(NamedTuple):
 
 @kernel
 def variations_kernel(I: Any, F: Any, k: int) -> None:
-    """Write derivatives of residual and rows by parameters, one behind the other.
+    """Write derivatives of residual and rows by parameters, one after the other.
 
     I[k:] has the number of parameters, where their programs are, and where to write.
     """
@@ -94,7 +94,7 @@ class AtRest:
         self.which = [j for j, s in enumerate(of) if s is not None]
         self.others = [s for s in of if s is not None]
         self.n_parameters, self.assembled = len(of), 0
-        tables = Appendix(model.I.tolist(), start=model.size + n)  # behind vector 0 of a method
+        tables = Appendix(model.I.tolist(), start=model.size + n)  # after vector 0 of a method
         programs = tables.table([program(model, tables, s) for s in of if s is not None])
         self.out = tables.start + len(tables.F)
         self.k = tables.table([len(self.which), programs, self.out])

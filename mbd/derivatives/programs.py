@@ -39,7 +39,7 @@ WEIGHT, GRAVITY, N_FORCES, FORCES, N_NODES, NODES, N_RATES, RATES, POINT_SIZE = 
 
 @dataclass
 class Appendix:
-    """Tables behind those of a model, and numbers behind those of a run."""
+    """Tables after those of a model, and numbers after those of a run."""
 
     I: list[int]
     F: list[float] = field(default_factory=list)

@@ -154,7 +154,7 @@ def check_steps(owner: str, solution: Solution) -> None:
 
 @contextmanager
 def keeping(solution: Solution) -> Iterator[None]:
-    """Let whatever is raised behind a run carry it, as ``error.solution``."""
+    """Let whatever is raised after a run carry it, as ``error.solution``."""
     try:
         yield
     except BaseException as error:

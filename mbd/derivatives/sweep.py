@@ -140,7 +140,7 @@ class Sweep:
         self.size = one_step.STEP_HEAD + model.n_q + 4 * n_v + n_lam + n_memory
         self.of_step = 3 * n if remembers else max(many * (3 * n_v + n_lam), len(memory))
         self.room = max(1, _CHUNK_BYTES // (8 * (self.size + self.of_step)))
-        appendix = Appendix(model.I.tolist(), start=model.size + n)  # behind vector 0 of the method
+        appendix = Appendix(model.I.tolist(), start=model.size + n)  # after vector 0 of the method
         programs = [program(model, appendix, s) for s in stencils]
         work = [0] * one_step.SWEEP_SIZE
         own = appendix.start + len(appendix.F)

@@ -206,7 +206,7 @@ def backward(I: Any, F: Any, k: int) -> None:
     """Carry the adjoint in COLUMNS back over the steps at STEPS, the last one first.
 
     At OUT stand, for each step, the derivatives of the objective by q, v, (v', lam) at the
-    beginning of the step, which are added; behind them the gradient is summed, by the parameters
+    beginning of the step, which are added; after them the gradient is summed, by the parameters
     and by the time of all steps.
     """
     S, n = ints(F), I[m.N_U]

@@ -29,7 +29,7 @@ def spy(
     ----------
     which : str
         What it is called: "B" has velocities to the right and rows down; a matrix that is larger
-        than the velocities has the rows behind them, both ways.
+        than the velocities has the rows after them, both ways.
     matrix : sparse
     velocities, rows : lists
         Blocks: first unknown, length, label of the block, label of each unknown.

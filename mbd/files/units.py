@@ -94,7 +94,7 @@ def has_unit(text: str) -> bool:
 
 
 def unit_in(text: str) -> str:
-    """Return the unit behind a number; "-" if there is none."""
+    """Return the unit after a number; "-" if there is none."""
     match = _QUANTITY.fullmatch(text) if len(text) <= _LONGEST else None
     return "-" if match is None else match[2] or match[3]
 

@@ -1,6 +1,6 @@
 """Writer of model files: from a system to the arguments of its parts as plain values.
 
-Every part is made anew from its arguments and compared, so that what was changed after it was made
+Every part is made again from its arguments and compared, so that what was changed after it was made
 is refused, not lost.
 """
 
@@ -232,7 +232,7 @@ def _check_unchanged(part: Any) -> None:
     """Refuse a part that its own arguments do not make."""
     call = part.call
     if not part.agrees_with(call.maker(*call.args, **call.options)):
-        raise ValueError("was changed after it was made; make it anew with what it should have")
+        raise ValueError("was changed after it was made; make it again with what it should have")
 
 
 def _check_functions(maker: Callable[..., Any], got: dict[str, Any]) -> None:

@@ -118,7 +118,7 @@ def _maps(of_node: Callable[..., Any], n_v: int, galerkin: bool) -> Any:
 
     @maps_kernel
     def maps(I: Any, F: Any, a: int, to: int, rate: int) -> None:
-        """Write the maps of one attachment, with zeros behind the columns of its velocities."""
+        """Write the maps of one attachment, with zeros after the columns of its velocities."""
         i = I[a + ATT_NODE]
         u = I[i + NODE_U]
         used = MAPS_SIZE if rate or not galerkin else DP
@@ -149,7 +149,7 @@ def _second_maps(of_node: Callable[..., Any], n_v: int) -> Any:
 
     @maps_kernel
     def second_maps(I: Any, F: Any, a: int, to: int, rate: int) -> None:
-        """Write the maps of the acceleration of one attachment, with zeros behind the columns."""
+        """Write the maps of the acceleration of one attachment, with zeros after the columns."""
         i = I[a + ATT_NODE]
         u, q, y = I[i + NODE_U], I[Q] + I[i + NODE_Q], I[Y] + I[i + NODE_Y]
         w = I[a + ATT_W] - (I[a + ATT_Y] - I[i + NODE_Y]) // 3

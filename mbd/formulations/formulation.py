@@ -82,7 +82,7 @@ class Formulation:
     residual : function
         ``(F, par, q, y, v, a, f, x, s)``: with the face force at f, the scaled residual
         x[:n_v] = s (inertia - weight + Z^T f_y + own B^T lam); own rows Phi to x[n_v:].
-        The multipliers of the own rows stand behind the accelerations, at a + n_v.
+        The multipliers of the own rows stand after the accelerations, at a + n_v.
     tangent : function
         ``(F, par, q, y, v, a, f, d, S, ld)``: add w_M M + w_G G + w_K (K + C) T and the blocks of
         the own rows to the matrix at F[S], rows ld apart.
@@ -125,7 +125,7 @@ class Formulation:
     sized : bool
         Whether ``initial`` takes the radius of gyration about the origin [m] too.
     n_faces : int
-        Number k of faces that a body shows, one behind the other in y, its rates and f, 12 k
+        Number k of faces that a body shows, one after the other in y, its rates and f, 12 k
         numbers each; weights w are 4 k then. The first is the face of position and rotation.
     n_inner : int
         How many of the faces, the last ones, only carry mass: nothing is attached to them.

@@ -65,7 +65,7 @@ def _coefficients(who: str, function: Callable[..., Any], n: int) -> Any:
 
 
 def entries(c: np.ndarray, L: np.ndarray, H: np.ndarray) -> Any:
-    """Return the nonzeros of L and of H with their indices, a zero behind each, and a stamp.
+    """Return the nonzeros of L and of H with their indices, a zero after each, and a stamp.
 
     The cache of kernels knows arrays by their print only. The stamp, which every function that uses
     the lists refers to, knows them to the last digit.

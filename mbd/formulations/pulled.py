@@ -39,7 +39,7 @@ def _residual(face: Polynomial, rows: Polynomial, n: int, k: int) -> Any:
 
     @jit
     def force(F: Any, par: int, q: int, y: int, v: int, a: int, f: int) -> None:
-        """Write phi, all that acts on the faces, behind the constants."""
+        """Write phi, all that acts on the faces, after the constants."""
         phi, ydd = par + 16 * k * k, par + 16 * k * k + 12 * k
         slope(F, q, a, ydd)
         bend(F, v, v, ydd)

@@ -41,7 +41,7 @@ from mbd.formulations.velocity_sets import (
 from mbd.machine.buffer import MAP_ROW, TRANSLATION
 from mbd.machine.jit import jit
 
-_CONSTANTS = 13  # numbers of se3; behind them D^-1 and 36 numbers to work in
+_CONSTANTS = 13  # numbers of se3; after them D^-1 and 36 numbers to work in
 
 
 # --- six numbers through a 6x6 matrix row by row --------------------------------------------------
@@ -115,7 +115,7 @@ def _formulation(numbers: tuple[float, ...], name: str, sized: bool) -> Formulat
     r"""Return the formulation of a set, points before directions; its D^-1 is compiled in.
 
     A set that is sized has for each body a length l of its own, :math:`D = D_1\,diag(I, l I)`,
-    which is kept behind the pose, q = (x, p, l).
+    which is kept after the pose, q = (x, p, l).
     """
     set_ = np.reshape(numbers, (2, 6, 3))
     D, E_matrix = projection(*set_), inverse(*set_)
@@ -306,7 +306,7 @@ def Unified(
     The larger the length l over the radius of gyration k, the closer the six velocities come to
     dependence: the mass matrix of the hexahedral set has the condition number (l/k)^2, and the
     self-stress of redundant joints is found to that many digits less. A length near the size of
-    the body is best. One that is not given stands behind the pose in the stored coordinates.
+    the body is best. One that is not given stands after the pose in the stored coordinates.
 
     Examples
     --------

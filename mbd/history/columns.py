@@ -24,7 +24,7 @@ ENDS, SECTION_AXIS = ("first", "last"), ("1", "2", "3")
 
 
 class Item(NamedTuple):
-    """Someone who has quantities: whose, index behind time in arrays, unit, own columns."""
+    """Someone who has quantities: whose, index after time in arrays, unit, own columns."""
 
     name: str
     owners: tuple[Owner, ...]

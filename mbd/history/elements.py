@@ -44,7 +44,7 @@ class ElementGroup:
     def forces(self, faces: Faces, lam: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
         """Yield instants, and what the rows put into the residual there.
 
-        Conjugate to the faces of all attachments, one element behind the other,
+        Conjugate to the faces of all attachments, one element after the other,
         (n, k n_attachments, 4, 3); multipliers are (n, k, n_rows).
         """
         for here, I, F, k in self._blocks(faces, (m.Y, m.YD)):

@@ -40,7 +40,7 @@ def write_totals(I: Any, F: Any, bodies: int, k: int, out: int) -> None:
     """Write kinetic energy and that of gravity, linear and angular momentum to F[out:].
 
     I[k:] has of each of the bodies its first face, four times the number of its faces, and the
-    place of its matrix W; the first one is behind the point that faces are seen from.
+    place of its matrix W; the first one is after the point that faces are seen from.
     """
     kinetic, potential, mass = 0.0, 0.0, 0.0
     linear, angular = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)

@@ -45,7 +45,7 @@ class Group:
 
 @dataclass(frozen=True)
 class Faces:
-    """Faces of some bodies, and behind them that of ground, over time.
+    """Faces of some bodies, and after them that of ground, over time.
 
     Attributes
     ----------

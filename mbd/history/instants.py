@@ -137,7 +137,7 @@ def instants_kernel(I: Any, F: Any, k: int) -> None:
 
 @per_model
 def _owned(model: Model) -> np.ndarray:
-    """Return where the rows of each joint, or other part with rows, begin: one behind another."""
+    """Return where the rows of each joint, or other part with rows, begin: one after another."""
     numbering = model.numbering
     return np.array([numbering.owners[name].start for name in numbering.elements], int)
 

@@ -157,7 +157,7 @@ def set_step(I: Any, F: Any, h: float) -> None:
 
 @jit
 def refresh(I: Any, F: Any) -> None:
-    r"""Find accelerations and multipliers anew at the start of the step, with \ddot\Phi = 0.
+    r"""Find accelerations and multipliers again at the start of the step, with \ddot\Phi = 0.
 
     Those of a step that was too large carry its error, of the order :math:`h^2 \dddot v`: beside a
     much smaller step it would pass for a change of the motion.
@@ -272,7 +272,7 @@ def _refuse(I: Any, F: Any, h: float, error: float) -> bool:
 
 @jit
 def _size_behind(I: Any, F: Any, h: float, wanted: float, error: float) -> None:
-    """Set the size of the step behind one that was taken, by its error and that before."""
+    """Set the size of the step after one that was taken, by its error and that before."""
     error = max(error, 1e-8)
     factor = STEP_SAFE * error**-0.25 * F[ERROR] ** 0.15
     F[ERROR] = error

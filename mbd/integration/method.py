@@ -85,7 +85,7 @@ class Facts:
         Which rows the end of a step meets: positions, their rates, or both.
     velocities_of_step : bool
         Whether velocities leave the rows by a part that belongs to the size of the step, so that
-        another size begins anew.
+        another size restarts.
     start : callable, optional
         ``(model, state, h, continued, saddle)``: the state from which steps of size h begin, and
         the change of accelerations in h; a state of a run that is `continued` with the same h

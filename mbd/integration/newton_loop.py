@@ -192,7 +192,7 @@ def has_aged(I: Any, F: Any, iterations: int) -> bool:
     """Tell whether a new matrix pays, after a step of so many iterations with the one at hand.
 
     It does where one more such step costs more than those since the matrix was made did in the
-    mean, its price among them. A cheap one is made anew also where a step needs a fourth iteration,
+    mean, its price among them. A cheap one is also new where a step needs a fourth iteration,
     and where one needs a third with it new: that the next one will need more is not in the mean.
     """
     S = ints(F)

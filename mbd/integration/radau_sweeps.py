@@ -37,13 +37,13 @@ ORDER, GAMMA, H_OLD, SWEEPS, PASSES, SIZES = 0, 1, 2, 3, 4, 5  # ORDER: stages; 
 C, WEIGHTS, SWEEP, BACK, NOISE, EACH, VECTORS = 13, 18, 43, 68, 73, 74, 75
 # of each stage: v' and lam, v, increment, its rate; corrections of the first two
 ACC, VEL, INC, RATE, DACC, DVEL = 0, 1, 2, 3, 4, 5
-SPARE, BEGIN_V, BEGIN_A, START_Q = 0, 2, 3, 4  # behind them: room for two; starts of steps
+SPARE, BEGIN_V, BEGIN_A, START_Q = 0, 2, 3, 4  # after them: room for two; starts of steps
 AT_START, AT_END, AT_BEGIN = 1, 2, 3  # memory that is put aside: of a step, of one in parts
 
 
 @jit
 def base(I: Any) -> int:
-    """Return where the numbers of the method are, behind vector 0, which FLOW writes."""
+    """Return where the numbers of the method are, after vector 0, which FLOW writes."""
     return own_vector(I, 1)  # type: ignore[no-any-return]
 
 

@@ -181,7 +181,7 @@ def dropped_open(I: Any, F: Any) -> bool:
 
 @jit
 def still_open(I: Any, F: Any, before: float) -> bool:
-    """Tell whether rows that were open before the last correction are so behind it."""
+    """Tell whether rows that were open before the last correction are so after it."""
     if before <= 1.0:
         return False
     evaluate_level(I, F)

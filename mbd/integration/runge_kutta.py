@@ -53,7 +53,7 @@ A, AL, D, H, N_Q, N_U, Q, QN, T, V, VN, X = (
     m.A, m.AL, m.D, m.H, m.N_Q, m.N_U, m.Q, m.QN, m.T, m.V, m.VN, m.X,
 )  # fmt: skip
 # vectors of these methods: rate of the increment; sums of the weighted slopes of increment (first
-# and last one, where two are composed) and velocity; behind them the coordinates at the start
+# and last one, where two are composed) and velocity; after them the coordinates at the start
 FLOWS, FIRST, LAST, CHANGE, START = 0, 1, 2, 3, 4
 
 

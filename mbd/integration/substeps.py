@@ -3,8 +3,8 @@ r"""Substeps of a step that has no solution near.
 Newton's iteration fails where a body turns far within a step, where a pose is nearly singular, and
 where multipliers at position level oscillate. The time of such a step is gone through by free steps
 of the stabilised form (:eq:`levels`, :eq:`error`), which meet rows and their rates whatever their
-sizes are; they start from velocities on the rows and the accelerations that follow. Behind them the
-run begins anew with its own step and level, as at its start (:eq:`starting`): the grid of times and
+sizes are; they start from velocities on the rows and the accelerations that follow. After them the
+run restarts with its own step and level, as at its start (:eq:`starting`): the grid of times and
 the order stay.
 """
 
@@ -55,7 +55,7 @@ class Divided:
         self.spent = False  # whether a step failed for want of more of them
 
     def take(self, work: Workspace, method: GeneralizedAlpha, done: int) -> bool:
-        """Take the step that failed behind so many others in smaller ones; tell whether that went.
+        """Take the step that failed after so many others in smaller ones; tell whether that went.
 
         What was tried later counts for nothing: a run goes back to look for an event.
         """
@@ -104,7 +104,7 @@ def in_substeps(work: Workspace, method: GeneralizedAlpha, most: int) -> tuple[i
             work.S[_COSTS] = costs
         tried += steps
         if state is not None:
-            _begin_anew(work, method, state)
+            _restart(work, method, state)
             return steps, tried
     return 0, tried
 
@@ -133,7 +133,7 @@ def _free_steps(work: Workspace, method: GeneralizedAlpha, rtol: float, most: in
     return bool(F[m.T] >= t_end)
 
 
-def _begin_anew(work: Workspace, method: GeneralizedAlpha, state: State) -> None:
+def _restart(work: Workspace, method: GeneralizedAlpha, state: State) -> None:
     """Keep the state as the end of the step, and begin the next one as at the start of a run."""
     work.load(state)
     keep(work.I, work.F)

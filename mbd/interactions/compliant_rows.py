@@ -42,7 +42,7 @@ A, ELASTIC, FY, PHASE, PHID, PHIDD, POTENTIAL, SCALE_R, SCRATCH, SUPPLIED, W_K, 
     m.W_K, m.X, m.Y,
 )  # fmt: skip
 STRESS_AHEAD, STRESS_GIVEN = m.STRESS_AHEAD, m.STRESS_GIVEN
-COMPLIANCE, STRESS = 2, 3  # places of the numbers, behind those of the motion, and of the room
+COMPLIANCE, STRESS = 2, 3  # places of the numbers, after those of the motion, and of the room
 _PAIRS = ((0, 0), (0, 1), (1, 0), (1, 1))
 
 

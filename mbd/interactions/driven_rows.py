@@ -60,7 +60,7 @@ def _first(e: Any) -> Any:
 
 @jit
 def _following(e: Any, n: int) -> Any:
-    """Return the record of the term behind one with n attachments."""
+    """Return the record of the term after one with n attachments."""
     return ElementRecord(
         e.u, e.numbers + 1, e.memory + 1, e.law, e.ends + n, e.blocks + 4 * n,
         e.pairs + 2 * n * n, e.end,
@@ -197,7 +197,7 @@ def total(measures: tuple[Measure, ...], rate: bool = False) -> Kind:
     unit = measures[0].unit + ("/s" if rate else "")
     return Kind(
         name, n, 1, tuple(pairs), forces, tangent, rates, accept, damped=rate, turns=some,
-        begins_anew=alone, smooth=True, secant=False, energy=energy, unit=unit,
+        stateless=alone, smooth=True, secant=False, energy=energy, unit=unit,
     )  # fmt: skip
 
 

@@ -32,20 +32,20 @@ class Kind:
         of a model declares it, faces have no velocities in a step.
     turns : bool
         Whether it counts turns of angles: its memory are angles, whose rates it needs in a step.
-    begins_anew : bool
+    stateless : bool
         Whether what it remembers is no part of a state: it follows from pose and time.
     accelerated : bool
         Whether forces depend on accelerations: an element with mass, which is ``damped`` too. If no
         kind of a model declares it, faces have no accelerations in a step.
     room : int
-        Numbers behind the element's own that its kernels may write.
+        Numbers after the element's own that its kernels may write.
     stresses : int
-        Numbers behind its own which are stresses of its strains. In the phase STRESS_AHEAD forces
+        Numbers after its own which are stresses of its strains. In the phase STRESS_AHEAD forces
         writes them, as they become along the velocities, and nothing else; in STRESS_GIVEN both
         kernels take them for those of the pose. In these phases, and in STRESS_HERE, with those of
         the pose itself, what goes slack does not.
     work : int
-        Floats of scratch space behind the maps of attachments, ``vector(I, n_attachments, 0)``.
+        Floats of scratch space after the maps of attachments, ``vector(I, n_attachments, 0)``.
     secant : bool
         Whether the gradient of the rows at the midpoint of a step is their secant: they are at most
         quadratic in the face and know no time. Of springs, whether there is such a secant, of
@@ -87,7 +87,7 @@ class Kind:
     accept: Any = None
     damped: bool = False
     turns: bool = False
-    begins_anew: bool = False
+    stateless: bool = False
     accelerated: bool = False
     room: int = 0
     stresses: int = 0
@@ -129,7 +129,7 @@ class Kind:
 
 
 def face_name(body: str, face: int) -> str:
-    """Return the name of a face: that of the body, behind it the number if it is not the first."""
+    """Return the name of a face: that of the body, after it the number if it is not the first."""
     return f"{body}/{face}" if face else body
 
 

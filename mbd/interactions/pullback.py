@@ -10,7 +10,7 @@ each attachment the test map P and the trial map P_T (both n x 3), and
 Maps are formed where they are used, in the scratch space. What acts on several attachments of one
 face is summed there first, as a vector over the velocities of its body,
 :math:`\gamma = \sum_a P_a g_a`, and enters the matrix once. The first numbers of the scratch
-space belong to the kernels of a kind; behind them each attachment has five vectors and its maps.
+space belong to the kernels of a kind; after them each attachment has five vectors and its maps.
 
 A table holds all elements of one kind, first its head (T_NUMBER ... in ``machine/buffer.py``). The
 record of an element is laid out as
@@ -72,7 +72,7 @@ class ElementRecord(NamedTuple):
 
     ``u`` is the first unknown of its rows, ``numbers`` and ``memory`` are places in F, ``law`` is
     one in I, where its address is (0: none); ``ends``, ``blocks`` and ``pairs`` are places in I of
-    what follows, ``end`` that behind the record.
+    what follows, ``end`` that after the record.
     """
 
     u: int
@@ -169,7 +169,7 @@ def second_map(I: Any, n: int, a: int, which: int) -> int:
 
 @jit
 def form_second_maps(I: Any, F: Any, e: Any, n: int) -> None:
-    """Form the maps of accelerations of n attachments, behind all others of the element."""
+    """Form the maps of accelerations of n attachments, after all others of the element."""
     S = ints(F)
     for a in range(n):
         end = I[e.ends + a]

@@ -124,7 +124,7 @@ def _without(I: Any, F: Any, s: int, number: int, law: int, u: float, last: floa
 
 @jit
 def _at_rest(I: Any, F: Any, s: int, law: int, u: float, t: float) -> float:
-    """Return the tension of a law at rest: the mean of what it is just before and behind."""
+    """Return the tension of a law at rest: the mean of what it is just before and after."""
     both = 0.0
     for side in range(2):
         F[s + LAW_IN] = u

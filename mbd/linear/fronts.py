@@ -19,7 +19,7 @@ A few pivots are inverted in registers, by code that is unrolled for their numbe
 longer than they must be, since memory is what long chains wait for. More are swept by Gauss and
 Jordan in memory, where rows are padded with zeros to multiples of four.
 
-The order (leaf to root, joint rows behind their body) and the scaling by :math:`\beta h^2` make
+The order (leaf to root, joint rows after their body) and the scaling by :math:`\beta h^2` make
 pivoting unnecessary as a rule. Pivots are watched all the same: a front with one that cannot be
 trusted (the director of a thin plate along which there is no mass) is swept in memory, where it
 changes place with a later row of its front, and where the front has none to offer the solver falls
@@ -198,7 +198,7 @@ def _schur(I: Any, F: Any, j: int) -> None:
     """Subtract A_up W from the fronts that wait for it.
 
     Block row and block column of a group a are those of the front t that eliminates it. The groups
-    b behind a are among the pivots of t or, in the same order, among its update groups.
+    b after a are among the pivots of t or, in the same order, among its update groups.
     """
     end = I[j + FR_GROUPS] + I[j + FR_NG] * UG_SIZE
     for a in range(I[j + FR_GROUPS], end, UG_SIZE):
@@ -312,11 +312,11 @@ def solve_transposed(I: Any, F: Any) -> None:
 
 
 @jit
-def _forward(I: Any, F: Any, first: int, last: int, anew: bool) -> None:
-    """Go through some fronts, with the right-hand side in X; anew: eliminate them, too."""
+def _forward(I: Any, F: Any, first: int, last: int, factor: bool) -> None:
+    """Go through some fronts, with the right-hand side in X; `factor`: eliminate them too."""
     for f in range(first, last):
         j = I[FRONTS] + f * FR_SIZE
-        if anew:
+        if factor:
             eliminate(I, F, j)
         _up(I, F, j)
 
@@ -357,14 +357,14 @@ def back_side(I: Any, F: Any, side: int) -> None:
 
 
 @jit
-def _solve_side_by_side(I: Any, F: Any, anew: bool) -> None:
+def _solve_side_by_side(I: Any, F: Any, factor: bool) -> None:
     """Solve, with new factors or those at hand."""
     S, at = ints(F), I[m.SIDES]
-    S[m.N_FACTOR] += 1 if anew else 0
-    on_both_sides(I, F, m.FACTOR_TASK if anew else m.UP_TASK)
+    S[m.N_FACTOR] += 1 if factor else 0
+    on_both_sides(I, F, m.FACTOR_TASK if factor else m.UP_TASK)
     tail, second = I[at + m.SD_TAIL], I[at + m.SD_SECOND]
-    _forward(I, F, tail, second, anew)
-    _forward(I, F, I[at + m.SD_SECOND_TAIL], I[N_FRONTS], anew)
+    _forward(I, F, tail, second, factor)
+    _forward(I, F, I[at + m.SD_SECOND_TAIL], I[N_FRONTS], factor)
     _backward(I, F, I[at + m.SD_SECOND_TAIL], I[N_FRONTS])
     _backward(I, F, tail, second)
     on_both_sides(I, F, m.BACK_TASK)

@@ -41,11 +41,11 @@ def clear(F: Any, to: int, n: int) -> None:
 
 
 @jit
-def onto_rows(I: Any, F: Any, spare: int, most: int, anew: bool) -> bool:
+def onto_rows(I: Any, F: Any, spare: int, most: int, renew: bool) -> bool:
     """Move D and V onto the rows, by most corrections; return whether they meet them.
 
-    F[ROW_RATE] is one. Where corrections are slow the matrix is made `anew` at the present pose,
-    which D is counted from. F[spare] is room for a vector.
+    F[ROW_RATE] is one. With `renew` the matrix is made again at the present pose, which D is
+    counted from, where corrections are slow. F[spare] is room for a vector.
     """
     S, n, rate, fresh = ints(F), I[m.N_U], spare, 0
     fastest, last_far, last_fast = 1e-300, math.inf, math.inf
@@ -64,12 +64,12 @@ def onto_rows(I: Any, F: Any, spare: int, most: int, anew: bool) -> bool:
                 fast = max(fast, abs(x) / (F[I[m.DIAG] + u] * F[m.FAR]))
         done = far <= ROWS_MET and fast <= ROWS_MET * fastest
         stays = not (far < 0.7 * last_far or fast < 0.7 * last_fast)
-        if k == most or done or (stays and (fresh or not anew)):
+        if k == most or done or (stays and (fresh or not renew)):
             break
         slow = far > 0.1 * last_far or fast > 0.1 * last_fast
         last_far, last_fast = far, fast
         for which in range(2):
-            if which == 0 and anew and slow and not fresh:
+            if which == 0 and renew and slow and not fresh:
                 linearise(I, F)
                 fresh = 1
             source, to = (I[m.GAP], I[m.D]) if which == 0 else (rate, I[m.V])

@@ -1,7 +1,7 @@
 """Batches of runs: the floats of many runs in one array, on which a kernel works run by run.
 
 A batch begins with the number of runs that take part and the place of each, then come the floats of
-all runs, one run behind the other. The loop over runs is compiled and releases the lock of the
+all runs, one run after the other. The loop over runs is compiled and releases the lock of the
 interpreter.
 """
 

@@ -216,7 +216,7 @@ GATE_OPEN, GATE_DONE, GATE_SIDES, GATE_SIZE = 0, LINE, 2 * LINE, 4 * LINE
 
 
 def entries(*parts: Any) -> np.ndarray:
-    """Return tables, one behind the other, as I has them; a place beyond what it can hold raises.
+    """Return tables, one after the other, as I has them; a place beyond what it can hold raises.
 
     Half the bytes of 64 bits: tables are read as often as the numbers of a step.
     """

@@ -118,7 +118,7 @@ class _Cache:
                 if payload is not None:
                     return CompileResult._rebuild(target_context, *pickle.loads(payload))
             except Exception as error:
-                _tell(f"the kept kernel {self.name} is damaged and is compiled anew ({error!r})")
+                _tell(f"the kept kernel {self.name} is damaged and is compiled again ({error!r})")
                 with suppress(OSError):
                     self.file.unlink()
         notice("")

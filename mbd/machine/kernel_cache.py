@@ -1,7 +1,7 @@
 """Files of compiled kernels, named by digests of what they were compiled from.
 
 That is the bytecode of the kernel, everything it reaches (functions that it calls or closes over,
-constants), the versions of the compiler and the processor. So a comment compiles nothing anew, a
+constants), the versions of the compiler and the processor. So a comment compiles nothing again, a
 changed function compiles the kernels that reach it and no others, and all copies of the package
 share their kernels. A file also holds a digest of its content: one that is damaged is deleted.
 """

@@ -73,7 +73,7 @@ else:
                     ]
             trusted = b.all_larger(pivots, [b.load_one(F, least, b.number(k)) for k in range(n)])
             with b.where(trusted):
-                # what is stored behind the end of a row is written over by the next one
+                # what is stored after the end of a row is written over by the next one
                 X[-1][-1] = b.first(
                     b.number(n - 4 * (len(vectors) - 1)),
                     X[-1][-1],

@@ -37,7 +37,7 @@ if PYTHON:
         return int(np.asarray(F[i : i + 1]).view(np.int64)[0])
 
     def tell(F: Any, i: int, value: int) -> None:
-        """Write the word at F[i], behind all else."""
+        """Write the word at F[i], after all else."""
         F[i : i + 1].view(np.int64)[0] = value
 
     def take(F: Any, i: int, value: int) -> bool:
@@ -64,7 +64,7 @@ else:
 
     @intrinsic
     def tell(_typing: Any, F: Any, i: Any, value: Any) -> Any:
-        """Write the word at F[i], behind all else."""
+        """Write the word at F[i], after all else."""
 
         def codegen(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
             builder.store_atomic(args[2], _word(builder, *args[:2]), "release", 8)

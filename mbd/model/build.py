@@ -272,7 +272,7 @@ def _interactions(
         for a, b in kind.pairs:
             columns += layout.blocks(ends[a], ends[b])
         records = [x for row in zip(*columns, strict=False) for x in row]
-        remembered = 0 if kind.begins_anew else len(elements[0].memory)
+        remembered = 0 if kind.stateless else len(elements[0].memory)
         first = buffers.table(records)
         at = buffers.table(kind.head(len(members), first, remembered))
         of_side = Counter[int]()
@@ -295,7 +295,7 @@ def _interactions(
         stages.add(m.ENERGY, kind.energy, at)
         stages.add(m.LOADS, kind.forces if kind.loads else None, at)
         stages.add(m.MOMENTA, kind.momenta, at)
-        if kind.accept is not None and not kind.begins_anew:
+        if kind.accept is not None and not kind.stateless:
             labels += [x for o in members for x in _memory_labels(o)]
     for o in owned:
         records_of[o.owner].append(where[id(o)])

@@ -327,7 +327,7 @@ def combination(B1: np.ndarray, B2: np.ndarray, unknowns: np.ndarray) -> np.ndar
 
 
 def _row_pivots(lu: Any, order: np.ndarray, n: int) -> np.ndarray:
-    """Return the sizes of the pivots of rows, behind n velocities in the user's order."""
+    """Return the sizes of the pivots of rows, after n velocities in the user's order."""
     pivots = np.empty(len(order))
     pivots[order] = np.abs(lu.U.diagonal())
     return pivots[n:]

@@ -28,7 +28,7 @@ class Owned(NamedTuple):
     element: Element
     ends: list[int]  # body of each attachment, -1 for ground
     bodies: list[int]  # without ground, each once
-    word: str  # behind which it is counted: an element of a part with nodes is no node
+    word: str  # after which it is counted: an element of a part with nodes is no node
     number: int
 
     @property
@@ -98,14 +98,14 @@ class Buffers:
         return (region << m.REGION_BITS) + where
 
     def rooms(self, sizes: Sequence[int], region: int, what: Iterable[str]) -> list[int]:
-        """Reserve floats of some sizes one behind the other; return where each of them is."""
+        """Reserve floats of some sizes one after the other; return where each of them is."""
         del what
         return list(accumulate(sizes[:-1], initial=self.room(sum(sizes), region)))
 
     def put_all(
         self, values: Sequence[Sequence[float]], region: int, what: Iterable[str]
     ) -> list[int]:
-        """Store numbers of some owners one behind the other; return where each has its own."""
+        """Store numbers of some owners one after the other; return where each has its own."""
         places = self.rooms(list(map(len, values)), region, what)
         if flat := list(chain.from_iterable(values)):
             self.write(places[0], flat)

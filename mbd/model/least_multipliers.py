@@ -58,7 +58,7 @@ def _tests(model: FrozenModel) -> list[Component]:
 
 @kernel
 def gather_kernel(I: Any, F: Any, k: int) -> None:
-    """Write entries of the matrix at poses, one pose behind the other.
+    """Write entries of the matrix at poses, one pose after the other.
 
     I[k:] has the number of poses, where they are (time, coordinates), the number of entries, where
     these go; then the places of the entries.

@@ -158,7 +158,7 @@ class Model(FrozenModel):
 
         What it computes is, bit for bit, what a model built with these values does; this one stays
         as it is. Tables and elimination order are shared, constants and the initial state written
-        anew. Values with which a part would have other coordinates, rows or forces are refused.
+        again. Values with which a part would have other coordinates, rows or forces are refused.
 
         Parameters
         ----------

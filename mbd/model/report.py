@@ -129,7 +129,7 @@ def _counted(n: int, one: str, many: str = "") -> str:
 
 
 def _grouped(labels: tuple[str, ...]) -> str:
-    """Return labels as text, rows behind the name of their joint."""
+    """Return labels as text, rows after the name of their joint."""
     rows: dict[str, list[str]] = {}
     for label in labels:
         owner, _, row = label.partition(".")

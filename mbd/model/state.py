@@ -32,7 +32,7 @@ class State:
         Joints that are switched off: their rows do not act, their multipliers are zero.
     step : float, optional [s]
         Size of the step that ended here. At position level velocities and multipliers belong to
-        it: a run that goes on with another one finds them anew.
+        it: a run that goes on with another one finds them again.
     """
 
     t: float

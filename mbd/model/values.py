@@ -1,4 +1,4 @@
-"""Other values of arguments in a model: its tables stay, constants and initial state are anew.
+"""Other values of arguments in a model: its tables stay, constants and initial state are new.
 
 A part is made again by its recorded call, with the new argument, and so is every part that refers
 to it. Where nodes and elements are still of the same kinds, on the same bodies, only their numbers
@@ -166,7 +166,7 @@ def _mentioned(model: FrozenModel) -> dict[str, set[str]]:
     return {name: names(part.call[1:]) for name, part in model.system.parts.items()}
 
 
-def _anew(model: FrozenModel, changes: dict[str, dict[str, Any]]) -> set[str]:
+def _affected(model: FrozenModel, changes: dict[str, dict[str, Any]]) -> set[str]:
     """Return the parts with other arguments, and those that have such parts among theirs."""
     parts, new = set[str](), {*changes, *changes.get("", {})} - {""}
     while new:
@@ -177,9 +177,9 @@ def _anew(model: FrozenModel, changes: dict[str, dict[str, Any]]) -> set[str]:
 
 def _described(model: FrozenModel, changes: dict[str, dict[str, Any]]) -> Description:
     """Return a description in which parts have other arguments; the others are the same objects."""
-    system, affected = model.system, _anew(model, changes)
+    system, affected = model.system, _affected(model, changes)
     own_parts = system.parts
-    anew: dict[int, Any] = {}
+    made: dict[int, Any] = {}
     of_system = changes.get("", {})
     of_part = {id(part): changes[name] for name, part in own_parts.items() if name in changes}
 
@@ -187,8 +187,8 @@ def _described(model: FrozenModel, changes: dict[str, dict[str, Any]]) -> Descri
         """Return an argument in which parts are those of the new description."""
         if type(value) in PLAIN:
             return value
-        if id(value) in anew:
-            return anew[id(value)]
+        if id(value) in made:
+            return made[id(value)]
         if isinstance(value, Part) and value.owner is not None:
             owner = again(value.owner)
             nodes = () if owner is value.owner else owner.nodes()
@@ -228,14 +228,14 @@ def _described(model: FrozenModel, changes: dict[str, dict[str, Any]]) -> Descri
         new_options = {k: again(x) for k, x in options.items()}
         same = all(x is y for x, y in zip(new_args, args, strict=True))
         if same and not own and all(x is options[k] for k, x in new_options.items()):
-            anew[id(thing)] = thing
+            made[id(thing)] = thing
             return thing
         if own:
             bound = signature(maker).bind(*new_args, **new_options)
             bound.arguments |= {k: again(x) for k, x in own.items()}
             new_args, new_options = bound.args, bound.kwargs
-        anew[id(thing)] = maker(*new_args, **new_options)
-        return anew[id(thing)]
+        made[id(thing)] = maker(*new_args, **new_options)
+        return made[id(thing)]
 
     described = copy(system)
     gravity = of_system.get("gravity", again(system.gravity_as_written))

@@ -27,7 +27,7 @@ class Workspace:
     """The floats F of one run, with its integers S among them, beside the tables I of the model.
 
     ``own`` numbers of a method follow those of the model, at F[I[METHOD]], and belong to snapshots;
-    behind them is room for ``extra`` ones, which do not. ``reused`` is an array of no use any more,
+    after them is room for ``extra`` ones, which do not. ``reused`` is an array of no use any more,
     which is taken if it is large enough.
 
     With ``runs``, constants (n, .), it is that of n runs of models with the same tables: F is

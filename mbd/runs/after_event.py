@@ -1,8 +1,8 @@
-r"""Changes at events: the state behind an instant at which they happen.
+r"""Changes at events: the state after an instant at which they happen.
 
 Each event is applied to the state that the one before it left. A change may carry the function of
 another event over zero: then that one happens too, each at most once at an instant. To which side a
-function leaves is told by a Taylor series that knows the accelerations behind,
+function leaves is told by a Taylor series that knows the accelerations after,
 
 .. math:: g\bigl(q \boxplus (s v + \tfrac12 s^2 \dot v),\; v + s \dot v,\; t + s\bigr),
 
@@ -30,15 +30,15 @@ from mbd.runs.events import Event, EventInstants, Occurrence
 
 
 class EventError(RuntimeError):
-    """What cannot go on behind an event."""
+    """What cannot go on after an event."""
 
 
-def behind(
+def after_event(
     watch: Watch, instant: Instant, before: Any, length: float
 ) -> tuple[State, list[Occurrence]]:
-    """Return the state behind an instant, and the events that changes there set off.
+    """Return the state after an instant, and the events that changes there set off.
 
-    ``watch`` then knows the values behind. ``length`` is that of the run [s].
+    ``watch`` then knows the values after. ``length`` is that of the run [s].
     """
     _refuse_crowd(watch, instant, length)
     state, set_off, value = instant.state, list[Occurrence](), instant.value
@@ -135,7 +135,7 @@ def _later(model: Model, state: State, s: float, forces: bool = True) -> State:
 
 
 def _changed(model: Model, event: Event, state: State) -> State:
-    """Return the consistent state behind an event: rows switched, then :eq:`impact`."""
+    """Return the consistent state after an event: rows switched, then :eq:`impact`."""
     if not event.changes:
         return state
     who = f"{event.name} at t = {state.t:.6g} s"

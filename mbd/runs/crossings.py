@@ -2,7 +2,7 @@ r"""Zero crossings of the functions of events, over all stretches of a run.
 
 A value counts as zero where it is round-off beside the largest so far, :math:`|g| \le \epsilon
 \max|g|`. An event happens where its function comes from one side and arrives at zero, or passes it;
-one that leaves zero has not happened. Behind an event the side is the one to which the function
+one that leaves zero has not happened. After an event the side is the one to which the function
 leaves, and zeros do not count until it has left.
 """
 
@@ -58,7 +58,7 @@ class Looked:
     left : (n, n_events) array of bool
         Whether a function has left the zero at which its event happened.
     error : Exception, optional
-        What a function raised at the instant behind these.
+        What a function raised at the instant after these.
     """
 
     g: np.ndarray
@@ -106,7 +106,7 @@ class Watch:
         return rising | falling
 
     def look(self, instants: EventInstants, before: Any) -> Looked:
-        """Return the values at instants behind the last one, whose values are known."""
+        """Return the values at instants after the last one, whose values are known."""
         error = None
         try:
             g = values_of(self.events, self.model, instants, before)

@@ -83,7 +83,7 @@ class Event:
 
     @property
     def changes(self) -> bool:
-        """Whether the motion goes on differently behind the event."""
+        """Whether the motion goes on differently after the event."""
         return bool(self.release or self.lock or self.change is not None)
 
     @property
@@ -161,7 +161,7 @@ def _history(model: Model, instants: EventInstants, before: Any) -> History:
 
 
 def carried(model: Model, instants: EventInstants, before: Any) -> Any:
-    """Return what is to be known, behind these instants, of all that came before."""
+    """Return what is to be known, after these instants, of all that came before."""
     return past_of(_history(model, instants, before))
 
 

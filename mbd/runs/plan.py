@@ -95,10 +95,10 @@ def checked_plan(
     who = "simulate"
     t_end = number(who, "t_end", t_end, "s", positive=True)
     if t_end <= first.t:
-        raise ValueError(f"{who}: t_end must lie behind the start {first.t:g} s, got {t_end:g}")
+        raise ValueError(f"{who}: t_end must lie after the start {first.t:g} s, got {t_end:g}")
     if not (t_end - first.t) ** 2 >= np.finfo(float).tiny:
         raise ValueError(
-            f"{who}: t_end must be so far behind the start that the square of the time between is "
+            f"{who}: t_end must be so far after the start that the square of the time between is "
             f"a number, some 1e-154 s, got {t_end - first.t:g}"
         )
     if not is_whole(every, 1):

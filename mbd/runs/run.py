@@ -17,7 +17,7 @@ from mbd.linear.saddle import Saddle
 from mbd.machine import buffer as m
 from mbd.model.model import Model
 from mbd.model.state import State
-from mbd.runs.after_event import behind, energy_of_change
+from mbd.runs.after_event import after_event, energy_of_change
 from mbd.runs.crossings import Instant, Watch
 from mbd.runs.events import EventInstants, Occurrence
 from mbd.runs.interrupts import Interrupt
@@ -34,7 +34,7 @@ class Stretches:
     Attributes
     ----------
     last : State
-        Behind the last good step.
+        After the last good step.
     occurrences : list of Occurrence
         The events that happened.
     run : Run, optional
@@ -101,7 +101,7 @@ class Stretches:
         return status, message + self._divided()
 
     def _stretch(self, continued: bool, before: Any, saddle: Saddle | None) -> tuple[int, str]:
-        """Run to the next event that changes something; ``last`` is then behind it."""
+        """Run to the next event that changes something; ``last`` is then after it."""
         plan, first = self.plan, self.last
         run = Run(
             self.model, first, self.method, plan, self.interrupt, self.watch, continued, saddle
@@ -122,7 +122,9 @@ class Stretches:
                 self.stats[name] = self.stats.get(name, 0) + value
         if run.instant is None:
             return status, message
-        self.last, set_off = behind(self.watch, run.instant, run.before, plan.t_end - self.start)
+        self.last, set_off = after_event(
+            self.watch, run.instant, run.before, plan.t_end - self.start
+        )
         self.impulsive += energy_of_change(run.model, run.instant.state, self.last, run.before)
         self.occurrences += set_off
         for occurrence in set_off:

@@ -97,7 +97,7 @@ class Run:
         self.advance = facts.free.kernel if plan.free and facts.free else self.kernel
         self.compiled = self.advance.address  # at the latest now: the clock of the steps is theirs
         self.started = self.seconds = 0.0  # clock, and how long the steps took [s]
-        self.error: Exception | None = None  # what user code raised, behind the last good step
+        self.error: Exception | None = None  # what user code raised, after the last good step
         self.occurrences: list[Occurrence] = []
         self.instant: Instant | None = None  # that ended the stretch
         self.by_position = bool(facts.velocities_of_step and model.n_lam)
@@ -126,7 +126,7 @@ class Run:
         return EventInstants.of(state, float(self.work.F[m.IMPULSIVE]))
 
     def keep_end(self, last: State, impulsive: float, wanted: bool) -> None:
-        """Keep the state behind the event at which the run ends, if something changed there."""
+        """Keep the state after the event at which the run ends, if something changed there."""
         if self.instant is not None and last is not self.instant.state:
             if wanted or self._is_output(last):
                 self.keep(EventInstants.of(last, impulsive))

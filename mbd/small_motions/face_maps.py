@@ -151,7 +151,7 @@ def _maps(work: Workspace) -> tuple[list[np.ndarray], ...]:
     model = work.model
     bodies = list(model.nodes.values())
     nodes = _nodes(work)
-    end, corners = len(work.I), len(work.F)  # behind the model: one attachment, its weights
+    end, corners = len(work.I), len(work.F)  # after the model: one attachment, its weights
     most = 4 * max(x.formulation.n_faces for x in bodies)
     to = corners + most
     I = m.entries(work.I, np.zeros(m.ATT_SIZE))

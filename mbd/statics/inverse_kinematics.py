@@ -130,7 +130,7 @@ class _TargetRows(Part):
 
 
 def _extended(model: Model, targets: list[_Target]) -> Model:
-    """Return a model with the rows of the targets behind all others."""
+    """Return a model with the rows of the targets after all others."""
     system = copy(model.system)
     system.forces = {**system.forces, _TargetRows.name: _TargetRows(targets)}
     return build(system)

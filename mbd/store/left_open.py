@@ -12,7 +12,7 @@ import io
 from pathlib import Path
 
 _SUPERBLOCK, _FLAGS, _END = 44, 11, 28  # bytes of version 3 before its checksum; places in it
-_ROOM = 1 << 40  # bytes behind the end: a file that is still written grows
+_ROOM = 1 << 40  # bytes after the end: a file that is still written grows
 _WORD = 0xFFFFFFFF
 
 
@@ -37,7 +37,7 @@ class LeftOpen(io.RawIOBase):
         self._at = 0
 
     def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
-        """Fill a buffer; zeros behind the end of what is there."""
+        """Fill a buffer; zeros after the end of what is there."""
         self._file.seek(self._at)
         data = self._file.read(len(buffer)) or b""
         data += bytes(len(buffer) - len(data))

@@ -3,7 +3,7 @@
 The layout is that of ``fields.py``, of all arrays or of some: `xarray.open_dataset` and `h5py.File`
 read it without mbd. Each chunk of an array over time has a checksum (Fletcher's), which HDF5
 compares when it is read; not in streams, which have checksums of instants (``damaged_files.py``),
-as their chunks grow: HDF5 writes a chunk anew, in its place, its checksum at the end; who reads
+as their chunks grow: HDF5 writes a chunk again, in its place, its checksum at the end; who reads
 between sees one that does not fit, and so does everyone if the writer is killed there.
 Measured with HDF5 2.0 and 20 arrays: of 60 kills at random instants 3 left chunks that cannot be
 read, and of 143 reads beside the writer 7 failed; without such checksums none.
@@ -141,7 +141,7 @@ def _writer(h5: Any, name: str) -> Any:
 
 
 def append(h5: Any, first: int, x: AllParts) -> None:
-    """Write everything behind the first instants of a file, which has room for it."""
+    """Write everything after the first instants of a file, which has room for it."""
     end = first + len(x.trajectory.t)
     names = [f.name for f in fields(x.model) if f.dims[0] == "time" and f.name in h5]
     for name in [*names, CHECKSUM] if CHECKSUM in h5 else names:

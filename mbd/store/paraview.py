@@ -16,7 +16,7 @@ ends of elements and at nodes the mean of both sides, ``station`` along the beam
 of the circle with the same radii of gyration.
 
 The file of the paths belongs to all instants: one line for each body, with ``time`` on its points.
-Numbers are stored as they are, in raw blocks behind the XML.
+Numbers are stored as they are, in raw blocks after the XML.
 """
 
 from __future__ import annotations
@@ -219,7 +219,7 @@ def polydata(
 
 
 class _Appended:
-    """The raw blocks behind the XML: for each array its length in bytes, then its numbers."""
+    """The raw blocks after the XML: for each array its length in bytes, then its numbers."""
 
     def __init__(self) -> None:
         self.content = b""

@@ -52,7 +52,7 @@ def paces_kernel(I: Any, F: Any, k: int) -> None:
     r"""Write largest velocity, :math:`\Delta\dot v` and :math:`\Delta^p\dot v`, in their units.
 
     Of each of n recorded rows, differences from it on to those that follow; the last ones for p > 1
-    only. Behind them of each multiplier the largest second difference, and the largest one.
+    only. After them of each multiplier the largest second difference, and the largest one.
     I[k:] has n, p, the places of the rows and of the results, the first row that multipliers count.
     """
     n, p, at, out, last, n_u = I[k], I[k + 1], I[k + 2], I[k + 3], I[k + 4], I[m.N_U]
@@ -86,7 +86,7 @@ def paces_kernel(I: Any, F: Any, k: int) -> None:
 
 @dataclass(frozen=True)
 class BatchColumns:
-    """Numbers (k n, .) of the instants of n runs, one run behind another, taken column by column.
+    """Numbers (k n, .) of the instants of n runs, one run after another, taken column by column.
 
     Attributes
     ----------

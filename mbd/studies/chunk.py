@@ -133,7 +133,7 @@ _OVER: set[str] = set()  # studies of this process that have ended, some of them
 
 
 def give_up(task: Task) -> None:
-    """Let threads of this process leave the study behind the batch, or member, at hand."""
+    """Let threads of this process leave the study after the batch, or member, at hand."""
     with _LOCK:
         _OVER.add(task.token)
         _FAMILIES.pop(task.token, None)

@@ -163,7 +163,7 @@ def table_of(
 def inner_dimensions(
     name: str, facts: Mapping[str, Any], shape: tuple[int, ...], t: np.ndarray
 ) -> tuple[tuple[str, ...], dict[str, np.ndarray]]:
-    """Return the dimensions behind those of members, and the labels there."""
+    """Return the dimensions after those of members, and the labels there."""
     dims: list[str] = []
     own: dict[str, np.ndarray] = {}
     components = facts["components"]

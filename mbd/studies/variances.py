@@ -8,7 +8,7 @@ members of A with its values in B, with outputs :math:`f_A, f_B, f_{AB_i}`:
 
 with the variance V of the output: the part of i alone, and that of i with all others (Saltelli et
 al., Comput. Phys. Commun. 181, 2010, table 2; Jansen 1999). Intervals are those between quantiles
-of indices of members that are drawn anew (bootstrap).
+of indices of members that are drawn again (bootstrap).
 """
 
 from __future__ import annotations

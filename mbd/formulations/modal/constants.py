@@ -1,6 +1,6 @@
 r"""Constants of a body with modes, and where its functions find them.
 
-Tables stand behind each other; how far behind the first number of the constants each begins stands
+Tables stand after each other; how far after the first number of the constants each begins stands
 in a head in front of them. In the room for work, what every number of modes needs comes first.
 """
 
@@ -18,7 +18,7 @@ from mbd.machine.jit import jit
 
 # constants: numbers of modes and interfaces, then where tables begin, then W0
 MODES, INTERFACES, W1, W2, MASS, STIFFNESS, DAMPING, GEOMETRIC, PLACES, FRAME, WORK, W0 = range(12)
-# numbers in work, whose sizes do not depend on the modes; behind them U (12) of each mode
+# numbers in work, whose sizes do not depend on the modes; after them U (12) of each mode
 VELOCITY, ACCELERATION, W, V1, V2, GRAM, RATES, LOAD, OWN, ROW, COLUMN, ONE, WEIGHTED = range(
     0, 13 * 24, 24
 )

@@ -135,7 +135,7 @@ def equations_on(frame: Formulation) -> tuple[Any, Any]:
             add_back(F, f + 12 * (1 + i), load, 1.0, x, turn)
         for i in range(n_b):
             F[work + OWN + i] = F[a + i]
-        for i in range(n_own):  # multipliers stand behind all accelerations
+        for i in range(n_own):  # multipliers stand after all accelerations
             F[work + OWN + n_b + i] = F[a + n_b + n + i]
 
     @jit

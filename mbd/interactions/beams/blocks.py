@@ -27,7 +27,7 @@ GP, GT, GW, U, WORK = (L + 12 * MAP_ROW + _VECTORS * k for k in (0, 2, 3, 4, 5))
 
 @jit
 def work(I: Any) -> int:
-    """Return where the scratch space of the kernels begins, behind the maps of both frames."""
+    """Return where the scratch space of the kernels begins, after the maps of both frames."""
     return vector(I, 8, 0)
 
 

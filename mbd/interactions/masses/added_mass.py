@@ -48,7 +48,7 @@ from mbd.machine.buffer import SECOND_SIZE
 from mbd.machine.jit import jit
 
 FY, Y, YD, YDD = m.FY, m.Y, m.YD, m.YDD
-# the scratch space behind the maps: x and its two rates, p and p', then six vectors of twelve
+# the scratch space after the maps: x and its two rates, p and p', then six vectors of twelve
 # numbers each; then the derivatives by acceleration, rate and position
 _X, _XD, _XDD, _MOMENTUM, _FORCE = 0, 12, 24, 36, 42
 _A, _N, _M, _C, _TURN, _ROWS, _SUM = (48 + 72 * k for k in range(7))
