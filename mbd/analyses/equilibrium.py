@@ -224,7 +224,7 @@ def equilibrium(
             try:
                 result, held = _SEEK[seek](problem, start, float(factor), int(max_iterations))
             except EquilibriumError as error:
-                if beyond := _beyond(model, error.state):
+                if beyond := _beyond(model, error.state, *error.tried):
                     raise EquilibriumError(f"{error}; {beyond}", error.state) from error
                 raise
             results.append((float(factor), result, held))
@@ -239,9 +239,10 @@ def equilibrium(
     return path[-1]
 
 
-def _beyond(model: Model, state: State) -> str:
-    """Return what elements of beams and flexible bodies cannot do, or nothing."""
-    return beyond_limits(model, np.array([state.t]), state.q[None], state.v[None], state.a[None])
+def _beyond(model: Model, *states: State) -> str:
+    """Return what elements of beams and flexible bodies cannot do at some poses, or nothing."""
+    t = np.array([x.t for x in states])
+    return beyond_limits(model, t, *(np.array([getattr(x, y) for x in states]) for y in "qva"))
 
 
 def _problem(

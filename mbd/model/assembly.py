@@ -221,16 +221,33 @@ class Assembly:
             the pose at hand.
         """
         w_m, w_g, w_k, turn = self._weights(step, rho, weights)
-        T = sp.eye_array(self.model.n_v) if tangent is None else sp.csr_array(tangent)
-        if T.shape != self.M.shape:
-            raise ValueError(
-                f"iteration_matrix: tangent must be of shape {self.M.shape}, got {T.shape}"
-            )
+        T = self._operator(tangent)
         S = w_m * self.M + w_g * self.G + w_k * (self.K @ T)
         of_positions = self.model.numbering.lam_kinds != m.VELOCITY_ROW
         by = sp.diags_array(of_positions.astype(float)) @ self.B
         B = by @ T + (self.B - by) + turn * (self.turn @ T)
         return sp.csc_array(sp.block_array([[S, self.Bt], [B, None]], format="csc"))
+
+    def _operator(self, tangent: Any) -> sp.csr_array:
+        """Return T as a sparse matrix, checked; None is the identity."""
+        if tangent is None:
+            return sp.csr_array(sp.eye_array(self.model.n_v))
+        if not sp.issparse(tangent):
+            try:
+                tangent = floats(tangent)
+            except TypeError:
+                raise TypeError(
+                    f"iteration_matrix: tangent must be a matrix of shape {self.M.shape}, got "
+                    f"{shown(tangent)}"
+                ) from None
+        if tangent.shape != self.M.shape:
+            raise ValueError(
+                f"iteration_matrix: tangent must be of shape {self.M.shape}, got {tangent.shape}"
+            )
+        T = sp.csr_array(tangent)
+        if not np.isfinite(T.data).all():
+            raise ValueError("iteration_matrix: tangent must be finite")
+        return T
 
     def right_side(
         self, step: float | None = None, rho: float = 0.8, *,

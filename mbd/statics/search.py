@@ -56,13 +56,16 @@ class EquilibriumError(RuntimeError):
         Where the search ended.
     path : list of (float, State) [-]
         Load factors and poses of a path with ``arc_length=`` that did not arrive.
+    tried : list of State
+        The poses that were tried.
     """
 
     def __init__(
-        self, message: str, state: State, path: Sequence[tuple[float, State]] = ()
-    ) -> None:
+        self, message: str, state: State, path: Sequence[tuple[float, State]] = (),
+        tried: Sequence[State] = (),
+    ) -> None:  # fmt: skip
         super().__init__(message)
-        self.state, self.path = state, [*path]
+        self.state, self.path, self.tried = state, [*path], [*tried]
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,12 +142,13 @@ class Search:
         self.heavy = self.metric.heavy()
         self.inertia = Inertia(self.model)
         self.own = np.flatnonzero(self.model.numbering.lam_kinds == m.OWN)
-        self.reach = 1.0
+        self.reach, self.tried = 1.0, list[State]()
         self.resolved = 4.0 * float(np.finfo(float).eps) * max(1.0, self.metric.far)
         self.near = 1e-13 * max(1.0, self.metric.length)
 
     def place(self, state: State, stress: np.ndarray | None = None) -> SearchPose:
         """Return a pose that satisfies the rows, with the multipliers of least forces."""
+        self.tried.append(state)
         balance = self.problem.at(state, self.factor, stress)
         if not np.isfinite(balance.forces).all():
             raise EquilibriumError(Workspace(self.model, state).no_numbers(), state)
@@ -329,6 +333,7 @@ class Search:
             f"of balance are {who}{gap}; does anything hold these bodies? try load_steps=, "
             "another start (state=) or seek='nearest'",
             balance.state,
+            tried=self.tried,
         )
 
     def start(self, state: State) -> SearchPose:

@@ -13,7 +13,7 @@ import scipy.sparse as sp
 
 from mbd.algebra.norms import norms
 from mbd.algebra.rotations import tilde
-from mbd.base.tolerances import STEADY_MATRIX
+from mbd.base.tolerances import LARGEST, STEADY_MATRIX
 from mbd.integration.consistent import consistent
 from mbd.machine import buffer as m
 from mbd.model.state import State
@@ -81,13 +81,14 @@ def require_balance(motion: SmallMotion) -> None:
 
 
 def _while(motion: SmallMotion) -> float:
-    """Return a time in which something turns by about a radian, or a length is passed."""
+    """Return a time in which something turns by about a radian, or a length is passed; 0: never."""
     rates = [motion.omega, *(body.omega - motion.omega for body in motion.maps)]
     fastest = float(norms(rates).max())
     if fastest > 0.0:
-        return 0.7 / fastest
+        return 0.7 / fastest if fastest * LARGEST > 1.0 else 0.0
     speed = float(norms([body.yd[0] for body in motion.maps]).max())
-    return float(motion.model.F[m.LENGTH]) / max(speed, np.finfo(float).tiny)
+    length = float(motion.model.F[m.LENGTH])
+    return length / speed if speed * LARGEST > length else 0.0
 
 
 def turned_on(motion: SmallMotion) -> State:

@@ -143,7 +143,7 @@ def test_info_writes_matrices_and_a_picture(tmp_path, capsys):
     assert "rank 17" in capsys.readouterr().out
     assert picture.read_bytes()[:4] == b"\x89PNG"
     assert {p.name for p in (tmp_path / "m").iterdir()} == {
-        "M.mtx", "G.mtx", "K.mtx", "B.mtx", "labels.txt",
+        "M.mtx", "G.mtx", "K.mtx", "B.mtx", "Bt.mtx", "turn.mtx", "labels.txt",
     }  # fmt: skip
     assert main(["info", FOURBAR, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["model"]["rank"] == 17

@@ -81,7 +81,7 @@ def test_axes_can_be_given():
 
 def test_wrong_input_is_named(monkeypatch):
     A = assembly("pendulum")
-    with pytest.raises(ValueError, match="which must be one of M, G, K, B, S, got 'C'"):
+    with pytest.raises(ValueError, match="which must be one of M, G, K, B, Bt, turn, S, got 'C'"):
         A.spy("C")
     free = mbd.System()
     free.add(mbd.PointMass("mass", mass=1.0))

@@ -93,6 +93,7 @@ def check_sides(model):
     S[m.SHARED], S[m.RECORD] = 1, model.size
     rng = np.random.default_rng(81003)
     work.F[m.SOFT] = 1.0  # pivots of rows that are filled from between the sides
+    work.vector(m.EPS)[model.numbering.lam] = 1e-14
     for vector in (m.D, m.X):
         work.vector(vector)[:] += 1e-3 * rng.normal(size=I[m.N_U])
     other = Helper(I, F).I
