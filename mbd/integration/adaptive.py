@@ -5,11 +5,28 @@ The error of one step of size h, along the manifold, is that of the Taylor serie
 .. math:: e_q = (\tfrac16 - \beta - \tfrac12\Delta_\alpha)\, h^3 \ddot v, \qquad
           e_v = c_v\, h^3 \dddot v, \qquad \Delta_\alpha = \alpha_m - \alpha_f,
 
-with the differences of the accelerations, :math:`h\ddot v \approx \dot v_{n+1} - \dot v_n`. It is
-allowed a share of the tolerance, one over the number of steps that the whole run takes if it goes
-on as so far, so that the sum over the run stays within it; the next step follows from a PI
-controller. With errors of positions alone :math:`e_v` does not count. Where the step changes, the
+with the differences of the accelerations, :math:`h\ddot v \approx \dot v_{n+1} - \dot v_n`.
+Positions count each for itself, by the length of the model or one radian. An error of velocities
+counts by the energy that it brings, against the largest so far, and that of a motion by a length in
+the time T of the run:
+
+.. math:: e = \max\Bigl( \frac{|e_{q,i}|}{\ell_i},\;
+          \frac{|v^T M e_v|}{\max v^T M v} \Bigr), \qquad
+          v^T M v \ge \sum_i M_{ii} (\ell_i / T)^2 .
+
+Waves are orthogonal to what they travel on: where they carry less than the tolerance of the energy
+no step follows them; what turns momentum over in an instant is followed, however light it is. With
+errors of positions alone :math:`e_v` does not count. A step is allowed a share of the tolerance,
+one over the number of steps that the whole run takes if it goes on as so far, so that the sum over
+the run stays within it; the next step follows from a PI controller. Where the step changes, the
 algorithmic acceleration, which belongs to the time :math:`t_n + \Delta_\alpha h`, is moved along.
+
+Positions alone would take so many steps: with equal errors :math:`C h^3` whose sum is the
+tolerance,
+
+.. math:: N = \Bigl( \int (C/\mathrm{rtol})^{1/3} dt \Bigr)^{3/2},
+
+the integral being the sum of :math:`(e_q/\mathrm{rtol})^{1/3}` over the steps that are taken.
 
 States at requested times are those of Hermite's cubics through both ends of a step, positions along
 the manifold; multipliers and accelerations in between are linear.
@@ -27,9 +44,7 @@ import math
 from typing import Any
 
 from mbd.base.tolerances import (
-    ERROR_CANCELS,
     ERROR_FIRST,
-    ERROR_SLOW,
     OPEN_STEP,
     STEP_GROWS,
     STEP_SAFE,
@@ -48,7 +63,6 @@ from mbd.integration.newton_loop import (
     restore,
     set_weights,
 )
-from mbd.integration.round_off import measure_speed
 from mbd.integration.vectors.updates import mark_open
 from mbd.machine import buffer as m
 from mbd.machine.buffer import (
@@ -84,55 +98,112 @@ from mbd.machine.jit import call, ints, jit, kernel, loop
 from mbd.machine.subnormal import flushing
 from mbd.machine.unknowns import is_velocity, own_vector
 from mbd.model.evaluation import (
+    evaluate_level,
     evaluate_second_rates,
     forget_velocities,
     linearise,
     note_rates,
+    pull_back,
     stage,
 )
 from mbd.model.frozen import FrozenModel
 
 ATOL_V = m.ATOL + m.VELOCITY_ROW  # of all velocities: infinite where positions alone count
-STEP = 0  # vector of free steps: the increment of the whole step, or of one that failed
+# vectors of free steps: the increment of the whole step, or of one that failed; M v; v' put aside
+STEP, MOMENTUM, ASIDE, _SCALARS = range(4)
+# behind them: largest v^T M v so far [J]; time of the run [s]; (e_q / rtol)^(1/3), of a step and
+# summed over those taken
+ENERGY, TIME, PACE, WAY, N_SCALARS = range(5)
 
 
 def own_floats(model: FrozenModel) -> int:
     """Return how many numbers steps keep of their own."""
-    return int(model.I[m.N_U])
+    return _SCALARS * int(model.I[m.N_U]) + N_SCALARS
+
+
+@jit
+def own_scalar(I: Any, which: int) -> int:
+    """Return where a number of free steps is in F."""
+    return own_vector(I, _SCALARS) + which
+
+
+@kernel
+def note_time(I: Any, F: Any, k: int) -> None:
+    """Let the time in which errors of velocities move bodies be that of the run."""
+    F[own_scalar(I, TIME)] = F[T_END] - F[m.T_START]
+
+
+@jit
+def momentum(I: Any, F: Any) -> int:
+    """Write M v of the end of the step to a vector, and return where that is.
+
+    Forces are linear in accelerations: those with v in their place less those with none.
+    """
+    n, x, a = I[m.N_U], I[X], I[A]
+    aside, p = own_vector(I, ASIDE), own_vector(I, MOMENTUM)
+    for i in range(n):
+        F[aside + i] = F[a + i]
+    for moving in range(2):
+        for i in range(n):
+            F[p + i] = F[x + i]
+            if is_velocity(I, i):
+                F[a + i] = moving * F[I[V] + i]
+        if ints(F)[m.SECOND_MAPS + 1]:  # forces on faces depend on accelerations
+            evaluate_level(I, F)
+        else:
+            pull_back(I, F)
+    for i in range(n):
+        F[p + i] = (F[x + i] - F[p + i]) / F[m.SCALE_R]
+        F[a + i] = F[aside + i]
+    return p
+
+
+@jit
+def error_of_velocities(I: Any, F: Any) -> float:
+    r"""Return the error :math:`e_v`, in units of what is allowed over the run.
+
+    By the energy :math:`v^T M e_v` that it brings, or the way :math:`T e_v` that it makes.
+    """
+    h, before = F[H], F[H_LAST]
+    am, af, gamma = F[ALPHA_M], F[ALPHA_F], F[GAMMA]
+    shift = am - af
+    second = 0.5 * ((1 - af) - (1 - am) * (1 + shift) ** 2 - am * shift * shift)
+    c_v = 1 / 6 - 0.5 * ((1 - gamma) * shift**2 + gamma * (1 + shift) ** 2) - second
+    a, ab, an, v, p, most = I[A], I[AB], I[AN], I[V], momentum(I, F), own_scalar(I, ENERGY)
+    energy = error = slack = way = 0.0
+    for i in range(I[m.N_U]):
+        if is_velocity(I, i):
+            energy += F[p + i] * F[v + i]
+            k = I[I[UNKNOWN_KIND] + i]
+            slack += F[I[m.DIAG] + i] * F[m.ATOL + k] ** 2
+            if before > 0.0:
+                change, last = F[a + i] - F[an + i], F[an + i] - F[ab + i]
+                e = c_v * h * 2 * h / (h + before) * (change - last * h / before)
+                error += F[p + i] * e
+                allowed = F[RTOL] * F[m.UNIT + k] + F[m.ATOL + k]
+                way = max(way, abs(e) * F[own_scalar(I, TIME)] / allowed)
+    F[most] = max(F[most], abs(energy))
+    return min(way, abs(error) / (F[RTOL] * F[most] + math.sqrt(slack * F[most]) + 1e-300))
 
 
 @jit
 def local_error(I: Any, F: Any) -> float:
     """Return the largest error of the step, in units of what a step of this size is allowed."""
     S = ints(F)
-    h, before = F[H], F[H_LAST]
-    am, af, beta, gamma = F[ALPHA_M], F[ALPHA_F], F[BETA], F[GAMMA]
-    shift = am - af
-    c_q = 1 / 6 - beta - 0.5 * shift
-    second = 0.5 * ((1 - af) - (1 - am) * (1 + shift) ** 2 - am * shift * shift)
-    c_v = 1 / 6 - 0.5 * ((1 - gamma) * shift**2 + gamma * (1 + shift) ** 2) - second
-    a, ab, an = I[A], I[AB], I[AN]
-    measure_speed(I, F)
-    fastest = 0.0  # rate of all kinds, 1/s
-    for k in range(m.FORCE):
-        fastest = max(fastest, F[m.SIZE + k] / F[m.UNIT + k])
+    h, a, an = F[H], I[A], I[AN]
+    c_q = 1 / 6 - F[BETA] - 0.5 * (F[ALPHA_M] - F[ALPHA_F])
     worst = 0.0
     for i in range(I[m.N_U]):
         if is_velocity(I, i):
             k = I[I[UNKNOWN_KIND] + i]
-            change = F[a + i] - F[an + i]
-            length = F[m.UNIT + k]
-            allowed = F[RTOL] * length + F[m.ATOL + k]
-            worst = max(worst, abs(c_q * h * h * change) / allowed)
-            if before > 0.0:
-                bend = 2 * h / (h + before) * (change - (F[an + i] - F[ab + i]) * h / before)
-                speed = max(F[m.SIZE + k], math.sqrt(length * F[m.SCALE + k]))
-                speed = max(speed, ERROR_SLOW * length * fastest)
-                allowed = F[RTOL] * speed + F[m.ATOL + k] + F[ATOL_V] + 1e-300
-                worst = max(worst, abs(c_v * h * bend) / allowed)
+            allowed = F[RTOL] * F[m.UNIT + k] + F[m.ATOL + k]
+            worst = max(worst, abs(c_q * h * h * (F[a + i] - F[an + i])) / allowed)
+    F[own_scalar(I, PACE)] = worst ** (1 / 3)
+    if F[ATOL_V] == 0.0 and F[RTOL] < 1e300:
+        worst = max(worst, error_of_velocities(I, F))
     steps = ERROR_FIRST + S[m.N_TAKEN]
-    share = (ERROR_FIRST * h + F[T] - F[m.T_START]) / (steps * (F[T_END] - F[m.T_START]))
-    return worst / (ERROR_CANCELS * share)
+    done = F[T] - h - F[m.T_START]
+    return worst * steps * (F[T_END] - F[m.T_START]) / (ERROR_FIRST * h + done)
 
 
 @jit
@@ -295,6 +366,8 @@ def advance_adaptive(I: Any, F: Any, k: int) -> None:
     note_rates(I, F)
     forget_velocities(I, F)
     S[STATUS], S[STEPS_DONE] = CONVERGED, 0
+    if F[own_scalar(I, TIME)] == 0.0:
+        F[own_scalar(I, TIME)] = F[T_END] - F[m.T_START]
     while S[STEPS_DONE] < S[m.N_STEPS] and F[T] < F[T_END]:
         if S[m.N_RECORDED] + 2 > S[m.CAPACITY]:
             return
@@ -306,6 +379,7 @@ def advance_adaptive(I: Any, F: Any, k: int) -> None:
         predict(I, F)
         F[T] = start + h
         status = iterate(I, F)
+        error = local_error(I, F) if status == CONVERGED else math.inf
         F[T] = start
         if status == PIVOTS:
             restore(I, F)
@@ -315,7 +389,6 @@ def advance_adaptive(I: Any, F: Any, k: int) -> None:
         if status == FAILED:
             for i in range(I[m.N_U]):
                 F[own_vector(I, STEP) + i] = F[I[D] + i]
-        error = local_error(I, F) if status == CONVERGED else math.inf
         if not error <= 1.0:
             if not _refuse(I, F, h, error):
                 S[STATUS] = FAILED
@@ -331,5 +404,6 @@ def advance_adaptive(I: Any, F: Any, k: int) -> None:
         finish(I, F)
         S[STEPS_DONE] += 1
         S[m.N_TAKEN] += 1
+        F[own_scalar(I, WAY)] += F[own_scalar(I, PACE)]
         keep_record(I, F)
         _size_behind(I, F, h, wanted, error)

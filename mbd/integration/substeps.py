@@ -21,7 +21,7 @@ from mbd.base.tolerances import (
     SUBSTEP_MOST,
     SUBSTEP_RTOL,
 )
-from mbd.integration.adaptive import advance_adaptive, resize
+from mbd.integration.adaptive import advance_adaptive, note_time, resize
 from mbd.integration.consistent import consistent
 from mbd.integration.generalized_alpha import GeneralizedAlpha
 from mbd.integration.newton_loop import CONVERGED, PIVOTS, keep_record, next_time
@@ -117,6 +117,7 @@ def _free_steps(work: Workspace, method: GeneralizedAlpha, rtol: float, most: in
     anywhere = np.zeros(model.n_lam, bool)
     work.load(consistent(model, start, project="velocities", rows=anywhere))
     replace(method, constraints="stabilized").prepare(model, S, F)
+    note_time(I, F)  # of the whole run
     F[m.T_START], F[m.T_END] = start.t, t_end
     F[m.RTOL], F[m.ERROR], F[m.CARRY] = rtol, 1.0, 0.0
     F[m.ATOL : m.ATOL + m.N_UNKNOWN_KINDS] = 0.0
