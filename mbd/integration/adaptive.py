@@ -190,20 +190,25 @@ def error_of_velocities(I: Any, F: Any) -> float:
 def local_error(I: Any, F: Any) -> float:
     """Return the largest error of the step, in units of what a step of this size is allowed."""
     S = ints(F)
-    h, a, an = F[H], I[A], I[AN]
-    c_q = 1 / 6 - F[BETA] - 0.5 * (F[ALPHA_M] - F[ALPHA_F])
-    worst = 0.0
+    h, am, af, beta = F[H], F[ALPHA_M], F[ALPHA_F], F[BETA]
+    a, al, an, d, vn = I[A], I[AL], I[AN], I[D], I[VN]
+    c_q = 1 / 6 - beta - 0.5 * (am - af)
+    worst = moved = 0.0
     for i in range(I[m.N_U]):
         if is_velocity(I, i):
             k = I[I[UNKNOWN_KIND] + i]
             allowed = F[RTOL] * F[m.UNIT + k] + F[m.ATOL + k]
             worst = max(worst, abs(c_q * h * h * (F[a + i] - F[an + i])) / allowed)
+            new = ((1 - af) * F[a + i] + af * F[an + i] - am * F[al + i]) / (1 - am)
+            onto_rows = F[d + i] - h * F[vn + i]
+            onto_rows -= h * h * ((0.5 - beta) * F[al + i] + beta * new)
+            moved = max(moved, abs(onto_rows) / allowed)
     F[own_scalar(I, PACE)] = worst ** (1 / 3)
     if F[ATOL_V] == 0.0 and F[RTOL] < 1e300:
         worst = max(worst, error_of_velocities(I, F))
     steps = ERROR_FIRST + S[m.N_TAKEN]
     done = F[T] - h - F[m.T_START]
-    return worst * steps * (F[T_END] - F[m.T_START]) / (ERROR_FIRST * h + done)
+    return max(moved, worst * steps * (F[T_END] - F[m.T_START]) / (ERROR_FIRST * h + done))
 
 
 @jit
