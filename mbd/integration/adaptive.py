@@ -7,26 +7,21 @@ The error of one step of size h, along the manifold, is that of the Taylor serie
 
 with the differences of the accelerations, :math:`h\ddot v \approx \dot v_{n+1} - \dot v_n`.
 Positions count each for itself, by the length of the model or one radian. An error of velocities
-counts by the energy that it brings, against the largest so far, and that of a motion by a length in
-the time T of the run:
+counts by the energy that it brings, against the largest so far; or by the way that it makes in the
+time T of the run, where that is less:
 
-.. math:: e = \max\Bigl( \frac{|e_{q,i}|}{\ell_i},\;
-          \frac{|v^T M e_v|}{\max v^T M v} \Bigr), \qquad
-          v^T M v \ge \sum_i M_{ii} (\ell_i / T)^2 .
+.. math:: e = \max\Bigl( \frac{|e_{q,i}|}{\ell_i},\; \min\Bigl( \frac{|v^T M e_v|}{\max v^T M v},\;
+          \max_i \frac{T |e_{v,i}|}{\ell_i} \Bigr) \Bigr) .
 
 Waves are orthogonal to what they travel on: where they carry less than the tolerance of the energy
-no step follows them; what turns momentum over in an instant is followed, however light it is. With
-errors of positions alone :math:`e_v` does not count. A step is allowed a share of the tolerance,
-one over the number of steps that the whole run takes if it goes on as so far, so that the sum over
-the run stays within it; the next step follows from a PI controller. Where the step changes, the
-algorithmic acceleration, which belongs to the time :math:`t_n + \Delta_\alpha h`, is moved along.
+no step follows them. What turns momentum over in an instant is followed, however light it is. Rows
+may move positions by no more than the whole tolerance in a step: where a law jumps no smaller step
+moves them by less.
 
-Positions alone would take so many steps: with equal errors :math:`C h^3` whose sum is the
-tolerance,
-
-.. math:: N = \Bigl( \int (C/\mathrm{rtol})^{1/3} dt \Bigr)^{3/2},
-
-the integral being the sum of :math:`(e_q/\mathrm{rtol})^{1/3}` over the steps that are taken.
+A step is allowed a share of the tolerance, one over the number of steps that the whole run takes if
+it goes on as so far, so that the sum over the run stays within it; the next step follows from a PI
+controller. Where the step changes, the algorithmic acceleration, which belongs to the time
+:math:`t_n + \Delta_\alpha h`, is moved along.
 
 States at requested times are those of Hermite's cubics through both ends of a step, positions along
 the manifold; multipliers and accelerations in between are linear.
@@ -108,12 +103,10 @@ from mbd.model.evaluation import (
 )
 from mbd.model.frozen import FrozenModel
 
-ATOL_V = m.ATOL + m.VELOCITY_ROW  # of all velocities: infinite where positions alone count
 # vectors of free steps: the increment of the whole step, or of one that failed; M v; v' put aside
 STEP, MOMENTUM, ASIDE, _SCALARS = range(4)
-# behind them: largest v^T M v so far [J]; time of the run [s]; (e_q / rtol)^(1/3), of a step and
-# summed over those taken
-ENERGY, TIME, PACE, WAY, N_SCALARS = range(5)
+# behind them: largest v^T M v so far [J]; time of the run [s]
+ENERGY, TIME, N_SCALARS = range(3)
 
 
 def own_floats(model: FrozenModel) -> int:
@@ -203,8 +196,7 @@ def local_error(I: Any, F: Any) -> float:
             onto_rows = F[d + i] - h * F[vn + i]
             onto_rows -= h * h * ((0.5 - beta) * F[al + i] + beta * new)
             moved = max(moved, abs(onto_rows) / allowed)
-    F[own_scalar(I, PACE)] = worst ** (1 / 3)
-    if F[ATOL_V] == 0.0 and F[RTOL] < 1e300:
+    if F[RTOL] < 1e300:
         worst = max(worst, error_of_velocities(I, F))
     steps = ERROR_FIRST + S[m.N_TAKEN]
     done = F[T] - h - F[m.T_START]
@@ -409,6 +401,5 @@ def advance_adaptive(I: Any, F: Any, k: int) -> None:
         finish(I, F)
         S[STEPS_DONE] += 1
         S[m.N_TAKEN] += 1
-        F[own_scalar(I, WAY)] += F[own_scalar(I, PACE)]
         keep_record(I, F)
         _size_behind(I, F, h, wanted, error)

@@ -20,9 +20,7 @@ _UNITS = {
     m.TRANSLATION: "N", m.ROTATION: "N m", m.DIRECTOR: "N m", m.FORCE: "m", m.MOMENT: "-",
     m.OWN: "-", m.VELOCITY_ROW: "1/s",
 }  # fmt: skip
-_KINK = (  # velocities and forces of such a step are wrong however small it is
-    ", or one whose rate does (method=mbd.GeneralizedAlpha(errors='positions') passes that)"
-)
+_KINK = ", or one whose rate does (steps of one size pass that)"  # its velocities jump at any step
 _ADVICE = f"allow a larger rtol, or look for loads that are too large, a law that jumps{_KINK}"
 
 
