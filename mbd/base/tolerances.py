@@ -180,9 +180,6 @@ NEWTON_FREE = 1e-6
 
 # --- steps in time: sizes of free steps -----------------------------------------------------------
 
-ERROR_CANCELS = 4.0
-"""[-] Errors of steps do not all add up: measured on the scenes."""
-
 ERROR_FIRST = 10
 """[-] So many steps like the present one are assumed before the first."""
 
