@@ -11,10 +11,10 @@ TERMS_ROUND_OFF = 1e-14
 SWEEP_LOST = 1.5
 """[-] A step whose sweeps diverge by this factor is given up."""
 
-SWEEP_SHARE = 0.1
+SWEEP_SHARE = 0.4
 """[error allowed to a step] What sweeps may leave."""
 
-COLLOCATION_STRICT = 0.1
+COLLOCATION_STRICT = 0.2
 """[tolerance, to the power of the estimate] What the estimate of a step may use."""
 
 COLLOCATION_PARTS = 7

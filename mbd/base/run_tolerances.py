@@ -38,7 +38,7 @@ KEPT_MANY = 1_000_000
 
 # --- runs whose steps are too large ---------------------------------------------------------------
 
-LARGE_STEP_ERROR = 0.1
+LARGE_STEP_ERROR = 0.4
 """[length of the model, 1 rad] What errors of all steps may add up to without a warning."""
 
 LARGE_STEP_ENERGY = 0.03
@@ -51,7 +51,7 @@ in proportion to steps lose that over a whole run, no resolved motion in one of 
 LARGE_STEP_THROW = 0.25
 """[largest velocity] Difference of two steps from which the energies of all are looked at."""
 
-LARGE_STEP_COARSE = 2e-3
+LARGE_STEP_COARSE = 8e-3
 """[way of the motion] What a hundred steps may add to it without a look at the energies: those of a
 tenth of a radian of an oscillation do."""
 

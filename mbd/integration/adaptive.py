@@ -5,11 +5,23 @@ The error of one step of size h, along the manifold, is that of the Taylor serie
 .. math:: e_q = (\tfrac16 - \beta - \tfrac12\Delta_\alpha)\, h^3 \ddot v, \qquad
           e_v = c_v\, h^3 \dddot v, \qquad \Delta_\alpha = \alpha_m - \alpha_f,
 
-with the differences of the accelerations, :math:`h\ddot v \approx \dot v_{n+1} - \dot v_n`. It is
-allowed a share of the tolerance, one over the number of steps that the whole run takes if it goes
-on as so far, so that the sum over the run stays within it; the next step follows from a PI
-controller. With errors of positions alone :math:`e_v` does not count. Where the step changes, the
-algorithmic acceleration, which belongs to the time :math:`t_n + \Delta_\alpha h`, is moved along.
+with the differences of the accelerations, :math:`h\ddot v \approx \dot v_{n+1} - \dot v_n`.
+Positions count each for itself, by the length of the model or one radian. An error of velocities
+counts by the energy that it brings, against the largest so far; or by the way that it makes in the
+time T of the run, where that is less:
+
+.. math:: e = \max\Bigl( \frac{|e_{q,i}|}{\ell_i},\; \min\Bigl( \frac{|v^T M e_v|}{\max v^T M v},\;
+          \max_i \frac{T |e_{v,i}|}{\ell_i} \Bigr) \Bigr) .
+
+Waves are orthogonal to what they travel on: where they carry less than the tolerance of the energy
+no step follows them. What turns momentum over in an instant is followed, however light it is. Rows
+may move positions by no more than the whole tolerance in a step: where a law jumps no smaller step
+moves them by less.
+
+A step is allowed a share of the tolerance, one over the number of steps that the whole run takes if
+it goes on as so far, so that the sum over the run stays within it; the next step follows from a PI
+controller. Where the step changes, the algorithmic acceleration, which belongs to the time
+:math:`t_n + \Delta_\alpha h`, is moved along.
 
 States at requested times are those of Hermite's cubics through both ends of a step, positions along
 the manifold; multipliers and accelerations in between are linear.
@@ -27,9 +39,7 @@ import math
 from typing import Any
 
 from mbd.base.tolerances import (
-    ERROR_CANCELS,
     ERROR_FIRST,
-    ERROR_SLOW,
     OPEN_STEP,
     STEP_GROWS,
     STEP_SAFE,
@@ -48,7 +58,6 @@ from mbd.integration.newton_loop import (
     restore,
     set_weights,
 )
-from mbd.integration.round_off import measure_speed
 from mbd.integration.vectors.updates import mark_open
 from mbd.machine import buffer as m
 from mbd.machine.buffer import (
@@ -84,55 +93,114 @@ from mbd.machine.jit import call, ints, jit, kernel, loop
 from mbd.machine.subnormal import flushing
 from mbd.machine.unknowns import is_velocity, own_vector
 from mbd.model.evaluation import (
+    evaluate_level,
     evaluate_second_rates,
     forget_velocities,
     linearise,
     note_rates,
+    pull_back,
     stage,
 )
 from mbd.model.frozen import FrozenModel
 
-ATOL_V = m.ATOL + m.VELOCITY_ROW  # of all velocities: infinite where positions alone count
-STEP = 0  # vector of free steps: the increment of the whole step, or of one that failed
+# vectors of free steps: the increment of the whole step, or of one that failed; M v; v' put aside
+STEP, MOMENTUM, ASIDE, _SCALARS = range(4)
+# behind them: largest v^T M v so far [J]; time of the run [s]
+ENERGY, TIME, N_SCALARS = range(3)
 
 
 def own_floats(model: FrozenModel) -> int:
     """Return how many numbers steps keep of their own."""
-    return int(model.I[m.N_U])
+    return _SCALARS * int(model.I[m.N_U]) + N_SCALARS
+
+
+@jit
+def own_scalar(I: Any, which: int) -> int:
+    """Return where a number of free steps is in F."""
+    return own_vector(I, _SCALARS) + which
+
+
+@kernel
+def note_time(I: Any, F: Any, k: int) -> None:
+    """Let the time in which errors of velocities move bodies be that of the run."""
+    F[own_scalar(I, TIME)] = F[T_END] - F[m.T_START]
+
+
+@jit
+def momentum(I: Any, F: Any) -> int:
+    """Write M v of the end of the step to a vector, and return where that is.
+
+    Forces are linear in accelerations: those with v in their place less those with none.
+    """
+    n, x, a = I[m.N_U], I[X], I[A]
+    aside, p = own_vector(I, ASIDE), own_vector(I, MOMENTUM)
+    for i in range(n):
+        F[aside + i] = F[a + i]
+    for moving in range(2):
+        for i in range(n):
+            F[p + i] = F[x + i]
+            if is_velocity(I, i):
+                F[a + i] = moving * F[I[V] + i]
+        if ints(F)[m.SECOND_MAPS + 1]:  # forces on faces depend on accelerations
+            evaluate_level(I, F)
+        else:
+            pull_back(I, F)
+    for i in range(n):
+        F[p + i] = (F[x + i] - F[p + i]) / F[m.SCALE_R]
+        F[a + i] = F[aside + i]
+    return p
+
+
+@jit
+def error_of_velocities(I: Any, F: Any) -> float:
+    r"""Return the error :math:`e_v`, in units of what is allowed over the run.
+
+    By the energy :math:`v^T M e_v` that it brings, or the way :math:`T e_v` that it makes.
+    """
+    h, before = F[H], F[H_LAST]
+    am, af, gamma = F[ALPHA_M], F[ALPHA_F], F[GAMMA]
+    shift = am - af
+    second = 0.5 * ((1 - af) - (1 - am) * (1 + shift) ** 2 - am * shift * shift)
+    c_v = 1 / 6 - 0.5 * ((1 - gamma) * shift**2 + gamma * (1 + shift) ** 2) - second
+    a, ab, an, v, p, most = I[A], I[AB], I[AN], I[V], momentum(I, F), own_scalar(I, ENERGY)
+    energy = error = slack = way = 0.0
+    for i in range(I[m.N_U]):
+        if is_velocity(I, i):
+            energy += F[p + i] * F[v + i]
+            k = I[I[UNKNOWN_KIND] + i]
+            slack += F[I[m.DIAG] + i] * F[m.ATOL + k] ** 2
+            if before > 0.0:
+                change, last = F[a + i] - F[an + i], F[an + i] - F[ab + i]
+                e = c_v * h * 2 * h / (h + before) * (change - last * h / before)
+                error += F[p + i] * e
+                allowed = F[RTOL] * F[m.UNIT + k] + F[m.ATOL + k]
+                way = max(way, abs(e) * F[own_scalar(I, TIME)] / allowed)
+    F[most] = max(F[most], abs(energy))
+    return min(way, abs(error) / (F[RTOL] * F[most] + math.sqrt(slack * F[most]) + 1e-300))
 
 
 @jit
 def local_error(I: Any, F: Any) -> float:
     """Return the largest error of the step, in units of what a step of this size is allowed."""
     S = ints(F)
-    h, before = F[H], F[H_LAST]
-    am, af, beta, gamma = F[ALPHA_M], F[ALPHA_F], F[BETA], F[GAMMA]
-    shift = am - af
-    c_q = 1 / 6 - beta - 0.5 * shift
-    second = 0.5 * ((1 - af) - (1 - am) * (1 + shift) ** 2 - am * shift * shift)
-    c_v = 1 / 6 - 0.5 * ((1 - gamma) * shift**2 + gamma * (1 + shift) ** 2) - second
-    a, ab, an = I[A], I[AB], I[AN]
-    measure_speed(I, F)
-    fastest = 0.0  # rate of all kinds, 1/s
-    for k in range(m.FORCE):
-        fastest = max(fastest, F[m.SIZE + k] / F[m.UNIT + k])
-    worst = 0.0
+    h, am, af, beta = F[H], F[ALPHA_M], F[ALPHA_F], F[BETA]
+    a, al, an, d, vn = I[A], I[AL], I[AN], I[D], I[VN]
+    c_q = 1 / 6 - beta - 0.5 * (am - af)
+    worst = moved = 0.0
     for i in range(I[m.N_U]):
         if is_velocity(I, i):
             k = I[I[UNKNOWN_KIND] + i]
-            change = F[a + i] - F[an + i]
-            length = F[m.UNIT + k]
-            allowed = F[RTOL] * length + F[m.ATOL + k]
-            worst = max(worst, abs(c_q * h * h * change) / allowed)
-            if before > 0.0:
-                bend = 2 * h / (h + before) * (change - (F[an + i] - F[ab + i]) * h / before)
-                speed = max(F[m.SIZE + k], math.sqrt(length * F[m.SCALE + k]))
-                speed = max(speed, ERROR_SLOW * length * fastest)
-                allowed = F[RTOL] * speed + F[m.ATOL + k] + F[ATOL_V] + 1e-300
-                worst = max(worst, abs(c_v * h * bend) / allowed)
+            allowed = F[RTOL] * F[m.UNIT + k] + F[m.ATOL + k]
+            worst = max(worst, abs(c_q * h * h * (F[a + i] - F[an + i])) / allowed)
+            new = ((1 - af) * F[a + i] + af * F[an + i] - am * F[al + i]) / (1 - am)
+            onto_rows = F[d + i] - h * F[vn + i]
+            onto_rows -= h * h * ((0.5 - beta) * F[al + i] + beta * new)
+            moved = max(moved, abs(onto_rows) / allowed)
+    if F[RTOL] < 1e300:
+        worst = max(worst, error_of_velocities(I, F))
     steps = ERROR_FIRST + S[m.N_TAKEN]
-    share = (ERROR_FIRST * h + F[T] - F[m.T_START]) / (steps * (F[T_END] - F[m.T_START]))
-    return worst / (ERROR_CANCELS * share)
+    done = F[T] - h - F[m.T_START]
+    return max(moved, worst * steps * (F[T_END] - F[m.T_START]) / (ERROR_FIRST * h + done))
 
 
 @jit
@@ -295,6 +363,8 @@ def advance_adaptive(I: Any, F: Any, k: int) -> None:
     note_rates(I, F)
     forget_velocities(I, F)
     S[STATUS], S[STEPS_DONE] = CONVERGED, 0
+    if F[own_scalar(I, TIME)] == 0.0:
+        F[own_scalar(I, TIME)] = F[T_END] - F[m.T_START]
     while S[STEPS_DONE] < S[m.N_STEPS] and F[T] < F[T_END]:
         if S[m.N_RECORDED] + 2 > S[m.CAPACITY]:
             return
@@ -306,6 +376,7 @@ def advance_adaptive(I: Any, F: Any, k: int) -> None:
         predict(I, F)
         F[T] = start + h
         status = iterate(I, F)
+        error = local_error(I, F) if status == CONVERGED else math.inf
         F[T] = start
         if status == PIVOTS:
             restore(I, F)
@@ -315,7 +386,6 @@ def advance_adaptive(I: Any, F: Any, k: int) -> None:
         if status == FAILED:
             for i in range(I[m.N_U]):
                 F[own_vector(I, STEP) + i] = F[I[D] + i]
-        error = local_error(I, F) if status == CONVERGED else math.inf
         if not error <= 1.0:
             if not _refuse(I, F, h, error):
                 S[STATUS] = FAILED

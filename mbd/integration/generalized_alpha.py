@@ -11,7 +11,7 @@ import numpy as np
 from mbd.algebra.newmark import Weights, damping_weights, largest_damping
 from mbd.base.checked import one_of, whole
 from mbd.base.door import number, vector
-from mbd.integration.adaptive import ATOL_V, advance_adaptive, own_floats, resize
+from mbd.integration.adaptive import advance_adaptive, own_floats, resize
 from mbd.integration.method import Facts, FreeSteps, newton_failed
 from mbd.integration.newton_loop import advance, correct_side
 from mbd.integration.round_off import extent_side, speed_side
@@ -70,9 +70,6 @@ class GeneralizedAlpha:
         "fronts" (block LU, static order) or "splu" (SuperLU with pivoting: slow, to compare).
     weights : tuple, optional
         (alpha_m, alpha_f, beta, gamma) of another member of the family, in place of those of rho.
-    errors : str
-        Which errors choose the steps (``rtol``): "all", of positions and velocities, or
-        "positions" alone, which leaves waves in elastic bodies to numerical damping (``rho``).
 
     References
     ----------
@@ -88,7 +85,6 @@ class GeneralizedAlpha:
     newton: Literal["modified", "full"] = "modified"
     linear_solver: Literal["fronts", "splu"] = "fronts"
     weights: tuple[float, float, float, float] | None = None
-    errors: Literal["all", "positions"] = "all"
 
     def __post_init__(self) -> None:
         """Check the parameters."""
@@ -108,7 +104,6 @@ class GeneralizedAlpha:
                 "position" if self.constraints is None else self.constraints,
                 tuple(_LEVELS),
             ),
-            ("errors", self.errors, ("all", "positions")),
             ("newton", self.newton, ("modified", "full")),
             ("linear_solver", self.linear_solver, ("fronts", "splu")),
         ):
@@ -238,7 +233,6 @@ class GeneralizedAlpha:
         F[m.TOL], F[m.THETA] = self.tol, 0.5
         F[m.ALPHA_M], F[m.ALPHA_F], F[m.BETA], F[m.GAMMA] = self.alpha
         F[m.H_LAST] = 0.0
-        F[ATOL_V] = np.inf if self.errors == "positions" else 0.0
         locks = self.level == "velocity" and model.redundant  # by the drift of positions
         S[m.LEVEL] = m.STABILIZED if locks else _LEVELS[self.level]
         if model.threads == 2:

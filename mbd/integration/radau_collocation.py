@@ -48,7 +48,7 @@ from mbd.algebra.radau_points import STAGES, cardinal, integral, radau
 from mbd.base.checked import whole
 from mbd.base.collocation_tolerances import COLLOCATION_PARTS, COLLOCATION_STRICT, SWEEP_SHARE
 from mbd.base.door import number
-from mbd.base.tolerances import ERROR_CANCELS, ERROR_FIRST, STEP_GROWS, STEP_SAFE, STEP_SHRINKS
+from mbd.base.tolerances import ERROR_FIRST, STEP_GROWS, STEP_SAFE, STEP_SHRINKS
 from mbd.formulations.families import family
 from mbd.integration.adaptive import add_time, next_size
 from mbd.integration.consistent import consistent, violations
@@ -199,7 +199,7 @@ def choose(I: Any, F: Any, k: int) -> None:
         if F[m.RTOL] < 1e300:
             share = ERROR_FIRST * h + t - F[m.T_START]
             share /= (ERROR_FIRST + S[m.N_TAKEN]) * (F[m.T_END] - F[m.T_START])
-            allowed = ERROR_CANCELS * F[m.RTOL] * share
+            allowed = F[m.RTOL] * share
             tol = SWEEP_SHARE * allowed
             bound = COLLOCATION_STRICT * allowed ** (0.5 * order / F[b + ORDER])
         error, each = math.inf, S[m.N_TAKEN] < F[b + EACH]

@@ -6,6 +6,11 @@ of the stabilised form (:eq:`levels`, :eq:`error`), which meet rows and their ra
 sizes are; they start from velocities on the rows and the accelerations that follow. After them the
 run restarts with its own step and level, as at its start (:eq:`starting`): the grid of times and
 the order stay.
+
+First they are as large as Newton's iteration finds them, each twice the one before where nothing is
+in its way. If the latter half of them brings the step no further than steps of which it has too
+many, it is hopeless. One that is passed is gone through again within a tolerance; the first way
+counts where that takes too many.
 """
 
 from __future__ import annotations
@@ -21,7 +26,7 @@ from mbd.base.tolerances import (
     SUBSTEP_MOST,
     SUBSTEP_RTOL,
 )
-from mbd.integration.adaptive import advance_adaptive, resize
+from mbd.integration.adaptive import advance_adaptive, note_time, resize
 from mbd.integration.consistent import consistent
 from mbd.integration.generalized_alpha import GeneralizedAlpha
 from mbd.integration.newton_loop import CONVERGED, PIVOTS, keep_record, next_time
@@ -32,6 +37,7 @@ from mbd.machine.jit import kernel
 from mbd.model.state import State
 from mbd.model.workspace import Workspace
 
+_LOOK = 50  # smaller steps from one look, for Ctrl-C and for progress, to the next
 _COSTS = [m.N_ITER, m.N_EVALUATE, m.N_REJECT, m.N_FACTOR]
 
 
@@ -44,6 +50,8 @@ class Divided:
         Number of smaller ones, by the time [s] at the end of the step.
     tried : dict
         The same with those in vain, by the time at its start.
+    asked : dict
+        And by the time at the end, of steps that were passed: what a tolerance asks for.
     fastest : dict
         Which velocity's acceleration changes most, by the time [s] at the end of the step.
     """
@@ -51,6 +59,7 @@ class Divided:
     def __init__(self) -> None:
         self.steps: dict[float, int] = {}
         self.tried: dict[float, int] = {}
+        self.asked: dict[float, int] = {}
         self.fastest: dict[float, int] = {}
         self.spent = False  # whether a step failed for want of more of them
 
@@ -71,7 +80,7 @@ class Divided:
         self.spent = steps == 0 and self.tried[start] >= left
         if steps:
             end = float(work.F[m.T])
-            self.steps[end] = steps
+            self.steps[end], self.asked[end] = steps, self.tried[start]
             self.fastest[end] = int(np.argmax(np.abs(work.vector(m.A)[v] - a) / units))
         return steps > 0
 
@@ -89,24 +98,38 @@ def in_substeps(work: Workspace, method: GeneralizedAlpha, most: int) -> tuple[i
     Return their number, or 0 in vain, and that with those in vain. In vain nothing has changed but
     the counts of what it cost.
     """
-    tried = 0
-    for rtol in (SUBSTEP_RTOL, 1e300):  # else whatever Newton's iteration finds
-        begin, through = work.snapshot(), False
-        work.S[m.N_TAKEN] = 0
-        try:
-            through = _free_steps(work, method, rtol, min(SUBSTEP_MOST, most - tried))
-        except (ValueError, LawError):  # no such velocities or accelerations
-            pass
-        finally:
-            state, costs = work.store() if through else None, work.S[_COSTS]
-            steps = int(work.S[m.N_TAKEN])
-            work.restore(begin)
-            work.S[_COSTS] = costs
-        tried += steps
-        if state is not None:
-            _restart(work, method, state)
-            return steps, tried
-    return 0, tried
+    state, steps = _passed(work, method, 1e300, most)
+    if state is None:
+        return 0, steps
+    finer, more = _passed(work, method, SUBSTEP_RTOL, most - steps)
+    tried = steps + more
+    if finer is None and tried >= most:
+        return 0, tried
+    if finer is not None:
+        state, steps = finer, more
+    _restart(work, method, state)
+    return steps, tried
+
+
+def _passed(
+    work: Workspace, method: GeneralizedAlpha, rtol: float, most: int
+) -> tuple[State | None, int]:
+    """Return the state at the end of the step by free steps, or None, and their number.
+
+    Of the work space nothing changes but the counts of what it cost.
+    """
+    begin, through = work.snapshot(), False
+    work.S[m.N_TAKEN] = 0
+    try:
+        through = _free_steps(work, method, rtol, min(SUBSTEP_MOST, most))
+    except (ValueError, LawError):  # no such velocities or accelerations
+        pass
+    finally:
+        state, costs = work.store() if through else None, work.S[_COSTS]
+        steps = int(work.S[m.N_TAKEN])
+        work.restore(begin)
+        work.S[_COSTS] = costs
+    return state, steps
 
 
 def _free_steps(work: Workspace, method: GeneralizedAlpha, rtol: float, most: int) -> bool:
@@ -117,20 +140,31 @@ def _free_steps(work: Workspace, method: GeneralizedAlpha, rtol: float, most: in
     anywhere = np.zeros(model.n_lam, bool)
     work.load(consistent(model, start, project="velocities", rows=anywhere))
     replace(method, constraints="stabilized").prepare(model, S, F)
+    note_time(I, F)  # of the whole run
     F[m.T_START], F[m.T_END] = start.t, t_end
     F[m.RTOL], F[m.ERROR], F[m.CARRY] = rtol, 1.0, 0.0
     F[m.ATOL : m.ATOL + m.N_UNKNOWN_KINDS] = 0.0
     F[m.H], F[m.H_MAX], F[m.H_MIN] = 0.25 * h, 0.5 * h, SUBSTEP_LEAST * h
     S[m.RECORD_EVERY], S[m.N_OUTPUT] = 0, S[m.N_REACHED]
+    looks = [(0, start.t)]  # number of smaller steps, and time that they came to
     while F[m.T] < t_end and S[m.N_TAKEN] < most:
-        S[m.N_STEPS] = min(50, most - S[m.N_TAKEN])  # then a look for Ctrl-C
+        S[m.N_STEPS] = min(_LOOK, most - S[m.N_TAKEN])
         advance_adaptive(I, F)
+        looks.append((int(S[m.N_TAKEN]), float(F[m.T])))
         if S[m.STATUS] == PIVOTS and F[m.H] > F[m.H_MIN]:  # masses count for more in a smaller one
             F[m.H_NEW] = STEP_SHRINKS * F[m.H]
             resize(I, F)
         elif S[m.STATUS] != CONVERGED:
             return False
+        elif rtol >= 1e300 and _hopeless(looks, h):
+            return False
     return bool(F[m.T] >= t_end)
+
+
+def _hopeless(looks: list[tuple[int, float]], h: float) -> bool:
+    """Tell whether the latter half of smaller steps is such that a step h has too many of them."""
+    (n, t), (half, before) = looks[-1], looks[len(looks) // 2 - 1]
+    return t - before < (n - half) * h / SUBSTEP_MOST
 
 
 def _restart(work: Workspace, method: GeneralizedAlpha, state: State) -> None:

@@ -78,6 +78,16 @@ def evaluate(I: Any, F: Any) -> None:
 
 
 @jit
+def pull_back(I: Any, F: Any) -> None:
+    """Write the residual of the forces that faces have, with the accelerations in A."""
+    if ints(F)[m.SHARED]:
+        on_both_sides(I, F, m.RESIDUAL_TASK)
+        stage_of(I, F, m.RESIDUAL, m.SD_RESIDUAL, BETWEEN)
+    else:
+        stage(I, F, m.RESIDUAL)
+
+
+@jit
 def _evaluate(I: Any, F: Any, place: int) -> None:
     """`evaluate`, with faces by the stage PLACE or POSE."""
     S = ints(F)
@@ -86,12 +96,10 @@ def _evaluate(I: Any, F: Any, place: int) -> None:
         on_both_sides(I, F, m.PUSH_TASK)
         stage_of(I, F, m.POSE, m.SD_POSE, BETWEEN)
         stage_of(I, F, m.FORCES, m.SD_FORCES, BETWEEN)
-        on_both_sides(I, F, m.RESIDUAL_TASK)
-        stage_of(I, F, m.RESIDUAL, m.SD_RESIDUAL, BETWEEN)
     else:
         stage(I, F, place)
         stage(I, F, m.FORCES)
-        stage(I, F, m.RESIDUAL)
+    pull_back(I, F)
     for i in range(I[m.N_U] if S[m.N_OFF] else 0):
         F[I[m.LEFT] + i] = F[I[m.X] + i]
     switch_off(I, F)

@@ -20,9 +20,7 @@ _UNITS = {
     m.TRANSLATION: "N", m.ROTATION: "N m", m.DIRECTOR: "N m", m.FORCE: "m", m.MOMENT: "-",
     m.OWN: "-", m.VELOCITY_ROW: "1/s",
 }  # fmt: skip
-_KINK = (  # velocities and forces of such a step are wrong however small it is
-    ", or one whose rate does (method=mbd.GeneralizedAlpha(errors='positions') passes that)"
-)
+_KINK = ", or one whose rate does (steps of one size pass that)"  # its velocities jump at any step
 _ADVICE = f"allow a larger rtol, or look for loads that are too large, a law that jumps{_KINK}"
 
 
@@ -88,19 +86,25 @@ def explain(work: Workspace, method: Method) -> str:
         where = where.removesuffix("; try a smaller step")
         if not singular and (light := _light(work)):
             return f"the step size became too small {where}; {light}"
-        whole = float(work.F[m.T_END] - work.F[m.T_START])
-        rate = float(work.F[m.RTOL]) / whole  # of the error that is allowed
-        if rate**1.5 < np.finfo(float).eps:  # times a step whose error is that rate
-            return (
-                f"the step size became too small {where}; rtol is that of the whole run, and "
-                f"spread over {whole:g} s leaves less than round-off for a step: allow a larger "
-                "rtol, or take steps of one size"
-            )
+        if long := _long(work):
+            return f"the step size became too small {where}; {long}"
         return (
             f"the step size became too small {where}; look for a law that jumps{_KINK}, allow a "
             "larger rtol, or look at model.report(state) for a singular pose"
         )
     return method.facts.failure(model, where)
+
+
+def _long(work: Workspace) -> str:
+    """Return that a run is too long for its tolerance, or ""."""
+    whole = float(work.F[m.T_END] - work.F[m.T_START])
+    rate = float(work.F[m.RTOL]) / whole  # of the error that is allowed
+    if rate**1.5 >= np.finfo(float).eps:  # times a step whose error is that rate
+        return ""
+    return (
+        f"rtol is that of the whole run, and spread over {whole:g} s leaves less than round-off "
+        "for a step: allow a larger rtol, or take steps of one size"
+    )
 
 
 def _unsure(work: Workspace) -> str:
@@ -192,5 +196,5 @@ def slow_progress(work: Workspace, steps: int, further: float) -> str:
         f"the step size became too small at t = {work.F[m.T]:.9g} s (h = {work.F[m.H]:.2g} s): the "
         f"last {steps} steps took the run {further:.2g} s further; the acceleration of "
         f"{work.model.labels[int(np.argmax(change))]!r} changes most; "
-        + (singular_pose(work) or _ADVICE)
+        + (_long(work) or singular_pose(work) or _ADVICE)
     )

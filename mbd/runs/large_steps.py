@@ -27,7 +27,7 @@ rates are smooth; where the rate of a law jumps by J within a step, by up to h J
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -42,7 +42,6 @@ from mbd.base.run_tolerances import (
     LARGE_STEP_THROW,
     LOST_NOISE,
 )
-from mbd.base.tolerances import ERROR_CANCELS
 from mbd.history.all_parts import past_of
 from mbd.history.history import History
 from mbd.history.instants import acting, instants
@@ -65,16 +64,18 @@ def too_large(history: History, h: float, in_a_row: bool) -> str:
     """
     words, worst, throws, coarse = [], 0.0, False, False
     divided = history.stats.get("divided_steps", 0) > 0
-    order = (history.method.facts.error or (0.0, 0))[1]
+    c, order = history.method.facts.error or (0.0, 0)
     changed = any(occurrence.event.changes for occurrence in history.events)
     if in_a_row or (order == 1 and not changed):
-        error, whose, when = step_errors(history, h, in_a_row)
+        paces = paces_of(history.v, history.a, history.model.units, order)
+        apart = history.t[1:] - history.t[:-1]
         if in_a_row:
-            throw, part = _throw_and_coarseness(history, h)
-            throws, coarse = throw > LARGE_STEP_THROW, not part <= LARGE_STEP_COARSE
-            if error <= LARGE_STEP_ERROR and not (divided or throws or coarse):
+            large, throws, coarse = judged(paces, apart, h, c)
+            if not (large or divided or throws or coarse):
                 return ""
+        error, at = step_errors(paces, apart, h, c, in_a_row)
         if not error <= LARGE_STEP_ERROR:
+            whose, when = _worst_at(history, at, order)
             worst = error / LARGE_STEP_ERROR
             least = "" if in_a_row else "at least "
             words.append(
@@ -123,44 +124,82 @@ def drifted(history: History, rtol: float) -> str:
     )
 
 
-def step_errors(history: History, h: float, in_a_row: bool = True) -> tuple[float, int, float]:
-    """Return what errors of steps add up to, of which velocity the largest is, and when [s].
+class Paces(NamedTuple):
+    r"""What instants of runs tell of their steps, the largest of all velocities in their units.
+
+    Attributes
+    ----------
+    speed : (..., n) array
+        Velocity at each instant.
+    change : (..., n - 1) array
+        :math:`\Delta\dot v` from each to the next.
+    higher : (..., n - p) array
+        :math:`\Delta^p\dot v`, of the order of the method.
+    """
+
+    speed: np.ndarray
+    change: np.ndarray
+    higher: np.ndarray
+
+
+def paces_of(v: np.ndarray, a: np.ndarray, units: np.ndarray, order: int) -> Paces:
+    """Return the paces of velocities and accelerations (..., n, n_v) of one run, or of many."""
+    *runs, n, _ = a.shape
+    paces = Paces(*(np.zeros((*runs, max(0, n - k))) for k in (0, 1, order)))
+    for first in range(0, n, 4096):  # what stays in the cache of the processor
+        part = slice(first, first + 4096)
+        paces.speed[..., part] = (np.abs(v[..., part, :]) / units).max(axis=-1, initial=0.0)
+        for k, of in ((1, paces.change), (order, paces.higher)):
+            x = a[..., first : first + 4096 + k, :]
+            of[..., part] = (np.abs(np.diff(x, k, axis=-2)) / units).max(axis=-1, initial=0.0)
+    return paces
+
+
+def judged(paces: Paces, apart: np.ndarray, h: float, c: float) -> tuple[Any, Any, Any]:
+    """Tell of one run or of many, (...), whether its steps are to be looked at.
+
+    Whether their errors add up to too much, they throw bodies, and are coarse. Instants are those
+    of all steps, these times (n - 1,) apart.
+    """
+    error, _ = step_errors(paces, apart, h, c)
+    change = paces.change[..., apart > 0.0]  # not from the one side of an event to the other
+    speed, duration = paces.speed, float(apart.sum())
+    throw = thrown(change, speed.max(axis=-1, initial=0.0), h, duration)
+    part = coarseness(change, speed.mean(axis=-1), h)
+    large = ~(error <= LARGE_STEP_ERROR)
+    return large, ~(throw <= LARGE_STEP_THROW), ~(part <= LARGE_STEP_COARSE)
+
+
+def step_errors(
+    paces: Paces, apart: np.ndarray, h: float, c: float, in_a_row: bool = True
+) -> tuple[Any, Any]:
+    """Return what errors of steps add up to, and the first instant of the largest.
 
     If steps are not kept one after the other, a bound from below.
     """
-    model, t, a = history.model, history.t, history.a
-    c, order = history.method.facts.error
-    apart = t[1:] - t[:-1]
     whole = apart > (1 - 1e-6) * h  # not those that an event ends, or the last one
     if in_a_row:
         whole &= apart < (1 + 1e-6) * h
-    total, largest, whose, when = 0.0, -1.0, 0, 0.0
-    for first in range(0, len(t) - order, 4096):  # what stays in the cache of the processor
-        last = min(first + 4096, len(t) - order)
-        e = c * h * h * changes(a[first : last + order], model.units, order)
-        for k in range(order):
-            e[~whole[first + k : last + k]] = 0.0
-        each = e.max(axis=1, initial=0.0)
-        total += float(each.sum())
-        n = int(np.argmax(each))
-        if len(each) and not each[n] <= largest:
-            largest, when = float(each[n]), float(t[first + n + order])
-            whose = int(np.argmax(e[n]))
-    return total / ERROR_CANCELS, whose, when
+    n = paces.higher.shape[-1]
+    order = len(apart) + 1 - n
+    for k in range(1, order):
+        whole[:n] &= whole[k : k + n]
+    each = np.where(whole[:n], c * h * h * paces.higher, 0.0)
+    return each.sum(axis=-1), each.argmax(axis=-1) if n else 0
 
 
-def changes(a: np.ndarray, units: np.ndarray, order: int = 1) -> np.ndarray:
-    """Return differences of accelerations (..., n, n_v) at successive instants, in their units."""
-    for _ in range(order):
-        a = a[..., 1:, :] - a[..., :-1, :]
-    return np.asarray(np.abs(a) / units)
+def _worst_at(history: History, at: int, order: int) -> tuple[int, float]:
+    """Return which velocity has the largest error in the steps behind an instant, and when [s]."""
+    part = np.asarray(history.a[at : at + order + 1])
+    e = np.abs(np.diff(part, order, axis=0)) / history.model.units
+    return int(np.argmax(e[0])), float(history.t[at + order])
 
 
 def thrown(change: np.ndarray, fastest: Any, h: float, duration: float) -> Any:
     """Return the largest change of a velocity that one step adds to another, of the `fastest`.
 
     Four times what steps change on the average is taken off it: that is a coarse step, no throw.
-    Of the largest `changes` in each step, (..., n).
+    Of the largest changes in each step, (..., n).
 
     A step across a singular pose moves bodies little and throws them: its multipliers are impulses.
     Velocities that in the whole run move bodies by less than what errors may add up to are none.
@@ -173,24 +212,12 @@ def thrown(change: np.ndarray, fastest: Any, h: float, duration: float) -> Any:
 def coarseness(change: np.ndarray, speed: Any, h: float) -> Any:
     """Return what steps add to the way of a motion, in parts of it, times the root of their number.
 
-    Of the largest `changes` in each step, (..., n), and the mean of the largest velocities, in a
+    Of the largest changes in each step, (..., n), and the mean of the largest velocities, in a
     unit of ten steps. A way that is no longer than what is allowed of it may be round-off.
     """
     steps = max(change.shape[-1], 1)
     way = np.maximum(h * steps * speed, LARGE_STEP_COARSE)
-    return h * h * change.sum(axis=-1) / (ERROR_CANCELS * way) * np.sqrt(steps) / 10
-
-
-def _throw_and_coarseness(history: History, h: float) -> tuple[float, float]:
-    """Return what is `thrown` in a run, and its `coarseness`."""
-    units, t = history.model.units, history.t
-    blocks = (history.a[i : i + 4097] for i in range(0, len(t), 4096))
-    change = np.concatenate([changes(a, units).max(axis=1, initial=0.0) for a in blocks])
-    change = change[t[1:] > t[:-1]]  # not from the one side of an event to the other
-    speed = np.max(np.abs(history.v / units), axis=1, initial=0.0)
-    fastest = speed.max(initial=0.0)
-    throw = thrown(change, fastest, h, float(t[-1] - t[0]))
-    return float(throw), float(coarseness(change, speed.mean(), h))
+    return h * h * change.sum(axis=-1) / way * np.sqrt(steps) / 10
 
 
 def energy_departure(history: History, h: float, in_a_row: bool, thorough: bool = False) -> float:

@@ -39,6 +39,16 @@ def rough(lam_kinds: np.ndarray, second: np.ndarray, size: np.ndarray) -> Any:
     return ~(second <= OSCILLATION_SHARE * largest_alike(lam_kinds, size)).all(axis=-1)
 
 
+def roughness(lam: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return second differences and sizes of the last multipliers (..., n, n_lam), their largest.
+
+    Those of rows that do not act are no numbers, and count as zero.
+    """
+    last = lam[..., -OSCILLATION_INSTANTS:, :]
+    last = np.where(np.isfinite(last), last, 0.0)
+    return np.abs(np.diff(last, 2, axis=-2)).max(axis=-2), np.abs(last).max(axis=-2)
+
+
 def oscillation(model: Model, lam: np.ndarray, weight: float) -> str:
     """Return a warning that names the worst multiplier, or an empty string.
 
@@ -53,9 +63,10 @@ def oscillation(model: Model, lam: np.ndarray, weight: float) -> str:
     last, lam_kinds = lam[-OSCILLATION_INSTANTS:], model.numbering.lam_kinds
     if not len(lam_kinds) or len(last) < OSCILLATION_INSTANTS:
         return ""
-    second, size = np.abs(np.diff(last, 2, axis=0)), np.abs(last).max(axis=0)
-    if not rough(lam_kinds, second.max(axis=0), size):
+    most, size = roughness(last)
+    if not rough(lam_kinds, most, size):
         return ""
+    second = np.abs(np.diff(last, 2, axis=0))
     largest = largest_alike(lam_kinds, size)
     mass = model.heaviest.mass
     length = float(model.F[m.LENGTH])

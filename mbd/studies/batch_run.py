@@ -15,28 +15,19 @@ from typing import Any
 
 import numpy as np
 
-from mbd.algebra.vec import larger
-from mbd.base.run_tolerances import (
-    LARGE_STEP_COARSE,
-    LARGE_STEP_ERROR,
-    LARGE_STEP_THROW,
-    OSCILLATION_INSTANTS,
-)
-from mbd.base.tolerances import ERROR_CANCELS
+from mbd.base.run_tolerances import OSCILLATION_INSTANTS
 from mbd.integration.consistent import described_starts, settled
 from mbd.integration.method import Method
 from mbd.integration.starting_values import begin, started
 from mbd.linear.saddle import Saddle
 from mbd.machine import buffer as m
-from mbd.machine.jit import kernel
-from mbd.machine.unknowns import is_velocity
 from mbd.model.least_multipliers import resolved
 from mbd.model.model import Model
 from mbd.model.state import State
 from mbd.model.workspace import Workspace
 from mbd.runs.interrupts import Interrupt
-from mbd.runs.large_steps import coarseness, thrown
-from mbd.runs.oscillation import rough
+from mbd.runs.large_steps import judged, paces_of
+from mbd.runs.oscillation import rough, roughness
 from mbd.runs.plan import Plan
 from mbd.runs.record import columns
 from mbd.runs.stretch import Run
@@ -45,43 +36,6 @@ _RUNS = 128  # of a batch: what is shared by its runs is then small beside them
 _BYTES = 1 << 24  # most that they take
 _AT_ONCE = 4096  # faces over all instants of the runs that are evaluated together
 _STEPS = 1 << 16  # and steps of all: Ctrl-C waits for a batch
-
-
-@kernel
-def paces_kernel(I: Any, F: Any, k: int) -> None:
-    r"""Write largest velocity, :math:`\Delta\dot v` and :math:`\Delta^p\dot v`, in their units.
-
-    Of each of n recorded rows, differences from it on to those that follow; the last ones for p > 1
-    only. After them of each multiplier the largest second difference, and the largest one.
-    I[k:] has n, p, the places of the rows and of the results, the first row that multipliers count.
-    """
-    n, p, at, out, last, n_u = I[k], I[k + 1], I[k + 2], I[k + 3], I[k + 4], I[m.N_U]
-    size = 2 + I[m.N_Q] + 2 * n_u
-    for j in range(3 * n):
-        F[out + j] = 0.0
-    for i in range(n_u):
-        if not is_velocity(I, i):
-            lam, second, largest = at + 1 + I[m.N_Q] + n_u + i, 0.0, 0.0
-            for e in range(n if F[I[m.OFF] + i] != 0.0 else last, n):  # of rows that act
-                x = lam + e * size
-                largest = larger(largest, abs(F[x]))
-                if e + 2 < n:
-                    second = larger(second, abs(F[x] - 2.0 * F[x + size] + F[x + 2 * size]))
-            F[out + 3 * n + 2 * i], F[out + 3 * n + 2 * i + 1] = second, largest
-            continue
-        v, part = at + 1 + I[m.N_Q] + i, 1.0 / F[m.UNIT + I[I[m.UNKNOWN_KIND] + i]]
-        for e in range(n):
-            to, here = out + 3 * e, v + e * size
-            a = here + n_u
-            F[to] = larger(F[to], abs(F[here]) * part)
-            if e + 1 < n:
-                F[to + 1] = larger(F[to + 1], abs(F[a + size] - F[a]) * part)
-            if p > 1 and e + p < n:
-                change, binomial = 0.0, 1.0
-                for j in range(p + 1):
-                    change = F[a + j * size] * binomial - change
-                    binomial *= (p - j) / (j + 1.0)
-                F[to + 2] = larger(F[to + 2], abs(change) * part)
 
 
 @dataclass(frozen=True)
@@ -197,7 +151,7 @@ class Batches:
         self.options = np.flatnonzero(differ)  # what a run writes before its first step
         self.written = run.work.F[self.options]
         self.at, self.size, self.kept = run.at, run.size, self.steps // plan.every
-        size = 8 * (run.at + (self.kept + 1) * (run.size + 3))
+        size = 8 * (run.at + (self.kept + 1) * run.size)
         self.together = max(1, min(_RUNS, _BYTES // size, _STEPS // self.steps))
 
     @property
@@ -214,8 +168,7 @@ class Batches:
     def go(self, F: np.ndarray) -> BatchRecord:
         """Return what the runs with constants F (n, .) record."""
         room = (self.kept + 1) * self.size
-        more = 3 * (self.kept + 1) + 2 * int(self.model.I[m.N_U])
-        work = Workspace(self.model, extra=room + more, own=self.own, runs=F)
+        work = Workspace(self.model, extra=room, own=self.own, runs=F)
         with np.errstate(all="ignore"):  # runs that are marked
             first, saddle = described_starts(work)
             rows = work.F[:, self.at : self.at + room].reshape(len(F), -1, self.size)
@@ -226,7 +179,7 @@ class Batches:
                 rows[:, 0, where] = x
             self._steps(work, first, saddle)
             instants = BatchRecord(self.model, rows, work.good, F)
-            work.good &= ~self._suspect(work, instants)
+            work.good &= ~self._suspect(instants)
         return instants
 
     def _steps(self, work: Workspace, first: State, saddle: Saddle | None) -> None:
@@ -251,33 +204,13 @@ class Batches:
         done = (S[:, m.STATUS] == 0) & (S[:, m.STEPS_DONE] == self.steps)
         work.leaves(~done | (S[:, m.BAD_HOW] != 0))
 
-    def paces(self, work: Workspace) -> tuple[np.ndarray, ...]:
-        """Return what ``paces_kernel`` writes of all recorded rows.
-
-        (n, instants) each, then of multipliers (n, n_lam) each.
-        """
-        _, order = self.facts.error or (0.0, 1)
-        n, k = self.kept + 1, len(self.model.I)
-        out = self.at + n * self.size
-        last = max(0, n - OSCILLATION_INSTANTS)
-        work.I = m.entries(self.model.I, [n, order, self.at, out, last])
-        work.run(paces_kernel, k)
-        of_rows = work.F[:, out + 3 * n :].reshape(len(work.F), -1, 2)
-        second, largest = np.moveaxis(of_rows[:, self.model.numbering.lam], 2, 0)
-        speed, first, higher = np.moveaxis(work.F[:, out : out + 3 * n].reshape(-1, n, 3), 2, 0)
-        return speed, first, higher if order > 1 else first, second, largest
-
-    def _suspect(self, work: Workspace, of: BatchRecord) -> Any:
+    def _suspect(self, of: BatchRecord) -> Any:
         """Mark runs that ``simulate`` would look at more closely: steps too large, oscillations."""
-        model, h = self.model, self.h
-        c, _ = self.facts.error or (0.0, 1)
-        speed, first, higher, second, size = self.paces(work)
-        first = first[:, :-1]
-        error = c * h * h * higher.sum(axis=-1) / ERROR_CANCELS
-        throw = thrown(first, speed.max(axis=1), h, float(of.t[-1]))
-        marked = ~(error <= 0.999 * LARGE_STEP_ERROR) | ~(throw <= 0.999 * LARGE_STEP_THROW)
-        marked |= ~(coarseness(first, speed.mean(axis=1), h) <= 0.999 * LARGE_STEP_COARSE)
+        model, (c, order) = self.model, self.facts.error or (0.0, 1)
+        _, v, a, lam = of.raw
+        units = of.F[:, None, m.UNIT + model.numbering.v_kinds]
+        marked = np.any(judged(paces_of(v, a, units, order), np.diff(of.t), self.h, c), axis=0)
         enough = self.kept + 1 >= OSCILLATION_INSTANTS and self.plan.every == 1
         if self.facts.oscillation and enough and model.n_lam:
-            marked |= rough(model.numbering.lam_kinds, second, size)
+            marked |= rough(model.numbering.lam_kinds, *roughness(lam))
         return marked

@@ -5,6 +5,7 @@ import pytest
 from scenes import chain
 
 import mbd
+from mbd.machine import buffer as m
 
 from .tools import RIGID, published, scene
 
@@ -38,7 +39,7 @@ def test_scenes_meet_their_tolerance(name):
     for rtol in (1e-3, 1e-5):
         solution = mbd.simulate(model, t_end, rtol=rtol, every=10, events=events)
         size = max(1.0, np.abs(fine.q).max())
-        assert np.abs(solution.q[-1] - fine.q[-1]).max() < 10 * rtol * size, rtol
+        assert np.abs(solution.q[-1] - fine.q[-1]).max() < 2 * rtol * size, rtol
         assert solution.t[-1] == t_end
         assert np.all(np.diff(solution.t) >= 0)
 
@@ -50,35 +51,68 @@ def test_every_formulation_meets_the_tolerance(formulation):
     assert np.abs(found - exact).max() < 1e-4
 
 
-@pytest.mark.parametrize("formulation", RIGID)
-def test_every_formulation_meets_the_tolerance_in_positions_alone(formulation):
-    times = [0.25, 0.5, 0.75, 1.0]
-    exact = mbd.simulate(chain(2), 1.0, rtol=1e-8, t_eval=times)["bar 1"].position
-    runs = {
-        errors: mbd.simulate(
-            chain(2, (formulation,)), 1.0, rtol=1e-5, t_eval=times,
-            method=mbd.GeneralizedAlpha(errors=errors),
-        )
-        for errors in ("all", "positions")
-    }  # fmt: skip
-    assert np.abs(runs["positions"]["bar 1"].position - exact).max() < 3e-5
-    assert runs["positions"].stats["steps"] < 0.7 * runs["all"].stats["steps"]
-
-
 @pytest.mark.parametrize("formulation", ["so3", "directors"])
-def test_positions_alone_leave_elastic_waves_to_damping(formulation):
-    """A beam that falls on a hinge: 100 000 steps where velocities count, of waves of 1e-6 m."""
-    steel = mbd.Section.rectangle(0.05, 0.05, young=210e9, poisson=0.3, density=7850)
+def test_waves_of_little_energy_choose_no_steps(formulation):
+    """A beam that falls on a hinge: 100 000 steps where its waves of 1e-6 m were followed.
+
+    Ten times as stiff they are smaller, and faster by 3.2: steps do not become as many more.
+    """
+    steps = []
+    for young in (2.1e11, 2.1e12, 2.1e13):
+        steel = mbd.Section.rectangle(0.05, 0.05, young=young, poisson=0.3, density=7850)
+        system = mbd.System(gravity=(0, 0, -9.81))
+        beam = system.add(mbd.Beam("beam", points=[(0, 0, 0), (1, 0, 0)], section=steel,
+                                   elements=4, formulation=formulation))  # fmt: skip
+        system.add(mbd.Revolute("hinge", system.ground, beam.first, at=(0, 0, 0), axis=(0, 1, 0)))
+        run = mbd.simulate(system, 0.2, rtol=1e-3)
+        steps.append(run.stats["steps"])
+        # the whole rod as a pendulum: phi'' = 3 g / 2 L cos(phi), to second order of its angle
+        angle = 1.5 * 9.81 * 0.2**2 / 2
+        z = run["beam.4"].position[-1, 2]
+        assert z == pytest.approx(-np.sin(angle), abs=1e-3 + angle**3 / 6)
+    assert steps[0] < 1200
+    assert max(np.divide(steps[1:], steps[:-1])) < 2.0
+
+
+def falling_arm(n):
+    """Return an arm of n joints, their axes in turn across and along the fall, let go level."""
     system = mbd.System(gravity=(0, 0, -9.81))
-    beam = system.add(mbd.Beam("beam", points=[(0, 0, 0), (1, 0, 0)], section=steel,
-                               elements=4, formulation=formulation))  # fmt: skip
-    system.add(mbd.Revolute("hinge", system.ground, beam.first, at=(0, 0, 0), axis=(0, 1, 0)))
-    method = mbd.GeneralizedAlpha(errors="positions")
-    run = mbd.simulate(system, 0.2, rtol=1e-3, method=method)
-    assert run.stats["steps"] < 200
-    # the whole rod as a pendulum: phi'' = 3 g / 2 L cos(phi), to second order of its angle
-    angle = 1.5 * 9.81 * 0.2**2 / 2
-    assert run["beam.4"].position[-1, 2] == pytest.approx(-np.sin(angle), abs=1e-3 + angle**3 / 6)
+    last = system.ground
+    for i in range(n):
+        mass = 4.0 / (i + 1)
+        link = mbd.RigidBody(
+            f"link {i}", mass=mass, inertia=(5e-3 * mass, 8e-3 * mass, 8e-3 * mass),
+            position=(0.2 * i + 0.1, 0, 0),
+        )  # fmt: skip
+        system.add(link)
+        axis = ((0, 1, 0), (0, 0, 1), (1, 0, 0))[i % 3]
+        system.add(mbd.Revolute(f"joint {i}", last, link, at=(0.2 * i, 0, 0), axis=axis))
+        last = link
+    return system
+
+
+@pytest.mark.parametrize("rtol", [1e-2, 1e-3, 1e-4])
+@pytest.mark.parametrize("name", ["andrews", "fourbar", "governor", "arm", "links", "stop"])
+def test_the_tolerance_is_delivered_at_all_times(name, rtol):
+    """Of smooth motions, of one that is chaotic before long, and of hits on a stiff stop."""
+    if name == "arm":
+        system = falling_arm(7)
+    elif name == "links":
+        system = chain(2)
+    elif name == "stop":
+        system = falling_arm(1)
+        law = lambda u, rate, t: 3e4 * np.sign(u) * max(0.0, abs(u) - 0.5) ** 1.5  # noqa: E731
+        system.add(mbd.JointSpring("stop", system["joint 0"], law=law))
+    else:
+        system = scene(name).build()
+    model, t_end = system.build(), 0.03 if name == "andrews" else 1.0
+    times = np.linspace(0, t_end, 41)[1:]
+    exact = mbd.simulate(model, t_end, rtol=1e-9, t_eval=times, method=mbd.RadauCollocation())
+    run = mbd.simulate(model, t_end, rtol=rtol, t_eval=times)
+    errors = max(
+        np.abs(run[body].position - exact[body].position).max() for body in model.system.bodies
+    )
+    assert errors < rtol * max(1.0, float(model.F[m.LENGTH]))
 
 
 def test_chosen_steps_are_no_more_than_the_order_asks_for():
@@ -106,7 +140,7 @@ def test_a_cart_of_a_millionth_of_its_load():
         5.0: (0.48673208655541, 0.53898764971035),
         10.0: (1.9997632824687, -1.5491294418948),
     }
-    solution = mbd.simulate(scene("cart_pole").build(), 10.0, rtol=3e-6, t_eval=list(reference))
+    solution = mbd.simulate(scene("cart_pole").build(), 10.0, rtol=1e-6, t_eval=list(reference))
     assert np.array_equal(solution.t, list(reference))
     for i, (x, phi) in enumerate(reference.values()):
         wanted = (x + np.sin(phi), -np.cos(phi))

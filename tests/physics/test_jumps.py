@@ -320,7 +320,7 @@ def test_smooth_laws_at_velocity_level_are_not_told_off():
 
 def test_free_steps_that_cannot_pass_a_kink_say_what_can():
     model = arm(ramp(5.0, "rate")).build()
-    with pytest.raises(mbd.SimulationError, match=r"errors='positions'\) passes that"):
+    with pytest.raises(mbd.SimulationError, match=r"steps of one size pass that"):
         mbd.simulate(model, 0.15, rtol=1e-4)
-    run = mbd.simulate(model, 0.15, rtol=1e-4, method=mbd.GeneralizedAlpha(errors="positions"))
+    run = mbd.simulate(model, 0.15, 1e-3)
     assert run["hinge"].angle[-1] == pytest.approx(5 * (0.15 - AT_STEP), abs=1e-9)

@@ -17,15 +17,12 @@ import scipy.stats
 
 import mbd
 from mbd.history.columns import model_columns
-from mbd.machine import buffer as m
 from mbd.machine.jit import PYTHON
 from mbd.model import model as models
 from mbd.model import system as systems
 from mbd.model import workspace
 from mbd.pictures.curves import curves
-from mbd.runs.large_steps import changes
-from mbd.runs.plan import Plan
-from mbd.runs.record import columns
+from mbd.runs.large_steps import judged, paces_of, step_errors
 from mbd.studies import batch_run
 from mbd.studies import chunk as chunks
 from mbd.studies.study import study
@@ -277,30 +274,22 @@ def test_large_steps_of_a_method_of_fourth_order(every):
 
 
 @pytest.mark.parametrize("order", [1, 3])
-def test_paces_of_recorded_rows(order):
-    """Largest velocities and differences of accelerations, as of one run by itself."""
-    system = mbd.System(gravity=(0, 0, -9.81))
-    system.add(mbd.RigidBody("body", mass=1.0, inertia=(1, 1, 1)))
-    model = (pair() if order == 1 else system).build()
-    way = batch_run.Batches(model, mbd.LieRungeKutta4() if order == 3 else mbd.GeneralizedAlpha(),
-                            Plan(T, H))  # fmt: skip
-    extra = (way.kept + 1) * (way.size + 3) + 2 * model.I[m.N_U]
-    work = batch_run.Workspace(model, extra=extra, own=way.own, runs=np.tile(model.F, (3, 1)))
-    rng = np.random.default_rng(3)
-    rows = rng.normal(size=(3, way.kept + 1, way.size))
-    work.F[:, way.at :][:, : rows[0].size] = rows.reshape(3, -1)
-    speed, first, higher, second, largest = way.paces(work)
-    _, v, a, lam = columns(model)
-    last = rows[..., lam]
-    assert second == pytest.approx(np.abs(np.diff(last, 2, axis=1)).max(axis=1), rel=1e-12)
-    assert np.array_equal(largest, np.abs(last).max(axis=1))
-    assert speed == pytest.approx(np.abs(rows[..., v] / model.units).max(axis=2), rel=1e-12)
-    for x, p in ((first, 1), (higher, order)):
-        exact = changes(rows[..., a], model.units, p).max(axis=2)
-        assert x[:, : exact.shape[1]] == pytest.approx(exact, rel=1e-12)
-        assert not x[:, exact.shape[1] :].any()
-    work.F[1, way.at + way.size + 1 + model.n_q] = np.nan
-    assert np.isnan(way.paces(work)[0]).any(axis=1).tolist() == [False, True, False]
+def test_many_runs_are_judged_as_each_by_itself(order):
+    """To the bit, however many instants: there is no other judgement of them."""
+    rng, h, c = np.random.default_rng(3), 0.02, 0.05
+    units = np.array([1.0, 0.3, 1.0])
+    for n in (order + 2, 50, 9000):
+        v, a = rng.normal(size=(2, 4, n, 3)) * np.array([1e-2, 1.0, 30.0, np.nan])[:, None, None]
+        apart = np.full(n - 1, h)
+        paces = paces_of(v, a, units, order)
+        whole = [step_errors(paces, apart, h, c)[0], *judged(paces, apart, h, c)]
+        for i in range(4):
+            paces = paces_of(v[i], a[i], units, order)
+            alone = [step_errors(paces, apart, h, c)[0], *judged(paces, apart, h, c)]
+            assert np.array_equal([x[i] for x in whole], alone, equal_nan=True)
+        change = np.abs(np.diff(a[1], order, axis=0) / units).max(axis=1)
+        assert whole[0][1] == pytest.approx(c * h * h * change.sum(), rel=1e-12)
+        assert all(x[3] for x in whole[1:])  # no number is no sound run
 
 
 def test_a_function_is_asked_for_every_member():
