@@ -105,7 +105,7 @@ from mbd.model.frozen import FrozenModel
 
 # vectors of free steps: the increment of the whole step, or of one that failed; M v; v' put aside
 STEP, MOMENTUM, ASIDE, _SCALARS = range(4)
-# behind them: largest v^T M v so far [J]; time of the run [s]
+# after them: largest v^T M v so far [J]; time of the run [s]
 ENERGY, TIME, N_SCALARS = range(3)
 
 
@@ -339,7 +339,7 @@ def _refuse(I: Any, F: Any, h: float, error: float) -> bool:
 
 
 @jit
-def _size_behind(I: Any, F: Any, h: float, wanted: float, error: float) -> None:
+def _next_size(I: Any, F: Any, h: float, wanted: float, error: float) -> None:
     """Set the size of the step after one that was taken, by its error and that before."""
     error = max(error, 1e-8)
     factor = STEP_SAFE * error**-0.25 * F[ERROR] ** 0.15
@@ -402,4 +402,4 @@ def advance_adaptive(I: Any, F: Any, k: int) -> None:
         S[STEPS_DONE] += 1
         S[m.N_TAKEN] += 1
         keep_record(I, F)
-        _size_behind(I, F, h, wanted, error)
+        _next_size(I, F, h, wanted, error)

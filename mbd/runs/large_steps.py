@@ -189,7 +189,7 @@ def step_errors(
 
 
 def _worst_at(history: History, at: int, order: int) -> tuple[int, float]:
-    """Return which velocity has the largest error in the steps behind an instant, and when [s]."""
+    """Return which velocity has the largest error in the steps after an instant, and when [s]."""
     part = np.asarray(history.a[at : at + order + 1])
     e = np.abs(np.diff(part, order, axis=0)) / history.model.units
     return int(np.argmax(e[0])), float(history.t[at + order])
