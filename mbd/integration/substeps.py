@@ -37,7 +37,6 @@ from mbd.machine.jit import kernel
 from mbd.model.state import State
 from mbd.model.workspace import Workspace
 
-_LOOK = 50  # smaller steps from one look, for Ctrl-C and for progress, to the next
 _COSTS = [m.N_ITER, m.N_EVALUATE, m.N_REJECT, m.N_FACTOR]
 
 
@@ -50,7 +49,7 @@ class Divided:
         Number of smaller ones, by the time [s] at the end of the step.
     tried : dict
         The same with those in vain, by the time at its start.
-    asked : dict
+    finer : dict
         And by the time at the end, of steps that were passed: what a tolerance asks for.
     fastest : dict
         Which velocity's acceleration changes most, by the time [s] at the end of the step.
@@ -59,7 +58,7 @@ class Divided:
     def __init__(self) -> None:
         self.steps: dict[float, int] = {}
         self.tried: dict[float, int] = {}
-        self.asked: dict[float, int] = {}
+        self.finer: dict[float, int] = {}
         self.fastest: dict[float, int] = {}
         self.spent = False  # whether a step failed for want of more of them
 
@@ -80,7 +79,7 @@ class Divided:
         self.spent = steps == 0 and self.tried[start] >= left
         if steps:
             end = float(work.F[m.T])
-            self.steps[end], self.asked[end] = steps, self.tried[start]
+            self.steps[end], self.finer[end] = steps, self.tried[start]
             self.fastest[end] = int(np.argmax(np.abs(work.vector(m.A)[v] - a) / units))
         return steps > 0
 
@@ -148,7 +147,7 @@ def _free_steps(work: Workspace, method: GeneralizedAlpha, rtol: float, most: in
     S[m.RECORD_EVERY], S[m.N_OUTPUT] = 0, S[m.N_REACHED]
     looks = [(0, start.t)]  # number of smaller steps, and time that they came to
     while F[m.T] < t_end and S[m.N_TAKEN] < most:
-        S[m.N_STEPS] = min(_LOOK, most - S[m.N_TAKEN])
+        S[m.N_STEPS] = min(50, most - S[m.N_TAKEN])  # then a look for progress and Ctrl-C
         advance_adaptive(I, F)
         looks.append((int(S[m.N_TAKEN]), float(F[m.T])))
         if S[m.STATUS] == PIVOTS and F[m.H] > F[m.H_MIN]:  # masses count for more in a smaller one

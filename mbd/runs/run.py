@@ -43,7 +43,7 @@ class Stretches:
         What all stretches cost.
     divided : dict
         Steps that were taken in smaller ones, their number by the time [s] at the end.
-    asked : dict
+    finer : dict
         How many a tolerance asks for there, by that time.
     fastest : dict
         Which velocity's acceleration changed most in them, by that time.
@@ -63,7 +63,7 @@ class Stretches:
         self.record, self.progress, self.interrupt = record, progress, interrupt
         self.stats: dict[str, float] = {}
         self.divided: dict[float, int] = {}
-        self.asked: dict[float, int] = {}
+        self.finer: dict[float, int] = {}
         self.fastest: dict[float, int] = {}
         self.spent = False
         self.occurrences: list[Occurrence] = []
@@ -119,7 +119,7 @@ class Stretches:
             self.occurrences += run.occurrences
             self.started = min(self.started, run.started)
             self.divided |= run.divided.steps
-            self.asked |= run.divided.asked
+            self.finer |= run.divided.finer
             self.fastest |= run.divided.fastest
             self.spent = run.divided.spent
             for name, value in run.stats().items():
@@ -147,7 +147,7 @@ class Stretches:
             f"; {n} of {self.stats['steps']:.0f} steps failed and {'was' if n == 1 else 'were'} "
             f"taken in {sum(self.divided.values())} smaller ones, the first to "
             f"t = {min(self.divided):.6g} s, most of them for {self._fastest()!r}: steps of "
-            f"{self.plan.step * n / sum(self.asked.values()):.1g} s would do"
+            f"{self.plan.step * n / sum(self.finer.values()):.1g} s would do"
             + (", and more are not tried, as many were in vain" if self.spent else "")
         )
 
@@ -155,7 +155,7 @@ class Stretches:
         """Return which velocity changed fastest in most of the smaller steps."""
         share = Counter[int]()
         for t, which in self.fastest.items():
-            share[which] += self.asked[t]
+            share[which] += self.finer[t]
         return self.model.labels[share.most_common(1)[0][0]]
 
     def _failed(self, error: Exception) -> str:

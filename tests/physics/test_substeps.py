@@ -39,6 +39,23 @@ def test_a_run_has_so_many_smaller_steps_in_all(monkeypatch):
     assert run.stats["substeps"] <= 1.01 * most
 
 
+@pytest.mark.parametrize("speed", [1e6, 1e7, 1e8])
+@pytest.mark.parametrize("formulation", ["so3", "directors"])
+def test_a_step_that_is_hopeless_ends_at_once_and_says_why(formulation, speed):
+    """A top that turns by 5e4 rad in a step and more: 40 000 evaluations were spent on it."""
+    system, omega = mbd.System(), np.array([0.3, 0.4, 1.0]) * speed
+    top = mbd.RigidBody(
+        "top", mass=1.0, inertia=(1e-2, 1.5e-2, 2e-2), position=(0.5, 0, 0),
+        angular_velocity=omega, velocity=np.cross(omega, (0.5, 0, 0)), formulation=formulation,
+    )  # fmt: skip
+    system.add(top)
+    system.add(mbd.Spherical("pin", system.ground, top, at=(0, 0, 0)))
+    run = mbd.simulate(system, 0.1, 0.05, raise_on_failure=False)
+    assert not run.success
+    assert "'top.x' moves by" in run.message
+    assert run.stats["evaluations"] < 3_000
+
+
 def test_records_events_and_bits_do_not_feel_smaller_steps():
     """Events go back to the start of a piece of the run and take its steps anew."""
     plain = squeezer()
