@@ -133,8 +133,8 @@ class Paces(NamedTuple):
         Velocity at each instant.
     change : (..., n - 1) array
         :math:`\Delta\dot v` from each to the next.
-    higher : (..., n - p) array
-        :math:`\Delta^p\dot v`, of the order of the method.
+    higher : (..., n - max(1, p)) array
+        :math:`\Delta^p\dot v`, p as the method says.
     """
 
     speed: np.ndarray
@@ -145,13 +145,14 @@ class Paces(NamedTuple):
 def paces_of(v: np.ndarray, a: np.ndarray, units: np.ndarray, order: int) -> Paces:
     """Return the paces of velocities and accelerations (..., n, n_v) of one run, or of many."""
     *runs, n, _ = a.shape
-    paces = Paces(*(np.zeros((*runs, max(0, n - k))) for k in (0, 1, order)))
+    paces = Paces(*(np.zeros((*runs, max(0, n - k))) for k in (0, 1, max(1, order))))
     for first in range(0, n, 4096):  # what stays in the cache of the processor
         part = slice(first, first + 4096)
         paces.speed[..., part] = (np.abs(v[..., part, :]) / units).max(axis=-1, initial=0.0)
         for k, of in ((1, paces.change), (order, paces.higher)):
             x = a[..., first : first + 4096 + k, :]
-            of[..., part] = (np.abs(np.diff(x, k, axis=-2)) / units).max(axis=-1, initial=0.0)
+            largest = (np.abs(np.diff(x, k, axis=-2)) / units).max(axis=-1, initial=0.0)
+            of[..., part] = largest[..., : of[..., part].shape[-1]]
     return paces
 
 
