@@ -179,7 +179,7 @@ def _described(model: FrozenModel, changes: dict[str, dict[str, Any]]) -> Descri
     """Return a description in which parts have other arguments; the others are the same objects."""
     system, affected = model.system, _affected(model, changes)
     own_parts = system.parts
-    made: dict[int, Any] = {}
+    copies: dict[int, Any] = {}
     of_system = changes.get("", {})
     of_part = {id(part): changes[name] for name, part in own_parts.items() if name in changes}
 
@@ -187,8 +187,8 @@ def _described(model: FrozenModel, changes: dict[str, dict[str, Any]]) -> Descri
         """Return an argument in which parts are those of the new description."""
         if type(value) in PLAIN:
             return value
-        if id(value) in made:
-            return made[id(value)]
+        if id(value) in copies:
+            return copies[id(value)]
         if isinstance(value, Part) and value.owner is not None:
             owner = again(value.owner)
             nodes = () if owner is value.owner else owner.nodes()
@@ -228,14 +228,14 @@ def _described(model: FrozenModel, changes: dict[str, dict[str, Any]]) -> Descri
         new_options = {k: again(x) for k, x in options.items()}
         same = all(x is y for x, y in zip(new_args, args, strict=True))
         if same and not own and all(x is options[k] for k, x in new_options.items()):
-            made[id(thing)] = thing
+            copies[id(thing)] = thing
             return thing
         if own:
             bound = signature(maker).bind(*new_args, **new_options)
             bound.arguments |= {k: again(x) for k, x in own.items()}
             new_args, new_options = bound.args, bound.kwargs
-        made[id(thing)] = maker(*new_args, **new_options)
-        return made[id(thing)]
+        copies[id(thing)] = maker(*new_args, **new_options)
+        return copies[id(thing)]
 
     described = copy(system)
     gravity = of_system.get("gravity", again(system.gravity_as_written))
