@@ -15,11 +15,10 @@ from mbd.history.joint_coordinates import freedoms
 from mbd.model.state import State
 from mbd.model.turns_so_far import Before
 from mbd.store import file_kinds
-from mbd.store.run_record import model_from_text
+from mbd.store.source import Source, model_from_text
 
 if TYPE_CHECKING:
     from mbd.model.model import Model
-    from mbd.store.source import Source
 
 
 def load(path: str | Path) -> Solution | Stored:

@@ -63,9 +63,10 @@ class Solution(History):
         Dimensions time, body, joint, row, component (x, y, z) ...; units
         and frames are attributes of each variable, statistics and method those of the data set.
         """
-        from mbd.store.data_set import to_xarray
+        from mbd.store.contents import OfSolution, data_set
+        from mbd.store.fields import fields
 
-        return to_xarray(self)
+        return data_set(OfSolution(self, fields(self.model), {}))
 
     def save(
         self, path: str | Path, *, every: int = 1, quantities: Sequence[str] | None = None,

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     import xarray as xr
     from matplotlib.figure import Figure
 
+    from mbd.store.contents import Tables
+
 
 class Stored(StoredHistory):
     """What a file of results holds, with the names of a ``Solution``.
@@ -29,18 +31,35 @@ class Stored(StoredHistory):
 
     def to_xarray(self) -> xr.Dataset:
         """Return everything that a ``.nc`` file holds as one labelled data set."""
-        from mbd.store.copy import to_xarray
+        from mbd.store.contents import data_set
 
-        return to_xarray(self.source)
+        return data_set(self._tables("to_xarray"))
 
     def save(self, path: str | Path) -> Path:
         """Write what a ``.nc`` file holds to another one, which every program reads.
 
         Of a run that was killed, everything up to its last writing.
         """
-        from mbd.store.copy import save
+        from mbd.store.netcdf import write
 
-        return save(self.source, file_path("save", path))
+        path = file_path("save", path)
+        if path.suffix != ".nc":
+            raise ValueError(
+                f"save: without its model a run is copied to .nc only, got {str(path)!r}; take "
+                "arrays by name from .source, or a data set from to_xarray()"
+            )
+        return write(self._tables("save"), path, "save")
+
+    def _tables(self, who: str) -> Tables:
+        """Return contents and arrays of the file."""
+        from mbd.store.source import FileSource
+
+        if not isinstance(self.source, FileSource):
+            raise TypeError(
+                f"{who}: {self.source.path.name} has arrays without labels and no model; read "
+                "arrays by name from .source, or save the run as .nc where it is made"
+            )
+        return self.source
 
     def plot(self, *names: str, ax: Any = None) -> Figure:
         """Draw quantities by name over time, as ``Solution.plot`` does."""

@@ -30,7 +30,6 @@ from mbd.model.workspace import Workspace
 if TYPE_CHECKING:
     from mbd.model.model import Model
 
-EVENT_TIME = {"units": "s", "long_name": "times at which events happened"}
 SCHEMA = "mbd results 1"  # of names, dimensions and meanings; a new number where they change
 
 
@@ -135,15 +134,6 @@ def chosen(model: Model, names: Sequence[str] | None) -> list[Field]:
     return [x for x in there if x.dims[0] != "time" or x.name in more]
 
 
-def write(arrays: Any, first: int, x: AllParts) -> None:
-    """Write everything into arrays by name, in memory or in a file, from an instant on."""
-    end = first + len(x.trajectory.t)
-    for field in fields(x.model):
-        if field.name in arrays:
-            at = slice(first, end) if field.dims[0] == "time" else ...
-            arrays[field.name][at] = field.values(x)
-
-
 @per_model
 def _remembered(model: Model) -> int:
     """Return how many numbers the elements of a model remember."""
@@ -175,17 +165,6 @@ def _of_beams(model: Model) -> dict[str, int]:
     if helicoids is None:
         return {}
     return {"element": len(helicoids.elements), "end": 2, "section_axis": 3}
-
-
-def happened(events: Sequence[Any]) -> dict[str, tuple[tuple[str, ...], Any, dict[str, str]]]:
-    """Return events as coordinates: name -> (dimensions, values, attributes); empty for none."""
-    if not events:
-        return {}
-    dims = ("event_time",)
-    return {
-        "event_time": (dims, np.array([x.t for x in events]), EVENT_TIME),
-        "event_name": (dims, [x.name for x in events], {}),
-    }
 
 
 def coordinates(model: Model) -> dict[str, tuple[tuple[str, ...], Any, dict[str, str]]]:
