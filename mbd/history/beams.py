@@ -295,13 +295,11 @@ class BeamHistory(StructureHistory):
     """A beam over time: its nodes, and what its sections bear, (n, elements, 2 ends, 3)."""
 
     def __init__(
-        self,
-        name: str,
-        nodes: Sequence[PartHistory],
-        rows: PartHistory | None,
+        self, name: str, nodes: Sequence[PartHistory], rows: PartHistory | None,
         sections: SectionResults,
-    ) -> None:
-        super().__init__(name, nodes, rows)
+    ) -> None:  # fmt: skip
+        more = [x for x in SECTION_WORDS if x not in ("force", "moment")]
+        super().__init__(name, nodes, rows, more, lambda word: getattr(sections, word))
         self.sections = sections
         self.owners = (*{*self.owners, Owner.JOINT},)
         self.methods = (*self.methods, "curve(points)")
@@ -311,16 +309,6 @@ class BeamHistory(StructureHistory):
         if quantity is PartHistory.force:
             return self.sections.force
         return self.sections.moment if quantity is PartHistory.moment else super()._value(quantity)
-
-    def _columns(self) -> list[str]:
-        own = [x for x in SECTION_WORDS if x not in ("force", "moment")]
-        return [*own, *(x for x in super()._columns() if x not in own)]
-
-    def _column(self, name: str) -> np.ndarray:
-        if name in SECTION_WORDS:
-            values: np.ndarray = getattr(self.sections, name)
-            return values
-        return super()._column(name)
 
     @property
     def section_forces(self) -> np.ndarray:
@@ -362,17 +350,13 @@ def bars_over_time(bars: Sequence[Element], faces: Faces) -> tuple[np.ndarray, n
 
 
 class CableHistory(StructureHistory):
-    """A cable over time: its nodes, and the tension of its bars, (n, bars)."""
+    """A cable over time: its nodes, and tension and energy of its bars, (n, bars)."""
 
     def __init__(
-        self,
-        name: str,
-        nodes: Sequence[PartHistory],
-        rows: PartHistory | None,
+        self, name: str, nodes: Sequence[PartHistory], rows: PartHistory | None,
         bars: Callable[[str], np.ndarray],
-    ) -> None:
-        super().__init__(name, nodes, rows)
-        self._bars = bars  # "tension" or "energy", computed or stored
+    ) -> None:  # fmt: skip
+        super().__init__(name, nodes, rows, BAR_WORDS, bars)
         self.methods = (*self.methods, "curve(points)")
 
     def curve(self, points: int = 4) -> np.ndarray:
@@ -381,11 +365,3 @@ class CableHistory(StructureHistory):
         x = self.position
         inner = x[:, :-1, None] + np.diff(x, axis=1)[:, :, None] * (np.arange(n) / n)[:, None]
         return np.concatenate([inner.reshape(len(x), -1, 3), x[:, -1:]], axis=1)
-
-    def _columns(self) -> list[str]:
-        return [*BAR_WORDS, *(x for x in super()._columns() if x not in BAR_WORDS)]
-
-    def _column(self, name: str) -> np.ndarray:
-        if name in BAR_WORDS:
-            return self._bars(name)
-        return super()._column(name)

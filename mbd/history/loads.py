@@ -14,7 +14,6 @@ import numpy as np
 
 from mbd.history.faces import Faces, all_columns, places_of
 from mbd.history.joint_coordinates import Coordinates
-from mbd.history.quantities import PartHistory
 from mbd.interactions.laws import Law, check
 from mbd.machine import buffer as m
 from mbd.machine.jit import address_at, ints, kernel, law_call
@@ -118,28 +117,10 @@ def all_loads(model: Model) -> Loads:
     )
 
 
-class MotorHistory(PartHistory):
-    """A part that drives a coordinate by a law, over time: what it reads, [N m] or [N].
-
-    Of a motor ``load``; positive drives the second body forward.
-    """
-
-    owners = ()
-
-    def __init__(self, part: Part, trajectory: Trajectory) -> None:
-        self.part, self.name, self._trajectory = part, part.name, trajectory
-        self.instants = len(trajectory.t)
-
-    def _columns(self) -> list[str]:
-        return list(self.part.reads)
-
-    def _column(self, name: str) -> np.ndarray:
-        part, trajectory = self.part, self._trajectory
-        if name not in part.reads:
-            raise AttributeError(self._lacks(name))
-        assert part.drives is not None
-        bodies = [end.body for end in part.drives.attachments]
-        places = places_of(trajectory.model, bodies)
-        one = Coordinates.of({f"{part.name}.{name}": part.drives}, places)
-        u, rate, _ = one.of_run(trajectory, bodies)
-        return part.reads[name] * _tension(_law(part), u[:, 0], rate[:, 0], trajectory.t)
+def tension_of(part: Part, trajectory: Trajectory) -> np.ndarray:
+    """Return what the law of a motor gives over time (n,), for the coordinate that it drives."""
+    assert part.drives is not None
+    bodies = [end.body for end in part.drives.attachments]
+    one = Coordinates.of({part.name: part.drives}, places_of(trajectory.model, bodies))
+    u, rate, _ = one.of_run(trajectory, bodies)
+    return _tension(_law(part), u[:, 0], rate[:, 0], trajectory.t)

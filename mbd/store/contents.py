@@ -135,7 +135,7 @@ def numbers(tables: Tables) -> Iterator[tuple[str, Any, np.ndarray]]:
         first = end
 
 
-def in_memory(tables: Tables) -> dict[str, np.ndarray]:
+def as_arrays(tables: Tables) -> dict[str, np.ndarray]:
     """Return all arrays."""
     contents, n = tables.contents, tables.n
     arrays = {
@@ -163,7 +163,7 @@ def data_set(tables: Tables) -> xr.Dataset:
     extra("to_xarray", "labelled data need", "xarray", "results")
     import xarray as xr
 
-    arrays, contents = in_memory(tables), tables.contents
+    arrays, contents = as_arrays(tables), tables.contents
     variables = {x: (dims, arrays[x], about) for x, (dims, about) in contents.arrays.items()}
     time = variables.pop("time")
     return xr.Dataset(variables, coords={"time": time, **labels(tables)}, attrs=contents.attributes)

@@ -18,12 +18,11 @@ import numpy as np
 from mbd.base.checked import meant, shown
 from mbd.history.all_parts import AllParts
 from mbd.history.beams import all_helicoids, cables
-from mbd.history.columns import fitting, labels, model_items
+from mbd.history.columns import MIXED, fitting, labels, model_items
 from mbd.history.joint_coordinates import freedoms
 from mbd.history.loads import all_loads
 from mbd.history.quantities import Energy
 from mbd.history.quantity import Owner, Quantity
-from mbd.history.units import MIXED
 from mbd.model.frozen import per_model
 from mbd.model.workspace import Workspace
 

@@ -46,7 +46,7 @@ def _framed(values: Any) -> bytes:
     return _TEXT.pack(len(text), crc32(text)) + text
 
 
-class _Layout:
+class _BlockLayout:
     """Where arrays are in a block."""
 
     def __init__(self, contents: Contents) -> None:
@@ -71,7 +71,7 @@ class LogWriter:
     """
 
     def __init__(self, path: Path, contents: Contents, who: str) -> None:
-        self._path, self._who, self._layout = path, who, _Layout(contents)
+        self._path, self._who, self._layout = path, who, _BlockLayout(contents)
         with suppress(OSError), path.open("rb") as old:
             if old.read(len(MAGIC)) == MAGIC:
                 self._claim(old.fileno())
@@ -138,7 +138,7 @@ class LogWriter:
         self._file.close()
 
 
-class _Block(NamedTuple):
+class _BlockPlace(NamedTuple):
     """Where a block is: its first instant, how many, its first array, checksums of the arrays."""
 
     first: int
@@ -172,12 +172,12 @@ class Log:
         if not values:
             raise self._damaged("its head")
         self.contents = Contents(**values)
-        self._layout = _Layout(self.contents)
-        self.n, self._blocks = 0, list[_Block]()
+        self._layout = _BlockLayout(self.contents)
+        self.n, self._blocks = 0, list[_BlockPlace]()
         self.events, self.last = list[PastEvent](), dict[str, np.ndarray]()
         outcome: dict[str, Any] = {}
-        while found := self._block(place, there):
-            more, place = found
+        while block := self._block(place, there):
+            more, place = block
             self.events += [PastEvent(*x) for x in more.get("events", [])]
             self.last |= {name: np.array(x, float) for name, x in more.get("last", {}).items()}
             outcome |= more.get("outcome", {})
@@ -202,7 +202,7 @@ class Log:
         text = self._bytes(end - size, size)
         if crc32(text) != checksum:
             raise self._damaged(f"the text before byte {end}")
-        self._blocks.append(_Block(self.n, n, first, tuple(checksums)))
+        self._blocks.append(_BlockPlace(self.n, n, first, tuple(checksums)))
         self.n += n
         return json.loads(text), end
 
@@ -246,7 +246,7 @@ class Log:
                 parts.append(self._piece(block, name)[(own, *columns)])
         return np.concatenate(parts)
 
-    def _piece(self, block: _Block, name: str) -> np.ndarray:
+    def _piece(self, block: _BlockPlace, name: str) -> np.ndarray:
         """Return the instants of a block of an array."""
         first, piece = self._memory.get(name, (-1, np.empty(0)))
         if first != block.first:

@@ -7,18 +7,16 @@ Each chunk of an array over time has a checksum (Fletcher's), which HDF5 compare
 from __future__ import annotations
 
 import json
-import os
 import re
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from math import prod
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from mbd.base.atomic import explained, replaced
+from mbd.base.atomic import replaced
 from mbd.store.contents import (
     Contents,
     DamagedFileError,
@@ -70,16 +68,62 @@ def write(tables: Tables, path: Path, who: str) -> Path:
     """Write the results of a run, piece by piece."""
     h5py, h5netcdf = libraries(f"{who} {path.name}")
     how = {"libver": (_FORMAT, _FORMAT), "track_order": True, "rdcc_nbytes": _CACHE}
-    with replaced(path, who) as file, _named(who, path):
-        h5 = h5py.File(file.name, "w", locking=False, **how)  # who replaces a file has its lock
-        with _whole(h5):
-            with h5netcdf.File(h5, "r+") as nc:  # leaves h5 open
-                _describe(nc, tables)
-            for name in tables.contents.over_time():
-                h5[name].resize(tables.n, axis=0)
-            for name, rows, values in numbers(tables):
-                h5[name][rows] = _fitting(name, values, h5[name].dtype.str[1:])
+    with replaced(path, who) as file, _Disk(file) as disk, h5py.File(disk, "w", **how) as h5:
+        with h5netcdf.File(h5, "r+") as nc:  # leaves h5 open
+            _describe(nc, tables)
+        for name in tables.contents.over_time():
+            h5[name].resize(tables.n, axis=0)
+        for name, rows, values in numbers(tables):
+            h5[name][rows] = _fitting(name, values, h5[name].dtype.str[1:])
+            disk.check()
     return path
+
+
+class _Disk:
+    """A file for HDF5, which cannot recover from what goes wrong in writing: it is not told.
+
+    What is written after an error is lost; at the end of the block the error is raised.
+    """
+
+    def __init__(self, file: Any) -> None:
+        self._file = file.raw
+        self._error: BaseException | None = None
+        self.read, self.readinto = self._file.read, self._file.readinto
+        self.seek, self.tell = self._file.seek, self._file.tell
+
+    def write(self, data: Any) -> int:
+        """Write all bytes."""
+        left = memoryview(data)
+        while left and self._error is None:
+            left = left[self._tried(self._file.write, left) or 0 :]
+        return len(data)
+
+    def truncate(self, size: int) -> None:
+        """Set the length of the file."""
+        self._tried(self._file.truncate, size)
+
+    def flush(self) -> None:
+        """Do nothing: there is no buffer."""
+
+    def _tried(self, act: Callable[..., Any], *arguments: Any) -> Any:
+        try:
+            return act(*arguments)
+        except BaseException as error:
+            self._error = error
+        return None
+
+    def check(self) -> None:
+        """Raise what went wrong."""
+        if self._error is not None:
+            raise self._error
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, _: Any, error: BaseException | None, trace: Any) -> None:
+        """Raise what went wrong, also where HDF5 stumbled over what was lost."""
+        if error is not self._error:
+            self.check()
 
 
 def _describe(nc: Any, tables: Tables) -> None:
@@ -122,43 +166,6 @@ def _fitting(name: str, values: np.ndarray, digits: str) -> np.ndarray:
             f"{np.finfo(np.float32).max:.2g}; save without single=True"
         )
     return short
-
-
-@contextmanager
-def _named(who: str, path: Path) -> Iterator[None]:
-    """Say who could not write what; HDF5 has the number of the error in its text."""
-    try:
-        yield
-    except (OSError, RuntimeError) as error:
-        code = re.search(r"errno = (\d+)", str(error))
-        if code is not None:
-            error = OSError(int(code[1]), os.strerror(int(code[1])))
-        if isinstance(error, OSError) and error.strerror:
-            raise explained(error, who, path) from None
-        raise
-
-
-@contextmanager
-def _whole(h5: Any) -> Iterator[None]:
-    """Close a file at the end of the block; one that cannot be written is let go.
-
-    HDF5 cannot recover from a disk that is full, not even to close the file: what it still has for
-    it goes nowhere.
-    """
-    try:
-        yield
-        h5.flush()  # what goes wrong in closing cannot be mended
-        h5.close()
-    except BaseException:
-        with suppress(Exception):
-            nowhere = os.open(os.devnull, os.O_RDWR)
-            try:
-                os.dup2(nowhere, h5.id.get_vfd_handle())
-            finally:
-                os.close(nowhere)
-        with suppress(Exception):
-            h5.close()
-        raise
 
 
 # --- reading --------------------------------------------------------------------------------------
