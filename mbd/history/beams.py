@@ -105,7 +105,7 @@ def all_helicoids(model: Model) -> Helicoids | None:
 
 
 def beyond_limits(model: Model, t: np.ndarray, q: Any, v: Any, a: Any) -> str:
-    """Return what elements of beams and flexible bodies cannot do in a motion, or nothing."""
+    """Return a warning of elements and flexible bodies beyond their limits, or nothing."""
     apart = -(-len(t) // _LOOKED_AT) or 1
     some = slice((len(t) - 1) % apart, None, apart)
     moved = t[some], *(x[some] for x in (q, v, a))
@@ -119,7 +119,7 @@ def beyond_limits(model: Model, t: np.ndarray, q: Any, v: Any, a: Any) -> str:
 
 
 def _beyond_elements(model: Model, t: np.ndarray, q: Any, v: Any, a: Any) -> str:
-    r"""Return which element of a beam cannot do what it should, or nothing.
+    r"""Return a warning of an element that turns by nearly pi or is pulled too hard, or nothing.
 
     Strains jump at a turn of pi. Between its nodes an element has the flexibility of its bending
     without tension, :math:`h^2/12EI` of shear: pulled by :math:`12EI/h^2` it buckles as no beam
@@ -153,7 +153,7 @@ def _beyond_elements(model: Model, t: np.ndarray, q: Any, v: Any, a: Any) -> str
 
 
 def _beyond_bushings(model: Model, t: np.ndarray, q: Any, v: Any, a: Any) -> str:
-    """Return which bushing turns so far that its moment will change its sign, or nothing."""
+    """Return a warning of a bushing whose turn is nearly pi, where its moment jumps, or nothing."""
     names, bushings = _bushings(model)
     if not names:
         return ""
@@ -186,7 +186,7 @@ def _first_far(R: np.ndarray, most: float) -> tuple[int, int, float] | None:
 
 
 class SectionResults(Protocol):
-    """What sections of beams have over time, computed or stored."""
+    """Results of the sections of beams over time, computed or stored."""
 
     @property
     def force(self) -> np.ndarray:
@@ -206,7 +206,7 @@ class SectionResults(Protocol):
 
 
 class Sections:
-    """What the sections of beams bear, computed from the faces of their nodes."""
+    """Results of the sections of beams, computed from the faces of their nodes."""
 
     def __init__(self, helicoids: Helicoids, faces: Faces, origin: np.ndarray) -> None:
         self._of, self._faces, self._origin = helicoids, faces, origin
@@ -292,7 +292,7 @@ def _between(r: np.ndarray, R: np.ndarray) -> np.ndarray:
 
 
 class BeamHistory(StructureHistory):
-    """A beam over time: its nodes, and what its sections bear, (n, elements, 2 ends, 3)."""
+    """A beam over time: its nodes, and results of its sections, (n, elements, 2 ends, 3)."""
 
     def __init__(
         self, name: str, nodes: Sequence[PartHistory], rows: PartHistory | None,
@@ -305,7 +305,7 @@ class BeamHistory(StructureHistory):
         self.methods = (*self.methods, "curve(points)")
 
     def _value(self, quantity: Quantity) -> np.ndarray:
-        """Return force or moment of the sections, in their axes, or what nodes and rows have."""
+        """Return force or moment of the sections in their axes, or a quantity of nodes or rows."""
         if quantity is PartHistory.force:
             return self.sections.force
         return self.sections.moment if quantity is PartHistory.moment else super()._value(quantity)

@@ -84,7 +84,7 @@ class BodyHistory(PartHistory):
         return self._joined(lambda piece: (getattr(piece, quantity.name),))[0]
 
     def _joined(self, take: Callable[[Self], tuple[np.ndarray, ...]]) -> list[np.ndarray]:
-        """Return what is taken of pieces of a long run: faces of all instants are many numbers."""
+        """Return arrays of a long run, joined from pieces, so that faces of few are in memory."""
         whole: list[np.ndarray] = []
         before = self.before
         for first in range(0, self.instants, AT_ONCE):
@@ -150,7 +150,7 @@ class FlexibleHistory(BodyHistory):
         return np.asarray(self.origin + self.y[:, None, 0] + w @ self.y[:, 1:])
 
     def recovered(self, matrix: Any) -> np.ndarray:
-        """Return what a matrix (k, degrees of freedom) makes of displacements: stresses (n, k)."""
+        """Return a matrix (k, degrees of freedom) times displacements of nodes: stresses (n, k)."""
         psi = self._shapes.values.reshape(-1, self._shapes.values.shape[2])
         if np.ndim(matrix) != 2 or matrix.shape[1] != len(psi):
             raise ValueError(

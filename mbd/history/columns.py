@@ -31,7 +31,7 @@ ENDS, SECTION_AXIS = ("first", "last"), ("1", "2", "3")
 
 
 class Item(NamedTuple):
-    """Someone who has quantities: whose, index after time in arrays, unit, own columns."""
+    """An owner of quantities: name, kinds, index after time in arrays, unit, its columns."""
 
     name: str
     owners: tuple[Owner, ...]
@@ -77,7 +77,7 @@ class Series:
 
     @property
     def word(self) -> str:
-        """What it is, without the part it belongs to."""
+        """The quantity, without the name of its part."""
         return self.name.rpartition(".")[2].replace("_", " ")
 
     @property
@@ -86,7 +86,7 @@ class Series:
         return ".".join([self.name, *self.components]) if len(self.components) == 1 else self.name
 
 
-Items = Mapping[str, Sequence[Item]]  # by the dimension of their owners
+Items = Mapping[str, Sequence[Item]]  # by the dimension that counts them
 
 
 def items_of(
@@ -95,7 +95,7 @@ def items_of(
     breathing: Collection[str],
     gap: str,
 ) -> Items:
-    """Return everyone who has quantities, as the labels of a model or of a file say.
+    """Return the owners of quantities, from the labels of a model or of a file.
 
     Bodies that are `turning` have axes, those that are `breathing` a scale; `gap` is the unit of
     violations of rows.
@@ -152,7 +152,7 @@ def items_of(
 
 @per_model
 def model_items(model: Model) -> Items:
-    """Return everyone in a model who has quantities."""
+    """Return the owners of quantities in a model."""
     texts, bodies = labels(model), model.nodes.values()
     return items_of(
         lambda name: texts[name][1] if name in texts else (),
@@ -264,7 +264,7 @@ def fitting(items: Items) -> list[Quantity]:
 
 
 def columns(items: Items) -> dict[str, Column]:
-    """Return every quantity of everyone, by its flat name; not the numbers of the model."""
+    """Return every quantity of every owner by its flat name; not the numbers of the model."""
     named = [x for x in fitting(items) if x.of not in (Owner.POSITIONS, Owner.SPEEDS)]
     return {
         f"{item.name}{x.flat}": Column(
@@ -289,5 +289,5 @@ def parts(columns: Iterable[str]) -> dict[str, list[str]]:
 
 @per_model
 def model_columns(model: Model) -> dict[str, Column]:
-    """Return every quantity of everyone in a model, by its flat name."""
+    """Return every quantity of every owner in a model, by its flat name."""
     return columns(model_items(model))

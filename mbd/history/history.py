@@ -88,7 +88,7 @@ class History(Trajectory):
         return model_columns(self.model)
 
     def _named(self, entries: Sequence[Quantity]) -> Mapping[str, np.ndarray]:
-        """Return some quantities of all that have them, by flat name: stored or computed."""
+        """Return quantities of all their owners by flat name, stored or computed."""
         if self.stored is not None:
             return self.stored
         pieces = [[x.values(e) for e in entries] for x in in_pieces(self, alike=True)]
@@ -128,18 +128,18 @@ class History(Trajectory):
 
     @cached_property
     def freedoms(self) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-        """What joints leave free, ``hinge.angle``, and its rate, (n,) each [rad, rad/s; m, m/s]."""
+        """Coordinates of joints, ``hinge.angle``, and their rates (n,) [rad, rad/s; m, m/s]."""
         of = self._named([x for x in COLUMNS if x.of is Owner.COORDINATE])
         return {name: (of[name], of[f"{name}_rate"]) for name in freedoms(self.model)}
 
     @cached_property
     def loads(self) -> dict[str, np.ndarray]:
-        """What motors, drives, transmissions and ropes report, ``motor.load``, (n,) each."""
+        """Loads of motors, drives, transmissions and ropes, ``motor.load``, (n,) each [N m, N]."""
         of = self._named([x for x in COLUMNS if x.of is Owner.LOAD])
         return {name: of[name] for name in all_loads(self.model).units}
 
     def blocks(self, instants: int = 4096) -> Iterator[Self]:
-        """Yield this solution in pieces of so many instants, one after the other in memory."""
+        """Yield this solution in pieces of a number of instants, one after the other in memory."""
         instants, before = whole("Solution.blocks", "instants", instants, 1), self.before
         for first in range(0, len(self.t), instants):
             piece = self.part(slice(first, first + instants), before)

@@ -71,7 +71,7 @@ def _total_pushes(x: np.ndarray, which: np.ndarray, starts: np.ndarray) -> np.nd
 
 @dataclass(frozen=True)
 class ReactionSpec:
-    """What the rows of a part do to the face `on`, about a point of the face `at`, by name."""
+    """A reaction: of the rows of a part on the face `on`, about a point of the face `at`."""
 
     part: str
     on: str

@@ -83,7 +83,7 @@ class Loads:
     def over_time(
         self, faces: Faces, lam: np.ndarray, t: np.ndarray, before: Mapping[str, Any]
     ) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-        """Return the loads (n, k), and what those of the instants that follow need of the last."""
+        """Return the loads (n, k), and the memory at the last instant."""
         u, rate, _ = self.motors.over_time(faces, t, before)
         efforts = [
             factor * _tension(law, u[:, i], rate[:, i], t)
@@ -118,7 +118,7 @@ def all_loads(model: Model) -> Loads:
 
 
 def tension_of(part: Part, trajectory: Trajectory) -> np.ndarray:
-    """Return what the law of a motor gives over time (n,), for the coordinate that it drives."""
+    """Return the load that the law of a motor gives over time (n,), at the coordinate it drives."""
     assert part.drives is not None
     bodies = [end.body for end in part.drives.attachments]
     one = Coordinates.of({part.name: part.drives}, places_of(trajectory.model, bodies))

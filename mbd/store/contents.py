@@ -1,4 +1,4 @@
-"""Contents of a file of results: what it says besides its numbers over time.
+"""Contents of a file of results: labels, units, attributes, and names of its arrays over time.
 
 Every file with labels has the same contents, whatever its form: a data set in memory, netCDF
 (``netcdf.py``), the log of a run (``log.py``).
@@ -30,7 +30,7 @@ _EVENT_TIME = {"units": "s", "long_name": "times at which events happened"}
 
 @dataclass(frozen=True)
 class Contents:
-    """What a file of results says besides its numbers over time.
+    """Labels, units and attributes of a file of results, and its arrays, without their numbers.
 
     Attributes
     ----------
@@ -72,7 +72,7 @@ class Contents:
 
 
 class DamagedFileError(ValueError):
-    """A file of results that is not what was written."""
+    """A file of results differs from the one that was written."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ class Tables(Protocol):
 
     @property
     def contents(self) -> Contents:
-        """What is said besides the numbers over time."""
+        """Labels, units, attributes and arrays, without their numbers."""
 
     def pieces(self) -> Iterator[dict[str, np.ndarray]]:
         """Yield the arrays of some instants after the other, with those of the last instant."""

@@ -60,7 +60,7 @@ class Field:
 
     @property
     def attributes(self) -> dict[str, str]:
-        """What is stored beside the array."""
+        """Attributes that are stored with the array."""
         attributes = {"units": self.unit, "long_name": self.meaning, "frame": self.frame}
         return {key: text for key, text in attributes.items() if text}
 
@@ -76,7 +76,7 @@ def _alg(x: AllParts) -> np.ndarray:
 
 
 def _field(x: Quantity, unit: str) -> Field:
-    """Return an entry of the table as an array of all that have it; `unit` is that of gaps."""
+    """Return an entry of the table as an array of all its owners; `unit` is that of gaps."""
     dims = tuple(d for d in ("time", x.of.dimension, *x.axes.dimensions) if d)
     mixed = "{}" in x.unit and x.of is not Owner.TOTAL
     pure = "1" if x.unit == "-" else x.unit.format(unit)
@@ -110,7 +110,7 @@ def fields(model: Model) -> list[Field]:
 
 
 def chosen(model: Model, names: Sequence[str] | None) -> list[Field]:
-    """Return the arrays of some names, those of the last instant, and time; None stands for all.
+    """Return arrays by name, with time and the arrays of the last instant; None stands for all.
 
     With coordinates there is the work of impulses, which they do not tell.
     """

@@ -122,7 +122,7 @@ class LogWriter:
         self.note()
 
     def note(self, **outcome: Any) -> None:
-        """Write what is complete, and how the run ended: status and message."""
+        """Write how many instants and bytes are complete, and how the run ended."""
         told = _framed({"instants": self.n, "bytes": self.size, **outcome})
         self._write(len(MAGIC), told)
 
@@ -189,7 +189,7 @@ class Log:
         self.attributes.update(note | outcome)
 
     def _block(self, place: int, there: int) -> tuple[dict[str, Any], int] | None:
-        """Take note of the block at a place, if it is whole; return its text and its end."""
+        """List the block at a place, if it is whole; return its text and its end."""
         x = self._layout
         head = self._bytes(place, x.head)
         if len(head) < x.head or crc32(head[:-4]) != int.from_bytes(head[-4:], "little"):

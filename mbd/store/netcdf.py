@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from mbd.base.atomic import replaced
+from mbd.base.read_only import read_only
 from mbd.store.contents import (
     Contents,
     DamagedFileError,
@@ -80,7 +81,7 @@ def write(tables: Tables, path: Path, who: str) -> Path:
 
 
 class _Disk:
-    """A file for HDF5, which cannot recover from what goes wrong in writing: it is not told.
+    """A file for HDF5 in which no writing fails: HDF5 cannot recover from errors, and may crash.
 
     What is written after an error is lost; at the end of the block the error is raised.
     """
@@ -113,7 +114,7 @@ class _Disk:
         return None
 
     def check(self) -> None:
-        """Raise what went wrong."""
+        """Raise the first error of writing, if there was one."""
         if self._error is not None:
             raise self._error
 
@@ -121,7 +122,7 @@ class _Disk:
         return self
 
     def __exit__(self, _: Any, error: BaseException | None, trace: Any) -> None:
-        """Raise what went wrong, also where HDF5 stumbled over what was lost."""
+        """Raise the first error of writing, also where HDF5 fails over bytes that were lost."""
         if error is not self._error:
             self.check()
 
@@ -155,7 +156,7 @@ def _chunks(widths: Sequence[int], instants: int) -> tuple[int, ...]:
 
 
 def _fitting(name: str, values: np.ndarray, digits: str) -> np.ndarray:
-    """Return numbers of so many digits, if they are not larger than these can be."""
+    """Return numbers in single or double precision; raise where one is too large."""
     if digits == "f8":
         return values
     with np.errstate(over="ignore"):
@@ -192,7 +193,7 @@ class NetCDF:
             if not name.startswith("_")
         }
         self._coordinates = str(attributes.pop("coordinates", "")).split()
-        self.attributes, self.lost = attributes, ""
+        self.attributes, self.lost = read_only(attributes), ""
         self.n = self.written = len(self._h5["time"])
         if "outcome" in self._h5:
             self.n = self.written = min(self.n, int(self._h5["instants"][()]))
@@ -202,7 +203,7 @@ class NetCDF:
         names = self.label("event_name")
         self.events = [PastEvent(*x) for x in zip(names, times, strict=False)]
         once = ("last_alg", "last_memory")
-        self.last = {name: self._h5[name][:] for name in once if name in self._h5}
+        self.last = read_only({name: self._h5[name][:] for name in once if name in self._h5})
 
     def label(self, name: str) -> Any:
         """Return a label: texts, or an array of numbers; empty if it is not there."""
@@ -229,7 +230,7 @@ class NetCDF:
 
     @cached_property
     def contents(self) -> Contents:
-        """What the file says besides its numbers over time."""
+        """Labels, units, attributes and arrays, without their numbers."""
         _, h5netcdf = libraries("load")
         with h5netcdf.File(self._h5, "r") as nc:
             about = {x: (v.dimensions, dict(v.attrs)) for x, v in nc.variables.items()}
@@ -245,7 +246,9 @@ class NetCDF:
                 arrays[name] = dims, attributes
         used = {d for dims, *_ in (*labelled.values(), *arrays.values()) for d in dims} - {"time"}
         digits = "f4" if any(self.digits(x) == "f4" for x in arrays) else "f8"
-        return Contents(self.attributes, {x: sizes[x] for x in used}, labelled, arrays, digits)
+        return Contents(
+            self.attributes, {x: sizes[x] for x in used}, read_only(labelled), arrays, digits
+        )
 
     def close(self) -> None:
         """Close the file."""
@@ -253,7 +256,7 @@ class NetCDF:
 
 
 def _opened(path: Path) -> Any:
-    """Return a file as ``h5py.File``, or say what is wrong with it."""
+    """Return a file as ``h5py.File``, or raise an error that names it."""
     h5py, _ = libraries(f"load {path.name}")
     with path.open("rb") as file:
         head = file.read(_HEAD)

@@ -27,7 +27,7 @@ OWN = (
 
 
 def checked_notes(notes: Mapping[str, Any]) -> None:
-    """Refuse notes that no file can hold, or that would say what the file itself says."""
+    """Refuse notes that no file can hold, or whose names the file itself uses."""
     for name, note in notes.items():
         if name in OWN:
             raise ValueError(
@@ -50,7 +50,7 @@ def of_model(
     folder: Path = Path(),
     options: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Return what is known before a run: version, method, options, the model as text, notes.
+    """Return attributes known before a run: version, method, options, the model as text, notes.
 
     Meshes of the model are named from the folder of the file.
     """
@@ -76,7 +76,7 @@ def of_model(
 def of_run(
     status: int, message: str, stats: dict[str, float], last: State | None = None
 ) -> dict[str, Any]:
-    """Return what is known after it: how it ended, what it cost, which joints are off."""
+    """Return attributes known after a run: how it ended, its costs, which joints are off."""
     outcome = {"status": status, "message": message}
     outcome |= plain({f"statistics_{name}": value for name, value in stats.items()})
     if last is not None and last.off:

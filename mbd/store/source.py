@@ -32,7 +32,7 @@ _RAW = {"q": "q", "v": "v", "a": "a", "lam": "multipliers"}  # numbers of the mo
 
 
 def _read_or_refuse(path: Path, read: Callable[[], _T]) -> _T:
-    """Return what ``read`` returns; whatever it raises becomes an error that names the file.
+    """Return the value of ``read()``; any error that it raises becomes one that names the file.
 
     Libraries that read a damaged file raise errors of all kinds.
     """
@@ -93,7 +93,7 @@ class OnDisk:
 
 
 class Source(Mapping[str, Any]):
-    """What is common to all files of results.
+    """A file of results: quantities by name, the record of the run.
 
     Attributes
     ----------
@@ -202,7 +202,7 @@ class FileSource(Source):
 
     @property
     def contents(self) -> Contents:
-        """What the file says besides its numbers over time."""
+        """Labels, units, attributes and arrays, without their numbers."""
         return _read_or_refuse(self.path, lambda: self._file.contents)
 
     def pieces(self) -> Iterator[dict[str, np.ndarray]]:
@@ -219,10 +219,10 @@ class FileSource(Source):
     def _ends(self, beams: Mapping[str, Any]) -> dict[str, list[Any]]:
         words = ("end_body", "end_point", "end_axes", "station") if beams else ()
         texts = [np.asarray(self._file.label(x)) for x in words]
-        return {beam: [x[here] for x in texts] for beam, here in beams.items()}
+        return read_only({beam: [x[here] for x in texts] for beam, here in beams.items()})
 
     def __getitem__(self, name: str) -> Any:
-        """Read a quantity; of the numbers of the model only what is asked of them."""
+        """Read a quantity; numbers of the model when instants of them are asked for."""
         if name in self._names and name in _RAW:
             return OnDisk(partial(self.rows, _RAW[name]), self.n)
         x = self.columns[name]

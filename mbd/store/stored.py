@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class StoredPart(PartHistory):
-    """A part over time, read from a file: what is stored of it, and what follows from that."""
+    """A part over time, read from a file: stored quantities, and others that follow from them."""
 
     def __init__(self, name: str, words: list[str], source: Source) -> None:
         self.name, self._words, self._source = name, words, source
@@ -81,7 +81,7 @@ class StoredPart(PartHistory):
 
 
 class StoredSections:
-    """What the sections of a beam bear over time, read from a file."""
+    """Results of the sections of a beam over time, read from a file."""
 
     def __init__(self, beam: StoredPart, of: StoredHistory) -> None:
         self._beam, self._of = beam, of
@@ -111,7 +111,7 @@ class StoredSections:
 
 
 class StoredHistory:
-    """What a file of results holds, by name; see ``Stored``."""
+    """Histories of a file of results by name; see ``Stored``."""
 
     def __init__(self, source: Source) -> None:
         self.source, about = source, source.about
@@ -153,7 +153,7 @@ class StoredHistory:
 
     @cached_property
     def _structures(self) -> dict[str, list[str]]:
-        """The bodies with dots in their names by what stands before the last one."""
+        """Bodies with dots in their names, listed by the name before the last dot."""
         names = [x for x, words in self._parts.items() if "." in x and "position" in words]
         stems: dict[str, list[str]] = {}
         for name in names:

@@ -93,7 +93,7 @@ class FileRecord:
         self._events.append((name, t))
 
     def flush(self) -> None:
-        """Evaluate what is in memory and write it."""
+        """Evaluate the instants in memory and write them."""
         began = time.perf_counter()
         try:
             self._write()
@@ -134,7 +134,7 @@ class FileRecord:
         return {"events": self._events} if self._events else {}
 
     def _kept(self, last: State | None = None) -> Trajectory:
-        """Return what is in memory."""
+        """Return the instants in memory."""
         *raw, impulsive = self._buffer.histories()
         return Trajectory(
             self.model, *raw, impulsive=impulsive, method=self.method, before=self._before,
@@ -142,7 +142,7 @@ class FileRecord:
         )  # fmt: skip
 
     def complete(self, status: int, message: str) -> tuple[int, str]:
-        """Write what is left; return status and message, which say more if it cannot be written."""
+        """Write the last instants; return status and message, which say more if that fails."""
         if self._source is not None:
             return status, message
         if not self._lost:
@@ -193,7 +193,7 @@ class FileRecord:
 
     @property
     def stored(self) -> Mapping[str, Any] | None:
-        """What the file has by name, when it is complete; None of a file that cannot be read."""
+        """Quantities of the file by name, when it is complete; None if it cannot be read."""
         return self._source
 
     def histories(self) -> Histories:
