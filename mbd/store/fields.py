@@ -67,7 +67,7 @@ class Field:
 
 def _memory(x: AllParts) -> np.ndarray:
     memory = x.trajectory.state.memory
-    return np.zeros(0) if memory is None else memory
+    return np.full(_remembered(x.model), np.nan) if memory is None else memory
 
 
 def _alg(x: AllParts) -> np.ndarray:

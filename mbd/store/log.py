@@ -168,7 +168,14 @@ class Log:
         self._memory: dict[str, tuple[int, np.ndarray]] = {}  # the last piece of each array
         note, _ = self._text(len(MAGIC))  # empty if its writer was stopped in the midst of it
         there = self._size()  # read after the note, which is written after its block
+        whole, written = note.pop("bytes", 0), note.pop("instants", 0)
+        self.lost = f"{there} of {whole} bytes of the file are there" if there < whole else ""
         values, place = self._text(len(MAGIC) + _NOTE)
+        if not values and self.lost:
+            raise DamagedFileError(
+                f"load: {path} is incomplete: {there} of {whole} bytes are there; copy it again, "
+                "or run the model again"
+            )
         if not values:
             raise self._damaged("its head")
         self.contents = Contents(**values)
@@ -181,12 +188,11 @@ class Log:
             self.events += [PastEvent(*x) for x in more.get("events", [])]
             self.last |= {name: np.array(x, float) for name, x in more.get("last", {}).items()}
             outcome |= more.get("outcome", {})
-        whole, self.written = note.pop("bytes", 0), note.pop("instants", self.n)
+        self.written = max(self.n, written)
         if place < whole <= there:
             raise self._damaged(f"a block at byte {place}")
-        self.lost = f"{there} of {whole} bytes of the file are there" if there < whole else ""
         self.attributes = self.contents.attributes
-        self.attributes.update(note | outcome)
+        self.attributes.update(note | outcome)  # a note may say how the run ended
 
     def _block(self, place: int, there: int) -> tuple[dict[str, Any], int] | None:
         """List the block at a place, if it is whole; return its text and its end."""

@@ -84,7 +84,7 @@ def test_a_stream_onto_a_full_disk(unlimited, tmp_path):
 
 def test_a_long_stream_onto_a_full_disk(unlimited, tmp_path):
     """Of a large block that has no room as many instants are written as have."""
-    lines = filled(tmp_path, 0, [7_654_321])
+    lines = filled(tmp_path, 0, [6_654_321])
     check_filled(tmp_path, lines, unlimited)
     assert lines[0]["n"] > 5000
 
