@@ -223,12 +223,12 @@ def slices(
         return None
     spectrum = _Spectrum(model, 0.5 * (K + K.T), 0.5 * (M + M.T), W, B)
     try:
-        return _counted(spectrum, size / mass)
+        return _bracketed(spectrum, size / mass)
     except _UnclearError:
         return None
 
 
-def _counted(spectrum: _Spectrum, size: float) -> Slices:
+def _bracketed(spectrum: _Spectrum, size: float) -> Slices:
     """Count and bracket, from round-off of a size on."""
     freedoms, unstable, neutral = (
         spectrum.below(1e8 * size),
