@@ -113,7 +113,7 @@ def _check_outputs(options: argparse.Namespace) -> None:
         )
     if options.plot:
         from mbd.comparison.picture import checked_quantity
-        from mbd.figures.figure import checked_path
+        from mbd.drawing.figure import checked_path
 
         checked_path(options.plot, "plot")
         checked_quantity(options.quantity or "position")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from mbd.base.checked import one_of
 from mbd.comparison.error_measures import QUANTITIES
 from mbd.comparison.outcome import Outcome
-from mbd.figures.figure import checked_path, new_figure, save_figure
+from mbd.drawing.figure import checked_path, new_figure, save_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
