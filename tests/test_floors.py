@@ -20,11 +20,11 @@ ORDER = (
     "machine", "base", "algebra", "formulations", "interactions", "parts", "model", "beams",
     "flexible", "linear", "integration", "small_motions", "statics", "history", "runs", "front",
     "files", "store", "drawing", "animation", "analyses", "derivatives", "fitting", "control",
-    "fmi", "studies", "comparison", "cli", "__main__",
+    "fmi", "studies", "cli", "__main__",
 )  # fmt: skip
 APART = {"formulations", "interactions"}
 TABLE = "base/above.py"  # of what lower rooms call by name: the one file whose imports go up
-DRAW = ("drawing", "animation", "comparison", "cli")
+DRAW = ("drawing", "animation", "studies", "cli")
 LAZY = {"matplotlib", "xarray", "h5py", "h5netcdf", "tqdm"}  # inside functions only
 KNOW_NUMBA = (
     "machine/inlined.py", "machine/jit.py", "machine/subnormal.py", "machine/tables.py",
