@@ -49,9 +49,10 @@ def spy(assembly: Assembly, which: str, step: float, ax: Any) -> Figure:
     _draw(ax, coo, down, right)
     label = f"{which}, {n_rows} x {n_columns}, {np.count_nonzero(coo.data)} entries"
     if which == "S":
-        ax.axhline(n_v - 0.5, color="black", linewidth=1.2)
-        ax.axvline(n_v - 0.5, color="black", linewidth=1.2)
         label += f", h = {step:g} s"
+        if rows:
+            ax.axhline(n_v - 0.5, color="black", linewidth=1.2)
+            ax.axvline(n_v - 0.5, color="black", linewidth=1.2)
     ax.set_xlabel(label)
     return ax.figure  # type: ignore[no-any-return]
 
