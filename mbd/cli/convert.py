@@ -70,7 +70,7 @@ def _model(options: argparse.Namespace, output: Path) -> tuple[str, ...]:
 def _results(options: argparse.Namespace, output: Path) -> tuple[str, ...]:
     """Write results in another form, or the model that they hold."""
     from mbd.files.vocabulary import run_settings
-    from mbd.front.load import load
+    from mbd.store.load import load
 
     if output.suffix == ".nc":  # which needs no model
         load(options.file).save(output)

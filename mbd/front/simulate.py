@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from mbd.base.above import from_above
 from mbd.base.checked import file_path, flag, names
 from mbd.base.run_tolerances import OSCILLATION_INSTANTS
 from mbd.front.richardson import checked_order, of_order
@@ -237,9 +238,7 @@ def _record(
     if stream is None:
         return ArrayRecord(model, plan.expected)
     file_path("simulate", stream)
-    from mbd.store.stream import FileRecord
-
-    return FileRecord(model, stream, method, options, first)
+    return from_above("simulate(stream=)", model, stream, method, options, first)
 
 
 def _first(

@@ -15,7 +15,7 @@ import numpy as np
 
 from mbd.base.checked import extra
 from mbd.history.all_parts import in_pieces
-from mbd.store.fields import Field, coordinates, sizes
+from mbd.store.fields import Field, coordinates, fields, sizes
 from mbd.store.run_record import of_model, of_run
 
 if TYPE_CHECKING:
@@ -167,3 +167,8 @@ def data_set(tables: Tables) -> xr.Dataset:
     variables = {x: (dims, arrays[x], about) for x, (dims, about) in contents.arrays.items()}
     time = variables.pop("time")
     return xr.Dataset(variables, coords={"time": time, **labels(tables)}, attrs=contents.attributes)
+
+
+def to_xarray(solution: Trajectory) -> xr.Dataset:
+    """Return everything that a solution has by name as an xarray data set."""
+    return data_set(OfSolution(solution, fields(solution.model), {}))

@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -20,9 +20,6 @@ from mbd.history.columns import Column, columns, items_of
 from mbd.store.contents import Contents, DamagedFileError, PastEvent
 from mbd.store.log import MAGIC, Log
 from mbd.store.netcdf import NetCDF, libraries
-
-if TYPE_CHECKING:
-    from mbd.model.model import Model
 
 _T = TypeVar("_T")
 _LONGEST = 200  # characters of what a library says of a file
@@ -305,37 +302,3 @@ class ArchiveSource(Source):
 
     def __len__(self) -> int:
         return len(self._arrays)
-
-
-def model_from_text(source: Source) -> Model | None:
-    """Return the model of a file of results, or None where the file does not have it."""
-    from mbd.files.modelfile import from_text
-
-    if not source.about["model"]:
-        return None
-    path = source.path
-    try:
-        model = from_text(source.about["model"], folder=path.parent).system.build(
-            int(source.about["threads"])
-        )
-    except (ValueError, OSError) as error:
-        warnings.warn(
-            f"load: the model in {path} cannot be rebuilt ({error}); what was stored by name is "
-            "there",
-            RuntimeWarning,
-            stacklevel=3,
-        )
-        return None
-    expected = (source["q"].shape[1], source["v"].shape[1])
-    if (model.n_q, model.n_v) != expected:
-        raise ValueError(
-            f"load: {path}: the model in the file has {model.n_q} coordinates and {model.n_v} "
-            f"velocities, its results {expected[0]} and {expected[1]}; was the file changed?"
-        )
-    for one, other in zip(model.numbering.v_labels, source.speeds, strict=True):
-        if one != other:
-            raise ValueError(
-                f"load: {path}: the model in the file has {one} where its results have {other}; "
-                "was the file changed, or written by an earlier version?"
-            )
-    return model

@@ -1,12 +1,15 @@
-"""Stored results without their model: quantities of the file by the same names."""
+"""Stored results without their model: histories by name, pictures, copies."""
 
 from __future__ import annotations
 
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mbd.base.above import from_above
+from mbd.base.checked import file_path
 from mbd.base.door import vector
 from mbd.history.beams import BAR_WORDS, SECTION_WORDS, BeamHistory, CableHistory
 from mbd.history.bodies import StructureHistory
@@ -21,9 +24,13 @@ from mbd.history.quantities import (
     table,
 )
 from mbd.history.quantity import Owner, Quantity
+from mbd.store.contents import Tables, data_set
+from mbd.store.netcdf import write
+from mbd.store.source import FileSource, Source
 
 if TYPE_CHECKING:
-    from mbd.store.source import Source
+    import xarray as xr
+    from matplotlib.figure import Figure
 
 
 class StoredPart(PartHistory):
@@ -83,7 +90,7 @@ class StoredPart(PartHistory):
 class StoredSections:
     """Results of the sections of a beam over time, read from a file."""
 
-    def __init__(self, beam: StoredPart, of: StoredHistory) -> None:
+    def __init__(self, beam: StoredPart, of: Stored) -> None:
         self._beam, self._of = beam, of
 
     def __getattr__(self, name: str) -> np.ndarray:
@@ -110,8 +117,19 @@ class StoredSections:
         return np.moveaxis(r, 2, 0), np.einsum("eatij,eakj->teaik", R, np.asarray(axes))
 
 
-class StoredHistory:
-    """Histories of a file of results by name; see ``Stored``."""
+class Stored:
+    """What a file of results holds, with the names of a ``Solution``.
+
+    Attributes
+    ----------
+    source : mapping
+        Every quantity by its full name: ``source["rod.position"]``.
+    t, q, v, a, lam : arrays
+    status, message, method, options, stats, notes, version
+        As the run left them; the method as text.
+    events : list
+        Events that happened, each with ``name`` and ``t``.
+    """
 
     def __init__(self, source: Source) -> None:
         self.source, about = source, source.about
@@ -185,6 +203,40 @@ class StoredHistory:
         if "gap" not in self.source:
             raise AttributeError(f"there is no gap in {self.source.path.name}")
         return self.source["gap"]
+
+    def to_xarray(self) -> xr.Dataset:
+        """Return everything that a ``.nc`` file holds as one labelled data set."""
+        return data_set(self._tables("to_xarray"))
+
+    def save(self, path: str | Path) -> Path:
+        """Write what a ``.nc`` file holds to another one, which every program reads.
+
+        Of a run that was killed, everything up to its last writing.
+        """
+        path = file_path("save", path)
+        if path.suffix != ".nc":
+            raise ValueError(
+                f"save: without its model a run is copied to .nc only, got {str(path)!r}; take "
+                "arrays by name from .source, or a data set from to_xarray()"
+            )
+        return write(self._tables("save"), path, "save")
+
+    def _tables(self, who: str) -> Tables:
+        """Return contents and arrays of the file."""
+        if not isinstance(self.source, FileSource):
+            raise TypeError(
+                f"{who}: {self.source.path.name} has arrays without labels and no model; read "
+                "arrays by name from .source, or save the run as .nc where it is made"
+            )
+        return self.source
+
+    def plot(self, *names: str, ax: Any = None) -> Figure:
+        """Draw quantities by name over time, as ``Solution.plot`` does."""
+        return from_above("Stored.plot", self, names, ax)
+
+    def diagram(self, beam: str, *names: str, t: Any = None, ax: Any = None) -> Figure:
+        """Draw section forces along a beam, as ``Solution.diagram`` does."""
+        return from_above("Stored.diagram", self, beam, names, t, ax)
 
     def __repr__(self) -> str:
         file = self.source.path.name

@@ -1,0 +1,116 @@
+r"""Updates of vectors over the unknowns in a step of generalized-alpha, in one go or by sides.
+
+What is measured on the way are largest sizes, so that the order in which it is gone through does
+not matter.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from mbd.machine import buffer as m
+from mbd.machine.jit import ints, jit
+from mbd.machine.two_threads import by_sides
+from mbd.machine.unknowns import coordinates_of, is_velocity, measured, unknowns_of
+
+A, AL, AN, D, UNKNOWN_KIND, Q, QN, V, VN, X = (
+    m.A, m.AL, m.AN, m.D, m.UNKNOWN_KIND, m.Q, m.QN, m.V, m.VN, m.X,
+)  # fmt: skip
+ALPHA_F, ALPHA_M, BETA, GAMMA, H, HISTORY, N_Q, N_U, T = (
+    m.ALPHA_F, m.ALPHA_M, m.BETA, m.GAMMA, m.H, m.HISTORY, m.N_Q, m.N_U, m.T,
+)  # fmt: skip
+
+
+@by_sides(m.PREDICT_TASK)
+def _predict(I: Any, F: Any, side: int) -> None:
+    """Predict, and measure the accelerations."""
+    q0, q1 = coordinates_of(I, side)
+    u0, u1 = unknowns_of(I, side)
+    scales = m.SCALE if side == m.WHOLE else measured(I, side)
+    S = ints(F)
+    for k in range(m.N_UNKNOWN_KINDS):
+        F[scales + k] = 0.0
+    h, am, af = F[H], F[ALPHA_M], F[ALPHA_F]
+    beta, gamma = F[BETA], F[GAMMA]
+    for i in range(q0, q1):
+        F[I[QN] + i] = F[I[Q] + i]
+    a, ab, al, an, d, v, vn = I[A], I[m.AB], I[AL], I[AN], I[D], I[V], I[VN]
+    past = S[HISTORY]  # steps before this one: 0, 1 (a line) or 2 (a parabola)
+    e1, e2 = past * (past + 1) // 2, past * (past - 1) // 2
+    c0, c1, c2 = (1 - af) / (1 - am), af / (1 - am), -am / (1 - am)
+    for i in range(u0, u1):
+        now = F[a + i]
+        F[a + i] += e1 * (now - F[ab + i]) - e2 * (now - F[an + i])
+        F[an + i] = now
+        scale = scales + I[I[UNKNOWN_KIND] + i]
+        if abs(now) > F[scale]:  # noqa: PLR1730 (a store less is a chain of them less)
+            F[scale] = abs(now)
+        if is_velocity(I, i):
+            new = c0 * F[a + i] + c1 * F[an + i] + c2 * F[al + i]
+            old = F[al + i]
+            F[vn + i] = F[v + i]
+            F[d + i] = h * F[v + i] + h * h * ((0.5 - beta) * old + beta * new)
+            F[v + i] += h * ((1 - gamma) * old + gamma * new)
+
+
+@jit
+def predict_vectors(I: Any, F: Any) -> None:
+    """Keep the old state, extrapolate v' and lam, predict v and the increment; set SCALE."""
+    _predict(I, F)
+    if ints(F)[m.SHARED]:
+        one, two = measured(I, 0), measured(I, 1)
+        for k in range(m.N_UNKNOWN_KINDS):
+            F[m.SCALE + k] = max(F[one + k], F[two + k])
+
+
+@by_sides(m.FINISH_TASK)
+def finish_vectors(I: Any, F: Any, side: int) -> None:
+    """Set the algorithmic accelerations of the step, and keep those before."""
+    u0, u1 = unknowns_of(I, side)
+    am, af = F[ALPHA_M], F[ALPHA_F]
+    c0, c1, c2 = (1 - af) / (1 - am), af / (1 - am), -am / (1 - am)
+    a, ab, al, an = I[A], I[m.AB], I[AL], I[AN]
+    for i in range(u0, u1):
+        older = F[ab + i]
+        F[ab + i] = F[an + i]
+        if is_velocity(I, i):
+            F[al + i] = c0 * F[a + i] + c1 * F[an + i] + c2 * F[al + i]
+        F[an + i] = older
+
+
+@jit
+def mark_open(I: Any, F: Any, to: int, u0: int, u1: int) -> None:
+    """Write to multipliers that are recorded which rows do not act: see `least_multipliers`."""
+    for i in range(u0, u1):
+        off = F[I[m.OFF] + i]
+        if off != 0.0:
+            F[to + i] = math.nan if off == m.DROPPED else math.inf
+
+
+@by_sides(m.RECORD_TASK)
+def _record(I: Any, F: Any, side: int) -> None:
+    """Append q, v and (v', lam) to the record."""
+    q0, q1 = coordinates_of(I, side)
+    u0, u1 = unknowns_of(I, side)
+    S = ints(F)
+    to = S[m.RECORD] + S[m.N_RECORDED] * S[m.RECORD_SIZE] + 1
+    for i in range(q0, q1):
+        F[to + i] = F[I[Q] + i]
+    to += I[N_Q]
+    n = I[N_U]
+    for i in range(u0, u1):
+        F[to + i] = F[I[V] + i]
+        F[to + n + i] = F[I[A] + i]
+    if S[m.N_DROPPED]:
+        mark_open(I, F, to + n, u0, u1)
+
+
+@jit
+def record(I: Any, F: Any) -> None:
+    """Append t, q, v, (v', lam) and the work of impulses to the record."""
+    S = ints(F)
+    F[S[m.RECORD] + S[m.N_RECORDED] * S[m.RECORD_SIZE]] = F[T]
+    _record(I, F)
+    S[m.N_RECORDED] += 1
+    F[S[m.RECORD] + S[m.N_RECORDED] * S[m.RECORD_SIZE] - 1] = F[m.IMPULSIVE]
