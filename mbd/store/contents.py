@@ -70,6 +70,10 @@ class Contents:
         """Return the shape of an array, but for time."""
         return tuple(self.sizes[d] for d in self.arrays[name][0] if d != "time")
 
+    def dtype(self, name: str) -> str:
+        """Return the type of the numbers of an array."""
+        return self.digits if self.arrays[name][0][0] == "time" != name else "f8"
+
 
 class DamagedFileError(ValueError):
     """A file of results differs from the one that was written."""
@@ -137,11 +141,10 @@ def numbers(tables: Tables) -> Iterator[tuple[str, Any, np.ndarray]]:
 
 def as_arrays(tables: Tables) -> dict[str, np.ndarray]:
     """Return all arrays."""
-    contents, n = tables.contents, tables.n
-    arrays = {
-        name: np.full((*(n for d in dims if d == "time"), *contents.shape(name)), np.nan)
-        for name, (dims, _) in contents.arrays.items()
-    }
+    contents, arrays = tables.contents, dict[str, np.ndarray]()
+    for name, (dims, _) in contents.arrays.items():
+        over_time = (tables.n,) if dims[0] == "time" else ()
+        arrays[name] = np.full((*over_time, *contents.shape(name)), np.nan, contents.dtype(name))
     for name, instants, values in numbers(tables):
         arrays[name][instants] = values
     return arrays

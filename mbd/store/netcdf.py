@@ -75,7 +75,7 @@ def write(tables: Tables, path: Path, who: str) -> Path:
         for name in tables.contents.over_time():
             h5[name].resize(tables.n, axis=0)
         for name, rows, values in numbers(tables):
-            h5[name][rows] = _fitting(name, values, h5[name].dtype.str[1:])
+            h5[name][rows] = _fitting(name, values, tables.contents.dtype(name))
             disk.check()
     return path
 
@@ -143,8 +143,7 @@ def _describe(nc: Any, tables: Tables) -> None:
         how: dict[str, Any] = {"fillvalue": np.nan}
         if dims[0] == "time":
             how |= {"chunks": _chunks(contents.shape(name), tables.n), "fletcher32": True}
-        dtype = contents.digits if dims[0] == "time" != name else "f8"
-        nc.create_variable(name, dims, dtype, **how).attrs.update(about)
+        nc.create_variable(name, dims, contents.dtype(name), **how).attrs.update(about)
     more = " ".join(name for name, (dims, *_) in coordinates.items() if [*dims] != [name])
     nc.attrs.update(contents.attributes | {"coordinates": more})  # as xarray writes it
 

@@ -144,6 +144,10 @@ class FileSource(Source):
         self._file: Log | NetCDF = _read_or_refuse(self.path, lambda: reader(self.path))
         _read_or_refuse(self.path, self._understand)
 
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
     def _understand(self) -> None:
         """Read all but the histories."""
         file = self._file

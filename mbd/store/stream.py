@@ -7,6 +7,7 @@ process is killed, the log stays, which ``mbd.load`` reads.
 
 from __future__ import annotations
 
+import os
 import time
 import warnings
 from collections.abc import Mapping
@@ -189,7 +190,14 @@ class FileRecord:
             state = AllParts(self._kept(last))
             at_end = {x.name: x.values(state) for x in fields(self.model) if x.dims[0] != "time"}
         self._log.append(0, {}, {**self._told(), "last": at_end, "outcome": outcome})
-        write(FileSource(self.path), self.path, _WHO)
+        source = FileSource(self.path)
+        if os.name != "nt":
+            write(source, self.path, _WHO)
+            return
+        new = write(source, self.path.with_name(f"{self.path.stem}.new.nc"), _WHO)
+        for one in filter(None, (source, self._source, self._log)):
+            one.close()  # an open file cannot be replaced there
+        os.replace(new, self.path)
 
     @property
     def stored(self) -> Mapping[str, Any] | None:
