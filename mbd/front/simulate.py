@@ -189,8 +189,9 @@ def simulate(
         if beyond and status == FAILED:
             solution.message += f"; {beyond}"
         failed = status == FAILED and raise_on_failure
-        judged = run is not None and not failed
-        remarks = [beyond, _trouble(solution, run, plan, first.t)] if judged else []
+        remarks = []
+        if run is not None and not failed:
+            remarks = [beyond, _trouble(solution, run, plan, first.t)]
         if trouble := "; ".join(filter(None, remarks)):
             solution.message += f"; warning: {trouble}"
         record.close(solution.status, solution.message, stats, last)

@@ -50,7 +50,7 @@ class Contents:
     attributes: dict[str, Any]
     sizes: dict[str, int]
     labels: dict[str, Variable]
-    arrays: dict[str, tuple[Sequence[str], dict[str, str]]]
+    arrays: Mapping[str, tuple[Sequence[str], Mapping[str, str]]]
     digits: str = "f8"
 
     @classmethod
@@ -92,15 +92,15 @@ class Tables(Protocol):
 
     Attributes
     ----------
-    contents : Contents
     n : int
-        Instants.
-    events : sequence
-        Those that happened, each with ``name`` and ``t`` [s].
+        How many instants there are.
     """
 
     n: int
-    events: Sequence[Any]
+
+    @property
+    def events(self) -> Sequence[Any]:
+        """Events that happened, each with ``name`` and ``t`` [s]."""
 
     @property
     def contents(self) -> Contents:

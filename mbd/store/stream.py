@@ -195,8 +195,10 @@ class FileRecord:
             write(source, self.path, _WHO)
             return
         new = write(source, self.path.with_name(f"{self.path.stem}.new.nc"), _WHO)
-        for one in filter(None, (source, self._source, self._log)):
-            one.close()  # an open file cannot be replaced there
+        source.close()  # an open file cannot be replaced there
+        self._log.close()
+        if self._source is not None:
+            self._source.close()
         os.replace(new, self.path)
 
     @property
