@@ -189,7 +189,7 @@ def simulate(
         if beyond and status == FAILED:
             solution.message += f"; {beyond}"
         failed = status == FAILED and raise_on_failure
-        remarks = []
+        remarks: list[str] = []
         if run is not None and not failed:
             remarks = [beyond, _trouble(solution, run, plan, first.t)]
         if trouble := "; ".join(filter(None, remarks)):
