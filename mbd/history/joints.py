@@ -14,7 +14,7 @@ from mbd.base.read_only import read_only
 from mbd.history.elements import ElementGroup, grouped
 from mbd.history.faces import Faces, all_columns, places_of
 from mbd.history.joint_coordinates import coordinate
-from mbd.history.loads import tension_of
+from mbd.history.loads import of_law
 from mbd.history.quantities import PartHistory, Reaction
 from mbd.history.quantity import Owner
 from mbd.interactions.kind import face_name
@@ -275,8 +275,9 @@ class RowHistory(PartHistory):
     def _column(self, name: str) -> np.ndarray:
         if name not in self.part.reads:
             raise AttributeError(self._lacks(name))
-        values = self.lam[:, 0] if self.owners else tension_of(self.part, self._trajectory)
-        return np.asarray(self.part.reads[name] * values)
+        if not self.owners:
+            return of_law(self.part, name, self._trajectory)
+        return np.asarray(self.part.reads[name] * self.lam[:, 0])
 
 
 def _multipliers(trajectory: Trajectory, owner: str) -> np.ndarray:

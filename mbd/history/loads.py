@@ -117,10 +117,11 @@ def all_loads(model: Model) -> Loads:
     )
 
 
-def tension_of(part: Part, trajectory: Trajectory) -> np.ndarray:
-    """Return the load that the law of a motor gives over time (n,), at the coordinate it drives."""
+def of_law(part: Part, what: str, trajectory: Trajectory) -> np.ndarray:
+    """Return the load `what` of a part that drives a coordinate by a law, over time (n,)."""
     assert part.drives is not None
     bodies = [end.body for end in part.drives.attachments]
-    one = Coordinates.of({part.name: part.drives}, places_of(trajectory.model, bodies))
+    places = places_of(trajectory.model, bodies)
+    one = Coordinates.of({f"{part.name}.{what}": part.drives}, places)
     u, rate, _ = one.of_run(trajectory, bodies)
-    return _tension(_law(part), u[:, 0], rate[:, 0], trajectory.t)
+    return part.reads[what] * _tension(_law(part), u[:, 0], rate[:, 0], trajectory.t)
