@@ -51,8 +51,12 @@ def _nothing(_argument: Any) -> None:
     pass
 
 
+def _c_function(function: Callable[..., Any], signature: Any, options: dict[str, Any]) -> Any:
+    return ccallback.CFunc(function, (signature.args, signature.return_type), {}, options)
+
+
 def _empty_function() -> Any:
-    return ccallback.CFunc(_nothing, ((types.int64,), types.void), {}, {})
+    return _c_function(_nothing, types.void(types.int64), {})
 
 
 _OWN = {  # attributes that instances have, by what makes one
@@ -87,8 +91,8 @@ def lacking() -> list[str]:
                if not _has(by_name[x.partition(".")[0]], x.partition(".")[2])}  # fmt: skip
     if not missing:  # else no instance can be made
         for owner, (make, names) in _OWN.items():
-            made = make()
-            missing |= {f"{name} of a {owner}": "" for name in names if not _has(made, name)}
+            instance = make()
+            missing |= {f"{name} of a {owner}": "" for name in names if not _has(instance, name)}
     return [
         f"numba {numba.__version__} has no {name}{what}; take a version that has it, or correct "
         "mbd/machine/private_numba.py"
@@ -117,8 +121,7 @@ class CFunction:
         self, function: Callable[..., Any], signature: Any, options: dict[str, Any],
         kept: Kept | None = None,
     ) -> None:  # fmt: skip
-        args = (signature.args, signature.return_type)
-        self.compiled: Any = ccallback.CFunc(function, args, {}, options)
+        self.compiled = _c_function(function, signature, options)
         self._compile_shared = self.compiled._compile_uncached
         self.compiled._compile_uncached = self._compile_apart
         if kept is not None:
