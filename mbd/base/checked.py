@@ -170,13 +170,15 @@ def numbers(
     owner: str, what: str, value: Any, shapes: tuple[tuple[int, ...], ...], unit: str
 ) -> np.ndarray:
     """Return a finite array of one of the shapes."""
-    words = " or ".join(_counted(s) for s in shapes if s != (1,) or () not in shapes)
     try:
         x = floats(value)
     except TypeError:
-        raise TypeError(f"{owner}: {what} must be {words} [{unit}], got {shown(value)}") from None
-    if x.shape not in shapes:
-        raise ValueError(f"{owner}: {what} must be {words} [{unit}], got shape {x.shape}")
+        x = None
+    if x is None or x.shape not in shapes:
+        words = " or ".join(_counted(s) for s in shapes if s != (1,) or () not in shapes)
+        got = shown(value) if x is None else f"shape {x.shape}"
+        error = TypeError if x is None else ValueError
+        raise error(f"{owner}: {what} must be {words} [{unit}], got {got}")
     return sized(owner, what, x, unit)
 
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from mbd.base.checked import flag, function, listed, names, shown
 from mbd.base.door import label, number
-from mbd.base.pickling import again, portable
+from mbd.base.recorded_call import again, portable
 from mbd.history.all_parts import past_of
 from mbd.history.history import History
 from mbd.model import released_rows as switches
