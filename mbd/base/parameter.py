@@ -242,8 +242,8 @@ def mapped(value: Any, function: Callable[[Any], Any]) -> Any:
         return dict(zip(value, news, strict=True))
     if not array:
         return cls(news)
-    kind = object if any(isinstance(x, Formula) for x in news) else None
-    return np.array(news, kind).reshape(value.shape)
+    dtype = object if any(isinstance(x, Formula) for x in news) else None
+    return np.array(news, dtype).reshape(value.shape)
 
 
 def objects_in(value: Any) -> Iterator[Any]:

@@ -25,9 +25,9 @@ MODEL_FAR = 32.0
 others from a point near the model, so that their round-off is that of the model."""
 
 RANK = 1e-10
-"""[rows of length one, kinematic units] A row nearer to the span of others depends on them:
-some 1e-15 by round-off, 1e-12 where a pose meets its rows to that; honest rows are 1e-7 and more
-away."""
+"""[rows of length one, kinematic units] A row nearer to the span of others depends on them, and a
+singular value below is zero: some 1e-15 by round-off, 1e-12 where a pose meets its rows to that;
+honest rows are 1e-7 and more away."""
 
 RANK_LACK = 10.0
 """[what rows lack at the pose] A row that is nearer to others depends on them: directions of rows
@@ -54,11 +54,7 @@ OPEN_DROPPED = 1e-10
 """[length of the model, or one] What a dropped row may lack more than where it was dropped: rows
 that depend on others stay as they are to second order in what these lack."""
 
-REPORT_RANK = 1e-9
-"""[largest singular value] Singular values below are zero: of rows that may contradict each other,
-of those that share a load."""
-
-REPORT_SOFT = 1e-13
+RANK_SOFT = 1e-13
 """[rows of unit length] Corner of the elimination that nominates the dependent ones of many rows.
 These keep it times the square of the length of their null vector over their part in it, 1 to 1e5 in
 meshes of a hundred bodies."""
@@ -277,9 +273,6 @@ STEADY_MATRIX = 1e-8
 """[fastest rate] Change of the state matrix below which a motion is steady."""
 
 # --- small motions --------------------------------------------------------------------------------
-
-NULL_RANK = 1e-9
-"""[rows of unit length] Singular values below are zero: freedoms of a model."""
 
 ROUND_OFF = 1.4e-14
 """[-] Part of what is added in an entry or a row that is its round-off: 64 eps. Measured, zeros are

@@ -15,9 +15,8 @@ from mbd.base.door import number, speaking_as
 from mbd.base.identity import Identity
 from mbd.derivatives.forward import Sensitivities, sensitivities
 from mbd.fitting.variables import knows
-from mbd.model.description import WHO
+from mbd.model.description import WHO, put_system
 from mbd.model.model import Model
-from mbd.model.part_names import put_system
 from mbd.model.system import model_of
 from mbd.pictures.curves import curves
 

@@ -28,7 +28,7 @@ from mbd.derivatives.forward import sensitivities
 from mbd.derivatives.objective import Objective, value_of
 from mbd.fitting.evaluations import Evaluation, Evaluations
 from mbd.fitting.variables import Variables, interval, variables_of
-from mbd.model.part_names import put_system
+from mbd.model.description import put_system
 from mbd.model.system import model_of
 from mbd.runs.interrupts import listening
 

@@ -25,8 +25,7 @@ from mbd.base.run_tolerances import WHOLE_STEPS
 from mbd.control.stepper import Stepper, solution_at
 from mbd.fmi.variables import Variable
 from mbd.integration.method import Method
-from mbd.model.description import Description
-from mbd.model.part_names import put_system
+from mbd.model.description import Description, put_system
 from mbd.model.system import model_of
 from mbd.pictures.curves import curves
 

@@ -30,9 +30,9 @@ from mbd.base.tolerances import (
     RANK_CANDIDATE,
     RANK_LACK,
     RANK_MOST,
+    RANK_SOFT,
     RANK_STAYS,
     REPORT_LOOSE,
-    REPORT_SOFT,
 )
 from mbd.machine import buffer as m
 from mbd.model.frozen import FrozenModel, LinkedBodies, per_model
@@ -98,19 +98,36 @@ def rows_in_loops(model: FrozenModel) -> list[np.ndarray]:
 
 @per_model
 def components(model: FrozenModel) -> list[Component]:
-    """Return what may be redundant in a model."""
+    """Return what may be redundant in a model, with the entries of B."""
+    return _components(model, transposed=False)
+
+
+@per_model
+def transposed_components(model: FrozenModel) -> list[Component]:
+    """Return what may be redundant in a model, with the entries of what multipliers add, Bt."""
+    return _components(model, transposed=True)
+
+
+def _components(model: FrozenModel, *, transposed: bool) -> list[Component]:
+    """Return the components, with the entries of rows or, transposed, of columns."""
     from mbd.model.pattern import pattern
 
     at = pattern(model)
+    starts, other, places = at.starts, at.columns, at.places
+    if transposed:
+        by_column = np.argsort(other, kind="stable")
+        of_entry = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+        starts = np.searchsorted(other[by_column], np.arange(len(starts)))
+        other, places = of_entry[by_column], places[by_column]
     parts = []
     for rows in filter(len, rows_in_loops(model)):
-        spans = [np.arange(*at.starts[model.n_v + i : model.n_v + i + 2]) for i in rows]
+        spans = [np.arange(*starts[model.n_v + i : model.n_v + i + 2]) for i in rows]
         entries = np.concatenate(spans)
         row = np.repeat(np.arange(len(rows)), [len(x) for x in spans])
-        of_velocities = at.columns[entries] < model.n_v
+        of_velocities = other[entries] < model.n_v
         entries, row = entries[of_velocities], row[of_velocities]
-        columns, column = np.unique(at.columns[entries], return_inverse=True)
-        parts.append(Component(rows, columns, row, column, at.places[entries]))
+        columns, column = np.unique(other[entries], return_inverse=True)
+        parts.append(Component(rows, columns, row, column, places[entries]))
     return parts
 
 
@@ -270,7 +287,7 @@ def _sparse(
     candidates, whose distance from all others is then found by solutions with these.
     """
     n = B.shape[1]
-    lu, order = _eliminated(B, unknowns, REPORT_SOFT)
+    lu, order = _eliminated(B, unknowns, RANK_SOFT)
     candidate = (_row_pivots(lu, order, n) < RANK_CANDIDATE) | late | stays
     kept = np.flatnonzero(~candidate)
     B1 = B[kept]
@@ -354,7 +371,7 @@ def misplaced(model: FrozenModel) -> dict[int, int]:
     size = np.sqrt(B.multiply(B).sum(axis=1).A1)
     B = sp.diags(1.0 / np.where(size > 0.0, size, 1.0)) @ B
     unknowns = np.concatenate([names.v, names.lam[rows]])
-    lu, order = _eliminated(B.tocsr(), unknowns, REPORT_SOFT)
+    lu, order = _eliminated(B.tocsr(), unknowns, RANK_SOFT)
     weak = rows[_row_pivots(lu, order, model.n_v) < RANK_CANDIDATE]
     first = np.sort([row for some in names.elements.values() for _, row in some])
     elements = set((np.searchsorted(first, weak[weak >= first[0]], "right") - 1).tolist())

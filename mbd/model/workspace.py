@@ -14,8 +14,7 @@ from mbd.machine import buffer as m
 from mbd.machine.batch import Batch
 from mbd.machine.shared_work import compile_all
 from mbd.model.evaluation import evaluate_kernel, linearise_kernel, rates_kernel
-from mbd.model.frozen import FrozenModel, per_model
-from mbd.model.released_rows import checked, released_rows
+from mbd.model.frozen import FrozenModel, per_model, switchable
 from mbd.model.state import State
 from mbd.model.turns_so_far import checked_memory
 
@@ -130,8 +129,8 @@ class Workspace:
 
     def switch(self, off: tuple[str, ...]) -> None:
         """Switch off the rows of these parts, and on all others."""
-        self.off = checked(self.model, off, "state.off")
-        rows = self.model.numbering.lam[released_rows(self.model, self.off)]
+        self.off = switchable(self.model, off, "state.off")
+        rows = self.model.numbering.lam[self.model.rows_of(self.off)]
         self.vector(m.OFF)[...] = 0.0
         self.vector(m.OFF)[..., rows] = m.RELEASED
         self.S[..., m.N_OFF], self.S[..., m.N_DROPPED] = len(rows), 0
