@@ -12,7 +12,6 @@ from mbd.analyses.modes import modes as modes
 from mbd.analyses.part_checks import check_part as check_part
 from mbd.base.function import Function as Function
 from mbd.base.parameter import Parameter as Parameter
-from mbd.comparison.compare import compare as compare
 from mbd.control.controller import Controller as Controller
 from mbd.control.controller import closed_loop as closed_loop
 from mbd.control.joint_space import joint_space as joint_space
@@ -93,6 +92,7 @@ from mbd.runs.events import Event as Event
 from mbd.statics.inverse_kinematics import assemble_pose as assemble_pose
 from mbd.statics.inverse_kinematics import target_errors as target_errors
 from mbd.statics.search import EquilibriumError as EquilibriumError
+from mbd.studies.compare import compare as compare
 from mbd.studies.parallel import parallel_coordinates as parallel_coordinates
 from mbd.studies.samples import sample as sample
 from mbd.studies.study import study as study

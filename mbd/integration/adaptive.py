@@ -58,7 +58,7 @@ from mbd.integration.newton_loop import (
     restore,
     set_weights,
 )
-from mbd.integration.vectors.updates import mark_open
+from mbd.integration.updates import mark_open
 from mbd.machine import buffer as m
 from mbd.machine.buffer import (
     AB,
