@@ -148,9 +148,12 @@ def _deviation(rows: list[list[float]]) -> tuple[float, float]:
     return max(map(abs, products)), det
 
 
-def inertia_tensor(owner: str, value: Any) -> np.ndarray:
-    """Return the (3, 3) inertia about the centre of mass of a body that can exist [kg m^2]."""
-    J = array(owner, "inertia", value, "3 or 3x3 numbers [kg m^2]")
+def inertia_tensor(
+    owner: str, value: Any, unit: str = "kg m^2",
+    remedy: str = "it is about the centre of mass, in body axes; of a point use PointMass",
+) -> np.ndarray:  # fmt: skip
+    """Return the (3, 3) inertia about the centre of mass of what can exist."""
+    J = array(owner, "inertia", value, f"3 or 3x3 numbers [{unit}]")
     if J.shape == (3,):
         moments = J.tolist()
         J = np.diag(J)
@@ -159,24 +162,23 @@ def inertia_tensor(owner: str, value: Any) -> np.ndarray:
             return J
     if J.shape != (3, 3) or not np.all(np.isfinite(J)):
         got = f"shape {J.shape}" if J.shape != (3, 3) else shown(value)
-        raise ValueError(f"{owner}: inertia must be 3 or 3x3 finite numbers [kg m^2], got {got}")
-    sized(owner, "inertia", J, "kg m^2")
-    J = _symmetric(owner, "inertia", J, "kg m^2")
-    remedy = "it is about the centre of mass, in body axes; for a mass without extent use PointMass"
-    _check_moments(owner, "principal moments of inertia", np.linalg.eigvalsh(J), remedy)
+        raise ValueError(f"{owner}: inertia must be 3 or 3x3 finite numbers [{unit}], got {got}")
+    sized(owner, "inertia", J, unit)
+    J = _symmetric(owner, "inertia", J, unit)
+    _check_moments(owner, "principal moments of inertia", np.linalg.eigvalsh(J), unit, remedy)
     return J
 
 
-def _check_moments(owner: str, what: str, moments: np.ndarray, remedy: str) -> None:
+def _check_moments(owner: str, what: str, moments: np.ndarray, unit: str, remedy: str) -> None:
     """Refuse principal moments, the smallest first, that no body has."""
     low, middle, high = moments
-    got = "[kg m^2], got ({:.6g}, {:.6g}, {:.6g})".format(*moments)
+    got = f"[{unit}], got ({low:.6g}, {middle:.6g}, {high:.6g}); {remedy}"
     if low <= 0:
-        raise ValueError(f"{owner}: {what} must be positive {got}; {remedy}")
+        raise ValueError(f"{owner}: {what} must be positive {got}")
     if high > (low + middle) * (1 + 1e-6):
         raise ValueError(
-            f"{owner}: inertia violates the triangle inequality: of the {what} the largest must "
-            f"not exceed the sum of the others {got}; {remedy}"
+            f"{owner}: inertia violates the triangle inequality: {what} must be positive and none "
+            f"above the sum of the others {got}"
         )
 
 
@@ -229,7 +231,7 @@ def mass_properties(owner: str, matrix: Any) -> tuple[float, np.ndarray, np.ndar
         "the lower right block of the mass matrix is the inertia about the origin, which is larger "
         "than that by m (c.c I - c c^T)"
     )
-    _check_moments(owner, f"principal {where}", moments, remedy)
+    _check_moments(owner, f"principal {where}", moments, "kg m^2", remedy)
     return m, c, J
 
 

@@ -15,7 +15,7 @@ from mbd.files.formulas import RESERVED
 from mbd.files.references import make
 from mbd.files.units import unit_in
 from mbd.files.value_types import Number, Place, PlaceError, check_keys
-from mbd.files.vocabulary import SECTIONS, arguments, parts, run_settings, section
+from mbd.files.vocabulary import SECTIONS, arguments, parts, run_settings
 from mbd.model.system import System
 
 SCHEMA = 1
@@ -157,10 +157,10 @@ class Reader:
         return self.parts[key]
 
     def _maker(self, table: str, name: Any, place: Place) -> Any:
-        makers = {n: x for n, x in parts().items() if section(x) == table}
+        makers = {n: x for n, x in parts().items() if x.drawer == table}
         if isinstance(name, str) and name in makers:
             return makers[name]
         elsewhere = parts().get(name) if isinstance(name, str) else None
         if elsewhere is not None:
-            raise place.error(f"a {name} belongs to [{section(elsewhere)}], not to [{table}]")
+            raise place.error(f"a {name} belongs to [{elsewhere.drawer}], not to [{table}]")
         raise place.must(f"one of {', '.join(makers)}", name)
