@@ -81,11 +81,11 @@ def meant(name: Any, names: Collection[str]) -> str:
     return f" (did you mean {close[0]!r}?)" if close else ""
 
 
-def absent(what: str, name: Any, names: Collection[str]) -> str:
+def absent(what: str, name: Any, names: Collection[str], where: str = "") -> str:
     """Return that there is no such thing of this name, and which ones there are."""
     there = [*names][:_SHOWN_NAMES] + ["..."] * (len(names) > _SHOWN_NAMES)
     words = ", ".join(there) or "none"
-    return f"there is no {what}{shown(name)}{meant(name, names)}; there are {words}"
+    return f"there is no {what}{shown(name)}{where}{meant(name, names)}; there are {words}"
 
 
 def _float(value: Any) -> float:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from mbd.base.checked import meant, shown
+from mbd.base.checked import absent, shown
 from mbd.base.parameter import Parameter
 from mbd.base.recorded_call import signature
 from mbd.files.formulas import RESERVED
@@ -132,11 +132,7 @@ class Reader:
                 return nodes[name]
         if name not in members:
             names = ["ground", *members] if table == "bodies" else list(members)
-            there = ", ".join(names[:20]) + (" ..." if len(names) > 20 else "") or "none"
-            raise place.error(
-                f"there is no {shown(name)} among the {table}{meant(name, names)}; there are "
-                f"{there}"
-            )
+            raise place.error(absent("", name, names, f" among the {table}"))
         return self._built(table, name)
 
     def _built(self, table: str, name: str) -> Any:

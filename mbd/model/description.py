@@ -279,11 +279,7 @@ def argument_of(system: Description, key: str) -> tuple[str, str, list[str]]:
     else:
         arguments = ["gravity", *described_parameters(system)]
         if rest[0] not in arguments and len(words) > 1:
-            stem = key.rpartition(".")[0]
-            raise ValueError(
-                f"{WHO}: there is no part {stem!r}{meant(stem, parts)}; the system has "
-                f"{', '.join(list(parts)[:12])}"
-            )
+            raise ValueError(f"{WHO}: {absent('part ', key.rpartition('.')[0], parts)}")
     if rest[0] not in arguments:
         raise ValueError(
             f"{WHO}: {name or 'the system'} has no argument {shown(rest[0])}"

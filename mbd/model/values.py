@@ -7,12 +7,13 @@ are written, to the places that the tables have.
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -31,11 +32,9 @@ from mbd.model.description import (
     origin,
     with_component,
 )
-from mbd.model.frozen import FrozenModel, per_model
+from mbd.model.frozen import FrozenModel, per_model, some_per_model
 from mbd.parts.bodies import StackedBodies
 from mbd.parts.part import Coordinate, Part
-
-_DECLARED: WeakKeyDictionary[Any, dict[str, Declared]] = WeakKeyDictionary()
 
 
 def changed(model: Any, values: Any, *, measured: bool = True) -> Any:
@@ -95,12 +94,10 @@ class Declared(NamedTuple):
         return cls(part, elements, coordinates, _form(part, elements, coordinates))
 
 
+@partial(some_per_model, kept=sys.maxsize)
 def declared(model: FrozenModel, name: str) -> Declared:
     """Return what a part of a model declares."""
-    kept = _DECLARED.setdefault(model, {})
-    if name not in kept:
-        kept[name] = Declared.of(model.system.parts[name])
-    return kept[name]
+    return Declared.of(model.system.parts[name])
 
 
 def _with_numbers(
