@@ -196,8 +196,8 @@ def _checked(node: ast.AST, text: str, names: set[str]) -> Any:
         return ast.Constant(_finite(node.value, text))
     if isinstance(node, ast.Name):
         if node.id not in ("u", "rate", "t", "pi"):
-            known = ("u", "rate", "t", "pi")
-            raise ValueError(absent("name ", node.id, known, f" in {shown(text)}"))
+            variables = ("u", "rate", "t", "pi")
+            raise ValueError(absent("name ", node.id, variables, f" in {shown(text)}"))
         if node.id != "pi":
             names.add(node.id)
         return node
