@@ -16,9 +16,9 @@ from mbd.control.controller import Controller as Controller
 from mbd.control.controller import closed_loop as closed_loop
 from mbd.control.joint_space import joint_space as joint_space
 from mbd.control.stepper import Stepper as Stepper
-from mbd.derivatives.adjoint import gradient as gradient
-from mbd.derivatives.forward import sensitivities as sensitivities
+from mbd.derivatives.gradient import gradient as gradient
 from mbd.derivatives.objective import Objective as Objective
+from mbd.derivatives.sensitivities import sensitivities as sensitivities
 from mbd.files.expressions import Expression as Expression
 from mbd.files.modelfile import write as write
 from mbd.fitting.second_order import hvp as hvp
