@@ -212,7 +212,7 @@ def redundant_rows(model: FrozenModel, state: State) -> tuple[np.ndarray, np.nda
         if not len(two):
             continue
         if len(one) <= DENSE:
-            N = _combined(B[one].toarray(), B[two].toarray())
+            N = combinations(B[one].toarray()[None], B[two].toarray()[None])[0]
         else:
             N = combination(B[one], B[two].toarray(), part.unknowns(model, one))
         free += [part.rows[one[(np.abs(N) > REPORT_LOOSE).any(axis=0)]], part.rows[two]]
@@ -225,11 +225,6 @@ def _linearised(model: FrozenModel, state: State) -> Workspace:
     work.evaluate()
     work.linearise(1.0, 0.0, 0.0)
     return work
-
-
-def _combined(B1: np.ndarray, B2: np.ndarray) -> np.ndarray:
-    """Return N with B2 = N B1, (k2, k1), of few rows."""
-    return np.asarray(np.linalg.lstsq(B1.T, B2.T, rcond=None)[0].T)
 
 
 def _scaled(model: FrozenModel, part: Component, F: np.ndarray) -> Any:
@@ -263,7 +258,8 @@ def _share(
 ) -> np.ndarray:
     """Return the sums of the parts that kept rows of positions have in some dropped rows."""
     kept = np.setdiff1d(np.arange(len(rows)), dropped)
-    return np.abs(_combined(rows[kept], rows[these])[:, ~late[kept]]).sum(axis=1)
+    N = combinations(rows[None, kept], rows[None, these])[0]
+    return np.abs(N[:, ~late[kept]]).sum(axis=1)
 
 
 def _pivots(rows: np.ndarray, weight: np.ndarray, nearer: float) -> np.ndarray:
@@ -341,6 +337,18 @@ def combination(B1: np.ndarray, B2: np.ndarray, unknowns: np.ndarray) -> np.ndar
         N = N + z[n:].T
         rest = B2 - N @ B1
     return N
+
+
+def combinations(B1: np.ndarray, B2: np.ndarray) -> np.ndarray:
+    """Return N with B2 = N B1, (n, k2, k1), of few rows; the least where B1 has lost rank."""
+    Q, R = np.linalg.qr(B1.transpose(0, 2, 1))
+    weakest = np.abs(np.diagonal(R, axis1=1, axis2=2)).min(axis=1, initial=1.0)
+    sunk = np.flatnonzero(weakest <= RANK)
+    R[sunk] = np.eye(R.shape[1])
+    N = np.linalg.solve(R, Q.transpose(0, 2, 1) @ B2.transpose(0, 2, 1)).transpose(0, 2, 1)
+    for i in sunk:
+        N[i] = B2[i] @ np.linalg.pinv(B1[i], rcond=RANK)
+    return np.asarray(N)
 
 
 def _row_pivots(lu: Any, order: np.ndarray, n: int) -> np.ndarray:

@@ -34,6 +34,7 @@ from mbd.model.independent_rows import (
     DENSE,
     Component,
     combination,
+    combinations,
     transposed_components,
 )
 from mbd.model.state import State
@@ -136,7 +137,7 @@ def _least(
     one, two = np.flatnonzero(kind == 0), np.flatnonzero(kind == 1)
     lam = lam * size
     if len(one) <= DENSE:
-        N = _combination(B[:, one], B[:, two])
+        N = combinations(B[:, one], B[:, two])
     else:
         unknowns = part.unknowns(model, one)
         N = np.array([combination(x[one], x[two], unknowns) for x in B])
@@ -147,15 +148,3 @@ def _least(
     lam[:, one] -= (N.transpose(0, 2, 1) @ shared)[:, :, 0]
     lam[:, two] = shared[:, :, 0]
     return np.asarray(lam / size)
-
-
-def _combination(B1: np.ndarray, B2: np.ndarray) -> np.ndarray:
-    """Return N with B2 = N B1, (n, k2, k1), the least where the rank of B1 has sunk."""
-    Q, R = np.linalg.qr(B1.transpose(0, 2, 1))
-    weakest = np.abs(np.diagonal(R, axis1=1, axis2=2)).min(axis=1, initial=1.0)
-    sunk = np.flatnonzero(weakest <= RANK)
-    R[sunk] = np.eye(R.shape[1])
-    N = np.linalg.solve(R, Q.transpose(0, 2, 1) @ B2.transpose(0, 2, 1)).transpose(0, 2, 1)
-    for i in sunk:
-        N[i] = B2[i] @ np.linalg.pinv(B1[i], rcond=RANK)
-    return np.asarray(N)
