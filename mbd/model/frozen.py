@@ -248,8 +248,8 @@ class FrozenModel:
         for name, elements in self.numbering.elements.items():
             together = [[x] for x in elements] if name in self.system.structures else [elements]
             for some in together:
-                bodies = list({a.body: None for element, _ in some for a in element.attachments})
-                bodies = ["ground", *bodies] if len(bodies) == 1 else bodies
+                bodies = [*{a.body: None for element, _ in some for a in element.attachments}]
+                bodies = bodies if bodies[1:] else ["ground", *bodies]
                 rows = [row + i for x, row in some for i in range(x.kind.n_rows)]
                 links.append(LinkedBodies(name, bodies, rows))
         return links
