@@ -21,8 +21,8 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from mbd.base.checked import LostParameterError
 from mbd.base.door import label, number
-from mbd.base.read_only import PLAIN
 
+PLAIN = frozenset((float, int, str, bool, type(None)))
 _MOST = 64  # comparisons that are kept of one line
 _COMPARISONS = (np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal)
 _OURS = str(Path(__file__).parents[1])

@@ -7,22 +7,41 @@ from typing import Any, TypeVar
 import numpy as np
 
 Value = TypeVar("Value")
-PLAIN = frozenset((float, int, str, bool, type(None)))  # of values that are nobody's
+
+
+class _Sorts(dict[type, int]):
+    """What a class of values is: an array, several values, values by name, or anything else."""
+
+    def __missing__(self, cls: type) -> int:
+        classes: tuple[Any, ...] = (np.ndarray, (tuple, list), dict)
+        self[cls] = next((i for i, x in enumerate(classes) if issubclass(cls, x)), _OTHER)
+        return self[cls]
+
+
+_ARRAY, _SEVERAL, _NAMED, _OTHER = range(4)
+_SORTS = _Sorts()  # looked up faster than asked for: parts are many
 
 
 def read_only(value: Value) -> Value:
     """Return the value; numpy refuses to write to it, or to arrays in it: tuples, lists, dicts."""
-    if isinstance(value, np.ndarray):
-        value.flags.writeable = False
-    elif isinstance(value, tuple | list | dict):
-        for x in value.values() if isinstance(value, dict) else value:
-            if type(x) not in PLAIN:
+    some: Any = value
+    sort = _SORTS[type(value)]
+    if sort == _ARRAY:
+        some.flags.writeable = False
+    elif sort != _OTHER:
+        for x in some if sort == _SEVERAL else some.values():
+            inner = _SORTS[type(x)]
+            if inner == _ARRAY:
+                x.flags.writeable = False
+            elif inner != _OTHER and x:
                 read_only(x)
     return value
 
 
 def own(value: Any) -> Any:
     """Return an array that cannot be written to, a copy of one that somebody may write to."""
-    if not isinstance(value, np.ndarray) or (value.base is None and not value.flags.writeable):
+    if _SORTS[type(value)] != _ARRAY or (value.base is None and not value.flags.writeable):
         return value
-    return read_only(value.copy())
+    value = value.copy()
+    value.flags.writeable = False
+    return value

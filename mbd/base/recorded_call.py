@@ -25,6 +25,7 @@ import numpy as np
 
 from mbd.base.checked import absent
 from mbd.base.parameter import (
+    PLAIN,
     Formula,
     Parameter,
     evaluated,
@@ -32,7 +33,7 @@ from mbd.base.parameter import (
     objects_in,
     of_a_library,
 )
-from mbd.base.read_only import PLAIN, read_only
+from mbd.base.read_only import read_only
 from mbd.machine.kernel_cache import globals_of
 
 Maker = TypeVar("Maker", bound=Callable[..., Any])
