@@ -21,7 +21,7 @@ import numpy as np
 
 from mbd.base.checked import shown
 from mbd.base.identity import Identity, differences
-from mbd.base.run_tolerances import WHOLE_STEPS
+from mbd.base.tolerances import WHOLE_STEPS
 from mbd.control.stepper import Stepper, solution_at
 from mbd.drawing.curves import curves
 from mbd.fmi.variables import Variable

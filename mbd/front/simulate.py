@@ -12,7 +12,7 @@ import numpy as np
 
 from mbd.base.above import from_above
 from mbd.base.checked import file_path, flag, names
-from mbd.base.run_tolerances import OSCILLATION_INSTANTS
+from mbd.base.tolerances import OSCILLATION_INSTANTS
 from mbd.front.richardson import checked_order, of_order
 from mbd.front.solution import Solution
 from mbd.history.beams import beyond_limits

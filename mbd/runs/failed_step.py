@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mbd.base.run_tolerances import FAR_IN_A_STEP, LIGHT_BODY
-from mbd.base.tolerances import OPEN_FAR, SINGULAR, TURN_UNSURE
+from mbd.base.tolerances import FAR_IN_A_STEP, LIGHT_BODY, OPEN_FAR, SINGULAR, TURN_UNSURE
 from mbd.integration.consistent import settled
 from mbd.integration.contradiction import contradiction
 from mbd.integration.method import Method
