@@ -1,6 +1,6 @@
-"""Runs that write to streams which may not grow: ``python filling.py FOLDER ROOM SIZE ...``.
+"""Runs that write to streams which may not grow: ``python filling.py FOLDER ROOM SIZE CHUNK ...``.
 
-Each run is a child that ends as programs do, with another stream at its end, behind the limit.
+Each run is a child that ends as programs do, with another stream at its end, after the limit.
 Prints for each size how the child ended (the status of ``waitpid``) and what it saw.
 """
 
@@ -17,8 +17,11 @@ from tests.results.samples import spinner
 FREE = resource.RLIM_INFINITY
 
 
-def one(path: Path, size: int, answer: Path) -> None:
+def one(path: Path, size: int, chunk: int, answer: Path) -> None:
     """Run until the file is full; then to another file, which is not."""
+    if chunk:  # many chunks, pieces and writings in a short file
+        netcdf._CHUNK, stream._PIECE, stream._SECONDS = chunk, 32, 0.0
+        stream._BYTES, stream._INSTANTS = 1 << 14, 1
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, FREE))
     seen = {}
     try:
@@ -35,18 +38,15 @@ def one(path: Path, size: int, answer: Path) -> None:
 
 def main() -> None:
     """Fork for each size."""
-    folder, asks, chunk, *sizes = sys.argv[1:]
+    folder, asks, *sizes = sys.argv[1:]
     if asks == "no room":  # no posix_fallocate: HDF5 meets the end in the midst of its work
         stream.room = netcdf.room = lambda *_: False
-    if int(chunk):  # many chunks, pieces and writings in a short file
-        netcdf._CHUNK, stream._PIECE, stream._SECONDS = int(chunk), 32, 0.0
-        stream._BYTES, stream._INSTANTS = 1 << 14, 1
     mbd.simulate(spinner(), 0.01, 1e-3)
-    for size in map(int, sizes):
+    for size, chunk in zip(map(int, sizes[::2]), map(int, sizes[1::2]), strict=True):
         answer = Path(folder) / f"{size}.json"
         child = os.fork()
         if not child:
-            one(Path(folder) / f"{size}.nc", size, answer)
+            one(Path(folder) / f"{size}.nc", size, chunk, answer)
             return
         _, status = os.waitpid(child, 0)
         seen = json.loads(answer.read_text()) if answer.exists() else {}

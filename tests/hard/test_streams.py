@@ -23,12 +23,12 @@ from tests.results.samples import everything, spinner
 ROOT = Path(__file__).parents[2]
 
 
-def filled(folder, asks, chunk, sizes):
-    """Return what runs saw whose stream could not grow beyond these sizes."""
+def filled(folder, asks, sizes):
+    """Return what runs saw whose stream could not grow beyond these sizes, by chunks of bytes."""
     program = [sys.executable, str(Path(__file__).with_name("filling.py")), str(folder), asks]
     done = subprocess.run(
-        [*program, str(chunk), *map(str, sizes)], cwd=ROOT, check=False, capture_output=True,
-        text=True, timeout=900, env={**os.environ, "PYTHONPATH": str(ROOT)},
+        [*program, *(str(x) for both in sizes.items() for x in both)], cwd=ROOT, check=False,
+        capture_output=True, text=True, timeout=900, env={**os.environ, "PYTHONPATH": str(ROOT)},
     )  # fmt: skip
     assert done.stderr == ""
     lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
@@ -70,31 +70,27 @@ def unlimited(tmp_path_factory):
     return mbd.load(run.save(tmp_path_factory.mktemp("whole") / "run.nc"))
 
 
+MANY = dict.fromkeys(map(int, np.random.default_rng(915).integers(5_000, 900_000, 150)), 256)
+
+
 @pytest.mark.parametrize("asks", ["room", "no room"])
-def test_a_stream_onto_a_full_disk(asks, unlimited, tmp_path):
-    """Limits at places of all kinds, many chunks; with and without ``posix_fallocate``."""
-    rng = np.random.default_rng(914)
-    sizes = [60_001, *map(int, rng.integers(260_000, 600_000, 1))]
-    lines = filled(tmp_path, asks, 256, sizes)
+@pytest.mark.parametrize(
+    "sizes",
+    [{60_001: 256, 512_345: 256, 7_654_321: 0}, pytest.param(MANY, marks=pytest.mark.slow)],
+    ids=["few", "many"],
+)
+def test_a_stream_onto_a_full_disk(sizes, asks, unlimited, tmp_path):
+    """Limits at places of all kinds, many chunks; with and without ``posix_fallocate``.
+
+    In a long one, pieces that are in memory when room is asked for the next one need room as well.
+    """
+    lines = filled(tmp_path, asks, sizes)
     check_filled(tmp_path, lines, unlimited)
     for line in lines:
-        if line["size"] > 250_000:
+        if line["size"] > 7_000_000:
+            assert line["n"] > 5000
+        elif line["size"] > 250_000:
             assert line["n"] > (line["size"] - 240_000) / 1000
-
-
-@pytest.mark.parametrize("asks", ["room", "no room"])
-def test_a_long_stream_onto_a_full_disk(asks, unlimited, tmp_path):
-    """Pieces that are in memory when room for the next one is asked for need room as well."""
-    lines = filled(tmp_path, asks, 0, [7_654_321])
-    check_filled(tmp_path, lines, unlimited)
-    assert lines[0]["n"] > 5000
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("asks", ["room", "no room"])
-def test_many_streams_onto_full_disks(asks, unlimited, tmp_path):
-    sizes = np.random.default_rng(915).integers(5_000, 900_000, 150)
-    check_filled(tmp_path, filled(tmp_path, asks, 256, sorted({*map(int, sizes)})), unlimited)
 
 
 KILLED = """
@@ -108,13 +104,20 @@ mbd.simulate(spinner(), 1.0, 1e-3, stream={path!r}, progress=False)
 """
 
 
-def test_a_stream_that_lost_its_end(unlimited, tmp_path):
-    """Cut at any byte: instants that are whole are read, with a warning; else it is refused."""
-    path = tmp_path / "run.nc"
+@pytest.fixture(scope="module")
+def killed(tmp_path_factory):
+    """The file of a run that was killed at its end."""
+    path = tmp_path_factory.mktemp("killed") / "killed.nc"
     code = KILLED.format(path=str(path))
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False, timeout=300)
     assert done.returncode == 9
-    data, whole = path.read_bytes(), len(mbd.load(path).t)
+    return path
+
+
+def test_a_stream_that_lost_its_end(unlimited, killed, tmp_path):
+    """Cut at any byte: instants that are whole are read, with a warning; else it is refused."""
+    path = tmp_path / "run.nc"
+    data, whole = killed.read_bytes(), len(mbd.load(killed).t)
     assert whole > 500
     read, refused = [], []
     for kept in map(int, np.linspace(len(data) - 1, 20_000, 24)):
@@ -141,13 +144,10 @@ def test_a_stream_that_lost_its_end(unlimited, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["x.nc", "s.nc", "killed.nc"])
-def test_a_changed_number_is_seen(name, tmp_path):
+def test_a_changed_number_is_seen(name, killed, tmp_path):
     """Each number of the histories is under a checksum: of saved files, streams, killed ones."""
-    path = tmp_path / name
-    if name == "killed.nc":
-        code = KILLED.format(path=str(path))
-        subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False, timeout=300)
-    else:
+    path = killed if name == "killed.nc" else tmp_path / name
+    if name != "killed.nc":
         run = mbd.simulate(spinner(), 0.05, 1e-3, stream=tmp_path / "s.nc")
         run.save(tmp_path / "x.nc")
     with opened(path) as h5:

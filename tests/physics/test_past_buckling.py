@@ -6,6 +6,7 @@ The elastica by elliptic integrals: S. P. Timoshenko, J. M. Gere, Theory of elas
 
 import numpy as np
 import pytest
+from families import spread
 from scipy.special import ellipe, ellipk
 
 import mbd
@@ -30,9 +31,7 @@ def tip(turn):
     return 2 * E / K - 1, 2 * k / K
 
 
-@pytest.mark.parametrize("direction", [(1, 0, 0), (1, 2, 3)])
-@pytest.mark.parametrize("EA", [1e4, pytest.param(1e8, marks=pytest.mark.slow), 1e10])
-@pytest.mark.parametrize("degrees", [pytest.param(60, marks=pytest.mark.slow), 120, 176])
+@spread(degrees=[120, 176, 60], EA=[1e4, 1e10, 1e8], direction=[(1, 0, 0), (1, 2, 3)])
 def test_a_straight_column_without_imperfection_becomes_the_elastica(degrees, EA, direction):
     """In no plane of its own: what may turn about the line of the load is free."""
     turn = np.radians(degrees)

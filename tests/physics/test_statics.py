@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from families import spread
 from scenes import chain, four_bar
 from scipy.spatial.transform import Rotation
 
@@ -242,12 +243,7 @@ def test_arguments_are_checked():
         mbd.equilibrium(system, state=3)
 
 
-@pytest.mark.parametrize(
-    "formulation",
-    [pytest.param(x, marks=pytest.mark.slow) if x == "unified" else x for x in RIGID],
-)
-@pytest.mark.parametrize("off", [1e-4, 1e-2, 1.0])
-@pytest.mark.parametrize("how", ["tilted", "offset"])
+@spread(formulation=RIGID, off=[1e-4, 1e-2, 1.0], how=["tilted", "offset"])
 def test_a_frame_turns_about_the_axis_of_a_joint_or_is_refused(how, off, formulation):
     """A bar on a shaft, held by a spring: it turns with a frame about the shaft, and no other."""
     system = mbd.System()

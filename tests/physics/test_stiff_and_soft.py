@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from families import some, spread
 from scipy.optimize import root
 
 import mbd
@@ -77,9 +78,7 @@ def test_every_formulation_bends_alike(formulation):
     assert found.free == ()
 
 
-@pytest.mark.parametrize("length", [1e-3, 0.3, 1e3])
-@pytest.mark.parametrize("ratio", [1e2, 1e6, 1e8, 1e10])
-@pytest.mark.parametrize("slope", [1e-9, 1e-6, 1e-4])
+@spread(length=[1e-3, 0.3, 1e3], ratio=[1e2, 1e6, 1e8, 1e10], slope=[1e-9, 1e-6, 1e-4])
 def test_ratios_sizes_and_loads(length, ratio, slope):
     """The ratio is EA L^2 / EI: that of a rod as thin as its length over 1e5 at the end."""
     n, bending = 7, 2.0 * length**2
@@ -173,12 +172,13 @@ def inextensible(n, length, bending, load):
     return a * np.array([np.cos(turn).sum(), 0.0, np.sin(turn).sum()])
 
 
-@pytest.mark.parametrize("seek", ["minimum", "nearest"])
-@pytest.mark.parametrize("ratio", [1e6, 1e8, 1e10, 1e12])
-@pytest.mark.parametrize(("n", "load"), [(4, 0.3), (16, 0.3), (16, 1.5), (9, 10.0)])
-def test_slender_beams_bend_far_in_few_iterations(n, load, ratio, seek):
+@spread(
+    case=[(4, 0.3), (16, 0.3), (16, 1.5), (9, 10.0)], seek=["minimum", "nearest"],
+    ratio=[1e6, 1e10, 1e12, 1e8, 1e9],
+)  # fmt: skip
+def test_slender_beams_bend_far_in_few_iterations(case, ratio, seek):
     """What a long step stretches, the next one takes back: the ratio EA L^2 / EI hardly counts."""
-    bending, length = 2.0, 1.7
+    (n, load), bending, length = case, 2.0, 1.7
     found = mbd.equilibrium(
         beam(n, axial=ratio * bending / length**2, bending=bending, length=length,
              load=load * bending / length**2),
@@ -308,7 +308,7 @@ def net(seed):
     return system
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", some(range(6), 3))
 def test_nets_of_springs_come_to_a_balance_from_far_off(seed):
     system = net(seed)
     low, near = (mbd.equilibrium(system, seek=seek) for seek in ("minimum", "nearest"))
@@ -396,8 +396,7 @@ def test_small_motions_where_round_off_is_more_than_the_loads(formulation):
         assert mbd.modes(found, n=2).frequency == pytest.approx(straight, rel=1e-5)
 
 
-@pytest.mark.parametrize("axial", [2.84e6, 5e9])
-@pytest.mark.parametrize("n", [4, 32])
+@spread(axial=[2.84e6, 5e9], n=[32, 4])
 def test_small_motions_about_a_pose_out_of_balance_are_refused(n, axial):
     system = beam(n, axial=axial)
     refused = pytest.raises(ValueError, match="neither an equilibrium nor a steady motion")
