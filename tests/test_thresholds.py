@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from scenes import four_bar, random_system
+from scenes import four_bar, hinged, random_system
 
 import mbd
 from mbd.base.tolerances import TARGET_IN_VAIN
@@ -53,9 +53,7 @@ def test_many_rows_are_counted_as_few_are(shape, monkeypatch):
 # --- targets --------------------------------------------------------------------------------------
 def test_a_target_out_of_reach_is_given_up(monkeypatch):
     """The first descent, and the pushes that are allowed to find nothing."""
-    system = mbd.System()
-    arm = system.add(mbd.RigidBody("arm", mass=1.0, inertia=(0.01, 0.1, 0.1), position=(0.5, 0, 0)))
-    system.add(mbd.Revolute("hinge", system.ground, arm, at=(0, 0, 0), axis=(0, 1, 0)))
+    system, *_ = hinged("arm", gravity=(0, 0, 0), inertia=(0.01, 0.1, 0.1))
     calls, real = [], targets._TargetSearch._downhill
 
     def counted(self, state):

@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+from scenes import hinged
 from scipy.integrate import solve_ivp
 
 import mbd
@@ -128,9 +129,7 @@ def test_three_iterations_are_enough(last, level):
 # --- runs -----------------------------------------------------------------------------------------
 def test_a_fall_from_rest_is_no_alarm():
     """The velocities of the first instant are none: the size of a run is that of its fastest."""
-    system = mbd.System(gravity=(0, 0, -9.81))
-    rod = system.add(mbd.RigidBody("rod", mass=1.0, inertia=(0.1, 0.1, 0.1), position=(0.5, 0, 0)))
-    system.add(mbd.Spherical("pin", system.ground, rod, at=(0, 0, 0)))
+    system, *_ = hinged("rod", "pin", kind="Spherical")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert mbd.simulate(system, 1.5, 1e-2).success
@@ -149,11 +148,7 @@ def test_many_events_in_a_long_run_are_no_accumulation():
 @pytest.mark.parametrize("speed", [40.0, -50.0])
 def test_drives_turn_a_crank_far_between_two_instants(speed):
     """More than half a turn from instant to instant, by poses on the way."""
-    system = mbd.System()
-    crank = system.add(
-        mbd.RigidBody("crank", mass=1.0, inertia=(0.1, 0.1, 0.1), position=(0.5, 0, 0))
-    )
-    hinge = system.add(mbd.Revolute("hinge", system.ground, crank, at=(0, 0, 0), axis=(0, 1, 0)))
+    system, _, hinge = hinged("crank", gravity=(0, 0, 0))
     system.add(mbd.Drive("motor", hinge.angle, position=lambda t: speed * t**3))
     loads = mbd.inverse_dynamics(system, np.array([0.0, 0.5, 1.0]))
     assert loads["hinge"].angle[-1] == pytest.approx(speed, abs=1e-6)

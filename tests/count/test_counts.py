@@ -4,7 +4,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from scenes import chain, four_bar
+from scenes import chain, four_bar, hinged
 
 import mbd
 from mbd.formulations import NAMES
@@ -82,9 +82,7 @@ def test_a_loop_with_redundant_rows_is_not_slower():
 
 
 def resting():
-    system = mbd.System(gravity=(0, 0, -9.81))
-    bar = system.add(mbd.RigidBody("bar", mass=1.0, inertia=(1, 1, 1), position=(0, 0, -1)))
-    system.add(mbd.Spherical("pin", system.ground, bar, at=(0, 0, 0)))
+    system, *_ = hinged("bar", "pin", kind="Spherical", inertia=(1, 1, 1), position=(0, 0, -1))
     return mbd.simulate(system, 1.0, 1e-2)
 
 

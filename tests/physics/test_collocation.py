@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scenes import hinged
 
 import mbd
 from mbd.algebra.radau_points import radau
@@ -171,9 +172,7 @@ def test_a_row_on_velocities_keeps_the_order():
 
 def driven():
     """Return an arm on a drive, a ball hanging on it by a rope."""
-    system = mbd.System(gravity=(0, 0, -9.81))
-    arm = system.add(mbd.RigidBody("arm", mass=1.0, inertia=(0.1, 0.1, 0.1), position=(1, 0, 0)))
-    hinge = system.add(mbd.Revolute("hinge", system.ground, arm, at=(0, 0, 0), axis=(0, 1, 0)))
+    system, arm, hinge = hinged("arm", position=(1, 0, 0))
     ball = system.add(mbd.PointMass("ball", mass=0.5, position=(2, 0, -1)))
     system.add(mbd.Distance("rope", mbd.Frame(arm, position=(1, 0, 0)), ball))
     system.add(mbd.Drive("motor", hinge.angle, position=mbd.Expression("0.35 * sin(3 * t) ** 2")))
@@ -334,9 +333,7 @@ def test_steps_that_are_too_large_are_taken_in_parts():
 
 def test_a_stiff_spring_that_turns_does_not_stop_it():
     """k = 1e8 N/m beside a slow motion: no order is lost where the spring is at rest."""
-    system = mbd.System(gravity=(0, 0, -9.81))
-    bar = system.add(mbd.RigidBody("bar", mass=1.0, inertia=(0.01, 0.1, 0.1), position=(0.5, 0, 0)))
-    system.add(mbd.Revolute("pin", system.ground, bar, at=(0, 0, 0), axis=(0, 1, 0)))
+    system, bar, _ = hinged("bar", "pin", inertia=(0.01, 0.1, 0.1))
     ball = system.add(mbd.PointMass("ball", mass=1.0, position=(1.5, 0, 0)))
     end = mbd.Frame(bar, position=(0.5, 0, 0))
     system.add(mbd.Spring("stiff", end, ball, stiffness=1e8, damping=5e4, length=0.5))
@@ -360,9 +357,7 @@ def test_a_run_goes_on_and_takes_over_from_another_method():
 
 
 def test_contradictory_drives_are_named():
-    system = mbd.System()
-    arm = system.add(mbd.RigidBody("arm", mass=1.0, inertia=(1, 1, 1)))
-    hinge = system.add(mbd.Revolute("hinge", system.ground, arm, at=(0, 0, 0), axis=(0, 1, 0)))
+    system, _, hinge = hinged("arm", gravity=(0, 0, 0), inertia=(1, 1, 1), position=(0, 0, 0))
     system.add(mbd.Drive("one", hinge.angle, position=mbd.Expression("0.2 * t ** 2")))
     system.add(mbd.Drive("two", hinge.angle, position=mbd.Expression("0.2 * t ** 2 + t ** 4")))
     with pytest.raises(mbd.SimulationError, match="one.*two|two.*one") as error:

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scenes import hinged
 
 import mbd
 from mbd.formulations import NAMES
@@ -21,12 +22,9 @@ def pushed(power, formulation):
 
 def turned(power, formulation):
     """A body at rest on a hinge under a moment 3 t^p."""
-    system = mbd.System(gravity=(0, 0, 0))
-    body = mbd.RigidBody(
-        "b", mass=1.0, inertia=(0.1, 0.2, 0.25), position=(0.5, 0, 0), formulation=formulation
+    system, _, hinge = hinged(
+        "b", "h", gravity=(0, 0, 0), inertia=(0.1, 0.2, 0.25), formulation=formulation
     )
-    system.add(body)
-    hinge = system.add(mbd.Revolute("h", system.ground, body, at=(0, 0, 0), axis=(0, 1, 0)))
     system.add(mbd.Motor("f", hinge, lambda u, rate, t: 3 * t**power))
     return system, lambda run: run["h"].angle[-1], 0.45
 

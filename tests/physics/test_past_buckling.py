@@ -7,6 +7,7 @@ The elastica by elliptic integrals: S. P. Timoshenko, J. M. Gere, Theory of elas
 import numpy as np
 import pytest
 from families import spread
+from scenes import hinged
 from scipy.special import ellipe, ellipk
 
 import mbd
@@ -66,9 +67,7 @@ def test_a_column_bends_as_far_as_the_load_asks(factor):
 @pytest.mark.parametrize("n", [2, 3])
 def test_a_rotor_that_may_turn_comes_to_rest(n, EA):
     """Blades alike on a shaft: gravity asks next to nothing of where it stands."""
-    system = mbd.System(gravity=(0, 0, -9.81))
-    hub = system.add(mbd.RigidBody("hub", mass=10.0, inertia=(1, 1, 1)))
-    system.add(mbd.Revolute("shaft", system.ground, hub, at=(0, 0, 0), axis=(0, 1, 0)))
+    system, hub, _ = hinged("hub", "shaft", mass=10.0, inertia=(1, 1, 1), position=(0, 0, 0))
     section = mbd.Section(stiffness=(EA, EA, EA, 200, 200, 400), mass=1.0)
     for i in range(n):
         angle = 2 * np.pi * i / n + 0.3
