@@ -18,10 +18,10 @@ ORDER = (
     "machine", "base", "algebra", "figures", "formulations", "interactions", "parts", "model",
     "beams", "flexible", "linear", "integration", "small_motions", "statics", "history", "runs",
     "files", "store", "pictures", "surfaces", "animation", "front", "analyses",
-    "derivatives", "fitting", "control", "fmi", "studies", "comparison", "cli", "__main__",
+    "derivatives", "fitting", "control", "fmi", "studies", "cli", "__main__",
 )  # fmt: skip
 APART = {"formulations", "interactions"}
-DRAW = ("figures", "pictures", "surfaces", "animation", "comparison", "cli")
+DRAW = ("figures", "pictures", "surfaces", "animation", "studies", "cli")
 LAZY = {"matplotlib", "xarray", "h5py", "h5netcdf", "tqdm"}  # inside functions only
 KNOW_NUMBA = (
     "machine/inlined.py", "machine/jit.py", "machine/subnormal.py", "machine/tables.py",
