@@ -20,7 +20,7 @@ from mbd.model.workspace import Workspace
 
 from .linkages import DECADES, RTOL, SHAPES, judged, linkage
 
-CHUNK, FEW = 100, 6
+CHUNK, FEW = 100, 4
 families = pytest.mark.parametrize(
     "family", [(d, s) for d in DECADES for s in SHAPES], ids=lambda x: f"{x[0]} decades, {x[1]}"
 )
@@ -34,7 +34,7 @@ def seen(seeds, family=None):
 
 
 def test_linkages_span_what_they_shall():
-    systems = [linkage(seed) for seed in range(60)]
+    systems = [linkage(seed) for seed in range(40)]
     assert {len(s.bodies) for s in systems} == {1, 2, 3, 4, 5, 6}
     assert {b.formulation.name.split(" ")[0] for s in systems for b in s.bodies.values()} >= {
         *NAMES
@@ -45,7 +45,7 @@ def test_linkages_span_what_they_shall():
         for s in systems
     ]
     assert max(ratios) > 1e6
-    assert sum(s.build().report().n_redundant > 0 for s in systems[:20]) >= 4
+    assert sum(s.build().report().n_redundant > 0 for s in systems[:12]) >= 2
 
 
 @families
