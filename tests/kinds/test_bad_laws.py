@@ -367,10 +367,12 @@ def test_what_a_law_returns_is_a_number_or_refused_by_name(kind, what, late):
 
 @pytest.mark.filterwarnings("ignore:the multiplier of")  # in single precision
 @pytest.mark.filterwarnings("ignore:Casting complex values", "ignore:Conversion of an array")
-@pytest.mark.parametrize("late", [False, True])
-@pytest.mark.parametrize("form", ["a component", "all", "a rate"])
-@pytest.mark.parametrize("which", ["position", "rotation"])
-@pytest.mark.parametrize("what", RETURNED)
+@spread(
+    late=[False, True],
+    form=["a component", "all", "a rate"],
+    which=["position", "rotation"],
+    what=RETURNED,
+)
 def test_what_a_prescribed_motion_returns_is_numbers_or_refused_by_name(what, which, form, late):
     other, is_number = RETURNED[what]
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from families import spread
 from scenes import hinged
 
 import mbd
@@ -29,8 +30,7 @@ def turned(power, formulation):
     return system, lambda run: run["h"].angle[-1], 0.45
 
 
-@pytest.mark.parametrize("scene", [pushed, turned])
-@pytest.mark.parametrize("formulation", BODIES)
+@spread(scene=[pushed, turned], formulation=BODIES)
 def test_a_load_that_grows_from_zero_moves_what_is_at_rest(scene, formulation):
     """Whatever its power: nothing has moved, and nothing pushes, at the start."""
     for power in (1, 2, 3, 4, 7):

@@ -75,8 +75,7 @@ def test_a_clamped_shaft_buckles_under_torque(EA):
 
 
 # --- loads without a potential --------------------------------------------------------------------
-@pytest.mark.parametrize("other", [1.0, 3.0])  # in two planes at once, or in one
-@pytest.mark.parametrize("part", [0.2, 0.4, 0.45])
+@spread(other=[1.0, 3.0], part=[0.2, 0.4, 0.45])
 def test_a_load_that_follows_in_part(part, other):
     """It diverges at cos(kL) = -part/(1 - part), P = k^2 EI, below one half; flutter is above."""
     system, column, _ = beam(16, EI=(1.0, other))
