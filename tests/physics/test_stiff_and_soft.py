@@ -78,7 +78,7 @@ def test_every_formulation_bends_alike(formulation):
     assert found.free == ()
 
 
-@spread(length=[1e-3, 0.3, 1e3], ratio=[1e2, 1e6, 1e8, 1e10], slope=[1e-9, 1e-6, 1e-4])
+@spread(length=[1e-3, 0.3, 1e3], ratio=[1e2, 1e6, 1e8, 1e10], slope=[1e-9, 1e-4, 1e-6])
 def test_ratios_sizes_and_loads(length, ratio, slope):
     """The ratio is EA L^2 / EI: that of a rod as thin as its length over 1e5 at the end."""
     n, bending = 7, 2.0 * length**2
