@@ -47,6 +47,15 @@ def hinged(
     return system, held, system.add(getattr(mbd, kind)(joint, system.ground, held, **placed))
 
 
+def spinning_disc(formulation):
+    """Return a disc that turns about its fixed axis at 40 rad/s."""
+    system, *_ = hinged(
+        "disc", "axle", axis=(0, 0, 1), gravity=(0, 0, 0), inertia=(0.1, 0.1, 0.2),
+        position=(0, 0, 0), angular_velocity=(0, 0, 40), formulation=formulation,
+    )  # fmt: skip
+    return system
+
+
 def chain(n, formulations=("so3",), *, joint="Spherical", spin=0.0):
     """Return a chain of n bars along x, hung at its left end in a horizontal start pose."""
     system = mbd.System(gravity=GRAVITY)
