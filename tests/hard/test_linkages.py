@@ -118,7 +118,7 @@ def test_levels_of_constraints_move_alike(family):
 
 def test_redundant_loops_do_not_lock_by_drift():
     """At velocity level positions would leave rows of which not all can then be met."""
-    outcome = judged(586)
+    outcome = judged(25636)
     assert outcome.what == "finished", outcome.why
 
 

@@ -306,7 +306,7 @@ def net(seed):
     return system
 
 
-@pytest.mark.parametrize("seed", some(range(6), 3))
+@pytest.mark.parametrize("seed", some([4, 0, 1, 2, 3, 5], 3))
 def test_nets_of_springs_come_to_a_balance_from_far_off(seed):
     system = net(seed)
     low, near = (mbd.equilibrium(system, seek=seek) for seek in ("minimum", "nearest"))
