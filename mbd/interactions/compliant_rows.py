@@ -28,12 +28,11 @@ from typing import Any
 from mbd.algebra.vec import dot, load3, minus, store3, times
 from mbd.interactions.discrete_gradient import discrete_gradient
 from mbd.interactions.driven_rows import motion
-from mbd.interactions.gradients import add_measured_row, add_tension, value_of
+from mbd.interactions.gradients import accept_of, add_measured_row, add_tension, value_of
 from mbd.interactions.kind import Kind
 from mbd.interactions.measures import GRAD, Measure
 from mbd.interactions.pullback import add_multiple, at, each, form_maps, push, subtract_own
 from mbd.interactions.rows import add_coincide
-from mbd.interactions.turns import remember
 from mbd.machine import buffer as m
 from mbd.machine.jit import ints, jit
 
@@ -62,8 +61,7 @@ def compliant(measure: Measure) -> Kind:
 
     Numbers are (c, s, C); a periodic measure has one of memory, the angle last accepted.
     """
-    n, periodic, curved, bent = measure.n, measure.periodic, measure.curved, measure.bent
-    value = value_of(measure)
+    n, of, value = measure.n, measure.shape, value_of(measure)
 
     @each
     def forces(I: Any, F: Any, e: Any) -> None:
@@ -87,10 +85,10 @@ def compliant(measure: Measure) -> Kind:
         lam, C = F[I[A] + e.u], F[e.numbers + COMPLIANCE]
         value(I, F, e, False)
         if ints(F)[ELASTIC]:
-            add_tension(I, F, e, n, curved, bent, 0.0, lam, 1.0 / C, 0.0)
+            add_tension(I, F, e, of, 0.0, lam, 1.0 / C, 0.0)
             subtract_own(I, F, e, 1, 1.0)
         else:
-            add_measured_row(I, F, e, n, curved, bent, True, False, 0.0, 1.0, F[W_K] * lam)
+            add_measured_row(I, F, e, of, False, 0.0, 1.0, F[W_K] * lam)
             subtract_own(I, F, e, 1, C / F[SCALE_R])
 
     @each
@@ -100,16 +98,10 @@ def compliant(measure: Measure) -> Kind:
         F[POTENTIAL] += 0.5 * F[e.numbers + COMPLIANCE] * lam * lam
         F[SUPPLIED] -= lam * speed
 
-    @each
-    def accept(I: Any, F: Any, e: Any) -> None:
-        """Remember the angle and its rate."""
-        u, ud = value(I, F, e, True)
-        remember(I, F, e.memory, u, ud)
-
     means = discrete_gradient(measure, _mean, STRESS, row=True)
     return Kind(
         f"compliant {measure.name} row", n, 1, measure.all_pairs, forces, tangent, _rates(1),
-        accept if periodic else None, turns=periodic, room=2, stresses=1, secant=measure.conserves,
+        accept_of(measure), turns=measure.periodic, room=2, stresses=1, secant=measure.conserves,
         conserving=means if measure.conserves else None, smooth=True, own_block=True, energy=energy,
         unit=measure.unit,
     )  # fmt: skip

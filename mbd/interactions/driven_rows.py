@@ -109,14 +109,14 @@ def _second_rates(measures: tuple[Measure, ...]) -> Any:
             return 0.0
 
         return nothing
-    value, n = value_of(measures[0]), measures[0].n
-    curved, bent, following = measures[0].curved, measures[0].bent, _second_rates(measures[1:])
+    value, n, of = value_of(measures[0]), measures[0].n, measures[0].shape
+    following = _second_rates(measures[1:])
 
     @jit
     def second(I: Any, F: Any, e: Any) -> float:
         s = I[SCRATCH]
         _, ud = value(I, F, e, True)
-        udd = along(F, s, n, ud, curved, bent)
+        udd = along(F, s, of, ud)
         for a in range(n):
             udd += dot(load3(F, s + GRAD + 3 * a), at(I, F, YDD, I[e.ends + a]))
         return F[e.numbers] * udd + following(I, F, _following(e, n))
@@ -134,18 +134,13 @@ def _tangent(measures: tuple[Measure, ...], rate: bool) -> Any:
             pass
 
         return nothing
-    value, n, curved, bent = (
-        value_of(measures[0]),
-        measures[0].n,
-        measures[0].curved,
-        measures[0].bent,
-    )
+    value, n, of = value_of(measures[0]), measures[0].n, measures[0].shape
     add_following = _tangent(measures[1:], rate)
 
     @jit
     def tangent(I: Any, F: Any, e: Any, lam: float) -> None:
         _, ud = value(I, F, e, True)
-        add_measured_row(I, F, e, n, curved, bent, True, rate, ud, F[e.numbers], lam)
+        add_measured_row(I, F, e, of, rate, ud, F[e.numbers], lam)
         add_following(I, F, _following(e, n), lam)
 
     return tangent

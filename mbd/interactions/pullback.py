@@ -280,13 +280,14 @@ def add_damping(I: Any, F: Any, e: Any, p: int, a: int, b: int, G: Any) -> None:
 
 
 @jit
-def add_inertia(
-    I: Any, F: Any, e: Any, p: int, a: int, b: int, n: int, M: Any, G: Any, K: Any
-) -> None:
-    """Add P_a (M, G, K through the maps of b)^T to the block of pair p of n attachments, if any.
+def add_inertia(I: Any, F: Any, e: Any, a: int, b: int, n: int, by: Any) -> None:
+    """Add P_a (M, G, K through the maps of b)^T to the block of a and b, of n attachments, if any.
 
-    M is by the acceleration of b, G by its rate, K by its position, with the weights of the matrix.
+    Of ``by`` M is by the acceleration of b, G by its rate, K by its position, with the weights of
+    the matrix.
     """
+    M, G, K = by
+    p = a * n + b
     if coupled(I, F, e, p):
         V, columns = vector(I, a, 0), I[I[e.ends + b] + ATT_N]
         PT_b, DP_b, PV_b = map_of(I, b, PT), map_of(I, b, DP), velocity_map(I, e, b)

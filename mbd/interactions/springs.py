@@ -36,12 +36,11 @@ from mbd.interactions.discrete_gradient import (
     mean_push,
     mean_tension,
 )
-from mbd.interactions.gradients import add_tension, value_of
+from mbd.interactions.gradients import accept_of, add_tension, value_of
 from mbd.interactions.kind import Kind
 from mbd.interactions.law_evaluation import evaluate_law
 from mbd.interactions.measures import GRAD, LAW_IN, LAW_OUT, Measure
 from mbd.interactions.pullback import each, push
-from mbd.interactions.turns import remember
 from mbd.machine import buffer as m
 from mbd.machine.jit import ints, jit
 
@@ -227,8 +226,7 @@ def _acting(
     Of its numbers there are `size`; two more hold the measure at the ends of a conserving step, and
     where energies are asked for the last measure and its potential.
     """
-    n, periodic, curved, bent = measure.n, measure.periodic, measure.curved, measure.bent
-    value = value_of(measure)
+    n, of, value = measure.n, measure.shape, value_of(measure)
 
     @each
     def forces(I: Any, F: Any, e: Any) -> None:
@@ -250,7 +248,7 @@ def _acting(
         f, stiff, damp = tension(I, F, I[SCRATCH], e.numbers, e.law, u, ud)
         if ints(F)[PHASE] == STRESS_GIVEN:
             f = F[e.numbers + size]
-        add_tension(I, F, e, n, curved, bent, ud, f, stiff, damp)
+        add_tension(I, F, e, of, ud, f, stiff, damp)
 
     @each
     def energy(I: Any, F: Any, e: Any) -> None:
@@ -266,12 +264,6 @@ def _acting(
             F[SUPPLIED] += (held - now) * ud
         F[number + size], F[number + size + 1] = u, V
 
-    @each
-    def accept(I: Any, F: Any, e: Any) -> None:
-        """Remember the angle and its rate."""
-        u, ud = value(I, F, e, True)
-        remember(I, F, e.memory, u, ud)
-
     return Kind(
         f"{word} on {measure.name}",
         n,
@@ -279,9 +271,9 @@ def _acting(
         measure.all_pairs,
         forces,
         tangent,
-        accept=accept if periodic else None,
+        accept=accept_of(measure),
         damped=True,
-        turns=periodic,
+        turns=measure.periodic,
         smooth=smooth,
         room=2,
         stresses=1,

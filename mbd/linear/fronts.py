@@ -29,7 +29,7 @@ back to a sparse LU with pivoting.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from mbd.base.tolerances import PIVOT_SMALL, PIVOT_ZERO
 from mbd.machine import buffer as m
@@ -171,11 +171,17 @@ def _invert(I: Any, F: Any, j: int) -> None:
         _sweep(I, F, j)
 
 
+class Rows(NamedTuple):
+    """Rows of numbers in F: the place of the first, how far apart they begin."""
+
+    at: int
+    ld: int
+
+
 @jit
-def subtract_rows(
-    F: Any, to: int, ld: int, n: int, A: int, lda: int, k: int, W: int, ldw: int, rows: int
-) -> None:
-    """Subtract A W, (rows, k) by (k, n), from F[to]; rows of each begin ld, lda and ldw apart."""
+def subtract_rows(F: Any, block: Any, n: int, left: Any, k: int, right: Any, rows: int) -> None:
+    """Subtract A W, (rows, k) by (k, n), from a block: `Rows` of all three."""
+    (to, ld), (A, lda), (W, ldw) = block, left, right
     while rows >= 3:
         subtract_product3(F, to, ld, n, A, lda, k, W, ldw)
         to, A, rows = to + 3 * ld, A + 3 * lda, rows - 3
@@ -187,10 +193,12 @@ def subtract_rows(
 @jit
 def _subtract_block(I: Any, F: Any, j: int, row: int, column: int, to: int, ld: int) -> None:
     """Subtract the block A_up W of two update groups of a front from F[to]."""
-    k, ldw, lda = I[row + UG_K], I[j + FR_LDW], I[row + UG_LD]
-    A, n, count = I[row + UG_L], I[column + UG_N], I[j + FR_NP] - k
-    W = I[j + FR_W] + k * ldw + I[column + UG_COL]
-    subtract_rows(F, to, ld, n, A, lda, count, W, ldw, I[row + UG_N])
+    k, ldw = I[row + UG_K], I[j + FR_LDW]
+    A, W = (
+        Rows(I[row + UG_L], I[row + UG_LD]),
+        Rows(I[j + FR_W] + k * ldw + I[column + UG_COL], ldw),
+    )
+    subtract_rows(F, Rows(to, ld), I[column + UG_N], A, I[j + FR_NP] - k, W, I[row + UG_N])
 
 
 @jit

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from mbd.linear.fronts import subtract_rows
+from mbd.linear.fronts import Rows, subtract_rows
 from mbd.machine.buffer import (
     FR_A,
     FR_GROUPS,
@@ -65,17 +65,18 @@ def products_kernel(I: Any, F: Any, k: int) -> None:
     away, x, y, many = I[k], I[k + 1], I[k + 2], I[k + 3]
     for f in range(I[N_FRONTS]):
         j = I[FRONTS] + f * FR_SIZE
-        A, ld, n, u = I[j + FR_A] + away, I[j + FR_LDA], I[j + FR_NP], I[j + FR_U] * many
+        A, n, u = Rows(I[j + FR_A] + away, I[j + FR_LDA]), I[j + FR_NP], I[j + FR_U] * many
         W, ldw = I[j + FR_W] + away, I[j + FR_LDW]
-        subtract_rows(F, y + u, many, many, A, ld, n, x + u, many, n)
+        own, source = Rows(y + u, many), x + u
+        subtract_rows(F, own, many, A, n, Rows(source, many), n)
         for g in range(I[j + FR_NG]):
             group = I[j + FR_GROUPS] + g * UG_SIZE
             w, k = I[group + UG_U] * many, I[group + UG_N]
-            subtract_rows(F, y + u, many, many, W + I[group + UG_COL], ldw, k, x + w, many, n)
-            k0, L = I[group + UG_K], I[group + UG_L] + away
-            subtract_rows(
-                F, y + w, many, many, L, I[group + UG_LD], n - k0, x + u + k0 * many, many, k
-            )
+            beside = Rows(W + I[group + UG_COL], ldw)
+            subtract_rows(F, own, many, beside, k, Rows(x + w, many), n)
+            k0, below = I[group + UG_K], Rows(I[group + UG_L] + away, I[group + UG_LD])
+            right = Rows(source + k0 * many, many)
+            subtract_rows(F, Rows(y + w, many), many, below, n - k0, right, k)
 
 
 @kernel
@@ -87,16 +88,15 @@ def solve_kernel(I: Any, F: Any, k: int) -> None:
         n, u = I[j + FR_NP], I[j + FR_U] * many
         for i in range(u, u + n * many):
             F[y + i] = 0.0
-        subtract_rows(F, y + u, many, many, I[j + FR_A], I[j + FR_LDA], n, x + u, many, n)
+        A = Rows(I[j + FR_A], I[j + FR_LDA])
+        subtract_rows(F, Rows(y + u, many), many, A, n, Rows(x + u, many), n)
         for i in range(u, u + n * many):
             F[y + i] = -F[y + i]
         for g in range(I[j + FR_NG]):
             group = I[j + FR_GROUPS] + g * UG_SIZE
-            to, k, lda = x + I[group + UG_U] * many, I[group + UG_K], I[group + UG_LD]
-            below = y + u + k * many
-            subtract_rows(
-                F, to, many, many, I[group + UG_L], lda, n - k, below, many, I[group + UG_N]
-            )
+            to, k = Rows(x + I[group + UG_U] * many, many), I[group + UG_K]
+            below, right = Rows(I[group + UG_L], I[group + UG_LD]), Rows(y + u + k * many, many)
+            subtract_rows(F, to, many, below, n - k, right, I[group + UG_N])
     for f in range(I[N_FRONTS] - 1, -1, -1):
         j = I[FRONTS] + f * FR_SIZE
         n, u = I[j + FR_NP], I[j + FR_U] * many
@@ -104,5 +104,6 @@ def solve_kernel(I: Any, F: Any, k: int) -> None:
             F[x + i] = F[y + i]
         for g in range(I[j + FR_NG]):
             group = I[j + FR_GROUPS] + g * UG_SIZE
-            later, W = x + I[group + UG_U] * many, I[j + FR_W] + I[group + UG_COL]
-            subtract_rows(F, x + u, many, many, W, I[j + FR_LDW], I[group + UG_N], later, many, n)
+            later = Rows(x + I[group + UG_U] * many, many)
+            W = Rows(I[j + FR_W] + I[group + UG_COL], I[j + FR_LDW])
+            subtract_rows(F, Rows(x + u, many), many, W, I[group + UG_N], later, n)

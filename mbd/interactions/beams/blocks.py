@@ -32,7 +32,13 @@ def work(I: Any) -> int:
 
 
 @jit
-def frame(I: Any, F: Any, base: int, e: Any, first: int) -> Any:
+def frames(I: Any, F: Any, base: int, e: Any) -> Any:
+    """Return both ends."""
+    return _frame(I, F, base, e, 0), _frame(I, F, base, e, 4)
+
+
+@jit
+def _frame(I: Any, F: Any, base: int, e: Any, first: int) -> Any:
     """Return origin and directors of an end; base is Y or YD."""
     ends = e.ends + first
     return (
@@ -43,9 +49,10 @@ def frame(I: Any, F: Any, base: int, e: Any, first: int) -> Any:
 
 @jit
 def add_through(
-    I: Any, F: Any, e: Any, to: int, first: int, which: int, w: float, a: Any, b: Any
+    I: Any, F: Any, e: Any, to: int, first: int, which: int, w: float, ends: Any
 ) -> None:
-    """Add w G of frames a, b through maps of one end (0 or 4) to seven vectors."""
+    """Add w G of both frames through maps of one end (0 or 4) to seven vectors."""
+    a, b = ends
     half, n = times(0.5 * w, minus(b[0], a[0])), I[I[e.ends + first] + ATT_N]
     own, other, sign = (a, b, -1.0) if first == 0 else (b, a, 1.0)
     origin = map_of(I, first, which)
@@ -68,10 +75,9 @@ add_combined = product_of(7, 7, ROW, MAP_ROW, MAP_ROW)  # s M V, 7x7 times seven
 
 
 @jit
-def add_bilinear(
-    I: Any, F: Any, e: Any, p: int, first: int, second: int, w: float, qu: Any, qa: Any, qt: float
-) -> None:
+def add_bilinear(I: Any, F: Any, e: Any, p: int, first: int, second: int, w: float, q: Any) -> None:
     """Add w sum_m q_m A_m to the block of a pair of ends, through P and P_T."""
+    qu, qa, qt = q
     block, one, two = e.pairs + 2 * p, I[e.ends + first], I[e.ends + second]
     to, ld, rows, columns = I[block], I[block + 1], I[one + ATT_N], I[two + ATT_N]
     origin, trial, left = map_of(I, first, P), map_of(I, second, PT), work(I) + L
@@ -93,13 +99,10 @@ def add_bilinear(
 
 
 @jit
-def add_blocks(
-    I: Any, F: Any, e: Any, a: Any, b: Any, last_a: Any, last_b: Any, damped: bool,
-    qu: Any, qa: Any, qt: float,
-) -> None:  # fmt: skip
+def add_blocks(I: Any, F: Any, e: Any, ends: Any, last: Any, damped: bool, q: Any) -> None:
     """Add the four blocks: G^T S G, by damping G^T R W, and what is bilinear.
 
-    S is in the scratch space; G on the left of frames a and b, on the right of the last ones.
+    S is in the scratch space; G on the left of the frames at both ends, on the right of the last.
     R (7x7) stands at KF, W are rates of G.
     """
     s, wK = work(I), F[W_K]
@@ -107,23 +110,22 @@ def add_blocks(
         first = ENDS[end]
         if I[I[e.ends + first] + ATT_N] > 0:
             clear(F, s + GP + _VECTORS * end, 7)
-            add_through(I, F, e, s + GP + _VECTORS * end, first, P, 1.0, a, b)
+            add_through(I, F, e, s + GP + _VECTORS * end, first, P, 1.0, ends)
     for right in range(2):
         second = ENDS[right]
         columns = I[I[e.ends + second] + ATT_N]
         if columns == 0:
             continue
         clear(F, s + GT, 7)
-        add_through(I, F, e, s + GT, second, PT, 1.0, last_a, last_b)
+        add_through(I, F, e, s + GT, second, PT, 1.0, last)
         clear(F, s + U, 7)
         add_combined(F, s + U, wK, s + S, s + GT, columns)
         if damped:
-            ad, bd = frame(I, F, YD, e, 0), frame(I, F, YD, e, 4)
             clear(F, s + GW, 7)
             own = velocity_map(I, e, second) - map_of(I, second, 0)
-            add_through(I, F, e, s + GW, second, own, F[W_G], a, b)
-            add_through(I, F, e, s + GW, second, DP, wK, a, b)
-            add_through(I, F, e, s + GW, second, PT, wK, ad, bd)
+            add_through(I, F, e, s + GW, second, own, F[W_G], ends)
+            add_through(I, F, e, s + GW, second, DP, wK, ends)
+            add_through(I, F, e, s + GW, second, PT, wK, frames(I, F, YD, e))
             add_combined(F, s + U, 1.0, s + KF, s + GW, columns)
         for left in range(2):
             first, p = ENDS[left], 2 * left + right
@@ -132,4 +134,4 @@ def add_blocks(
             block, n = e.pairs + 2 * p, I[I[e.ends + first] + ATT_N]
             to, ld, G = I[block], I[block + 1], s + GP + _VECTORS * left
             add_outer7(F, to, ld, n, columns, 1.0, G, s + U)
-            add_bilinear(I, F, e, p, first, second, wK, qu, qa, qt)
+            add_bilinear(I, F, e, p, first, second, wK, q)

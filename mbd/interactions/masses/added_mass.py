@@ -194,10 +194,8 @@ def tangent(I: Any, F: Any, e: Any) -> None:
         for b in range(4):
             turn = _coefficient(F, w + _MOMENTUM, a, b) - _coefficient(F, w + _MOMENTUM, b, a)
             bend = _coefficient(F, w + _FORCE, a, b)
-            add_inertia(
-                I, F, e, 4 * a + b, a, b, 4, _block(F, M, a, b, 0.0), _block(F, G, a, b, turn),
-                _block(F, K, a, b, bend),
-            )  # fmt: skip
+            by = _block(F, M, a, b, 0.0), _block(F, G, a, b, turn), _block(F, K, a, b, bend)
+            add_inertia(I, F, e, a, b, 4, by)
 
 
 @each

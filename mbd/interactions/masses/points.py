@@ -63,7 +63,7 @@ def masses(n: int) -> Kind:
                 mass = F[e.numbers + n * a + b]
                 if mass != 0.0:
                     M = (mass, 0.0, 0.0, 0.0, mass, 0.0, 0.0, 0.0, mass)
-                    add_inertia(I, F, e, a * n + b, a, b, n, M, _ZERO, _ZERO)
+                    add_inertia(I, F, e, a, b, n, (M, _ZERO, _ZERO))
 
     @each
     def energy(I: Any, F: Any, e: Any) -> None:
