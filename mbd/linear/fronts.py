@@ -33,33 +33,6 @@ from typing import Any, NamedTuple
 
 from mbd.base.tolerances import PIVOT_SMALL, PIVOT_ZERO
 from mbd.machine import buffer as m
-from mbd.machine.buffer import (
-    DIAG,
-    EPS,
-    FR_A,
-    FR_GROUPS,
-    FR_LDA,
-    FR_LDW,
-    FR_NG,
-    FR_NP,
-    FR_NV,
-    FR_SIZE,
-    FR_U,
-    FR_W,
-    FRONTS,
-    N_FRONTS,
-    SOFT,
-    UG_COL,
-    UG_FRONT,
-    UG_K,
-    UG_L,
-    UG_LD,
-    UG_N,
-    UG_SIZE,
-    UG_U,
-    XS,
-    X,
-)
 from mbd.machine.jit import call, ints, jit, kernel
 from mbd.machine.simd import (
     ask_for,
@@ -78,8 +51,10 @@ AHEAD = 512  # floats by which W is asked for before it is read
 @jit
 def _least(I: Any, F: Any, j: int, k: int) -> float:
     """Return the smallest size of the pivot k of a front that is trusted."""
-    u = I[j + FR_U] + k
-    return PIVOT_SMALL * F[I[DIAG] + u] if k < I[j + FR_NV] else 0.5 * F[SOFT] * F[I[EPS] + u]
+    u = I[j + m.FR_U] + k
+    return (
+        PIVOT_SMALL * F[I[m.DIAG] + u] if k < I[j + m.FR_NV] else 0.5 * F[m.SOFT] * F[I[m.EPS] + u]
+    )
 
 
 @jit
@@ -109,26 +84,26 @@ def _swept_by(scale: Callable[..., None], subtract: Callable[..., None]) -> Any:
     @jit
     def sweep(I: Any, F: Any, j: int) -> None:
         S = ints(F)
-        A, ld, W, ldw = I[j + FR_A], I[j + FR_LDA], I[j + FR_W], I[j + FR_LDW]
-        n_p, u = I[j + FR_NP], I[j + FR_U]
+        A, ld, W, ldw = I[j + m.FR_A], I[j + m.FR_LDA], I[j + m.FR_W], I[j + m.FR_LDW]
+        n_p, u = I[j + m.FR_NP], I[j + m.FR_U]
         exchanged = False
         for k in range(n_p):
             row = A + k * ld
             if exchanged or not abs(F[row + k]) > _least(I, F, j, k):
                 if not exchanged:
                     for i in range(n_p):
-                        F[I[XS] + i] = i
+                        F[I[m.XS] + i] = i
                     exchanged = True
                 best = k
                 for r in range(k + 1, n_p):
                     if abs(F[A + r * ld + k]) > abs(F[A + best * ld + k]):
                         best = r
-                F[I[XS] + k] = best
+                F[I[m.XS] + k] = best
                 if best != k:
                     _exchange(F, A, ld, k, best)
                     _exchange(F, W, ldw, k, best)
                 if not abs(F[row + k]) > (
-                    PIVOT_ZERO * F[I[DIAG] + u + k] if k < I[j + FR_NV] else 0.0
+                    PIVOT_ZERO * F[I[m.DIAG] + u + k] if k < I[j + m.FR_NV] else 0.0
                 ):
                     S[m.SMALL_PIVOTS] += 1
             reciprocal = 1.0 / F[row + k]
@@ -144,7 +119,7 @@ def _swept_by(scale: Callable[..., None], subtract: Callable[..., None]) -> Any:
             F[row + k] = reciprocal
         if exchanged:  # the inverse of rows in another order has its columns in that order
             for k in range(n_p - 1, -1, -1):
-                other = int(F[I[XS] + k])
+                other = int(F[I[m.XS] + k])
                 if other != k:
                     for r in range(n_p):
                         i, o = A + r * ld + k, A + r * ld + other
@@ -164,10 +139,10 @@ def _invert(I: Any, F: Any, j: int) -> None:
     if kernel == 0:
         _sweep_padded(I, F, j)
         return
-    for k in range(I[j + FR_NP]):
-        F[I[XS] + k] = _least(I, F, j, k)
+    for k in range(I[j + m.FR_NP]):
+        F[I[m.XS] + k] = _least(I, F, j, k)
     call(S[S[m.PIVOTS] + 2 * (kernel - 1)], I, F, j)
-    if F[I[XS]] < 0.0:
+    if F[I[m.XS]] < 0.0:
         _sweep(I, F, j)
 
 
@@ -193,12 +168,12 @@ def subtract_rows(F: Any, block: Any, n: int, left: Any, k: int, right: Any, row
 @jit
 def _subtract_block(I: Any, F: Any, j: int, row: int, column: int, to: int, ld: int) -> None:
     """Subtract the block A_up W of two update groups of a front from F[to]."""
-    k, ldw = I[row + UG_K], I[j + FR_LDW]
+    k, ldw = I[row + m.UG_K], I[j + m.FR_LDW]
     A, W = (
-        Rows(I[row + UG_L], I[row + UG_LD]),
-        Rows(I[j + FR_W] + k * ldw + I[column + UG_COL], ldw),
+        Rows(I[row + m.UG_L], I[row + m.UG_LD]),
+        Rows(I[j + m.FR_W] + k * ldw + I[column + m.UG_COL], ldw),
     )
-    subtract_rows(F, Rows(to, ld), I[column + UG_N], A, I[j + FR_NP] - k, W, I[row + UG_N])
+    subtract_rows(F, Rows(to, ld), I[column + m.UG_N], A, I[j + m.FR_NP] - k, W, I[row + m.UG_N])
 
 
 @jit
@@ -208,20 +183,20 @@ def _schur(I: Any, F: Any, j: int) -> None:
     Block row and block column of a group a are those of the front t that eliminates it. The groups
     b after a are among the pivots of t or, in the same order, among its update groups.
     """
-    end = I[j + FR_GROUPS] + I[j + FR_NG] * UG_SIZE
-    for a in range(I[j + FR_GROUPS], end, UG_SIZE):
-        t = I[a + UG_FRONT]
-        A, ld, W, ldw = I[t + FR_A], I[t + FR_LDA], I[t + FR_W], I[t + FR_LDW]
-        p, other = I[a + UG_U] - I[t + FR_U], I[t + FR_GROUPS]
-        for b in range(a, end, UG_SIZE):
-            if I[b + UG_FRONT] == t:
-                q = I[b + UG_U] - I[t + FR_U]
+    end = I[j + m.FR_GROUPS] + I[j + m.FR_NG] * m.UG_SIZE
+    for a in range(I[j + m.FR_GROUPS], end, m.UG_SIZE):
+        t = I[a + m.UG_FRONT]
+        A, ld, W, ldw = I[t + m.FR_A], I[t + m.FR_LDA], I[t + m.FR_W], I[t + m.FR_LDW]
+        p, other = I[a + m.UG_U] - I[t + m.FR_U], I[t + m.FR_GROUPS]
+        for b in range(a, end, m.UG_SIZE):
+            if I[b + m.UG_FRONT] == t:
+                q = I[b + m.UG_U] - I[t + m.FR_U]
                 right, ldr, below, ldb = A + p * ld + q, ld, A + q * ld + p, ld
             else:
-                while I[other + UG_U] != I[b + UG_U]:
-                    other += UG_SIZE
-                right, ldr = W + p * ldw + I[other + UG_COL], ldw
-                below, ldb = I[other + UG_L] + p - I[other + UG_K], I[other + UG_LD]
+                while I[other + m.UG_U] != I[b + m.UG_U]:
+                    other += m.UG_SIZE
+                right, ldr = W + p * ldw + I[other + m.UG_COL], ldw
+                below, ldb = I[other + m.UG_L] + p - I[other + m.UG_K], I[other + m.UG_LD]
             _subtract_block(I, F, j, a, b, right, ldr)
             if b != a:
                 _subtract_block(I, F, j, b, a, below, ldb)
@@ -237,12 +212,12 @@ def eliminate(I: Any, F: Any, j: int) -> None:
 @jit
 def _up(I: Any, F: Any, j: int) -> None:
     """Write y_p of a front to X, by way of XS, and subtract A_up y_p from what follows."""
-    n_p, b, y = I[j + FR_NP], I[X] + I[j + FR_U], I[XS]
-    set_dots(F, y, I[j + FR_A], I[j + FR_LDA], n_p, b, n_p)
-    for g in range(I[j + FR_NG]):
-        group = I[j + FR_GROUPS] + g * UG_SIZE
-        to, k, ld = I[X] + I[group + UG_U], I[group + UG_K], I[group + UG_LD]
-        subtract_dots(F, to, to, I[group + UG_L], ld, I[group + UG_N], y + k, n_p - k)
+    n_p, b, y = I[j + m.FR_NP], I[m.X] + I[j + m.FR_U], I[m.XS]
+    set_dots(F, y, I[j + m.FR_A], I[j + m.FR_LDA], n_p, b, n_p)
+    for g in range(I[j + m.FR_NG]):
+        group = I[j + m.FR_GROUPS] + g * m.UG_SIZE
+        to, k, ld = I[m.X] + I[group + m.UG_U], I[group + m.UG_K], I[group + m.UG_LD]
+        subtract_dots(F, to, to, I[group + m.UG_L], ld, I[group + m.UG_N], y + k, n_p - k)
     for r in range(n_p):
         F[b + r] = F[y + r]
 
@@ -250,18 +225,20 @@ def _up(I: Any, F: Any, j: int) -> None:
 @jit
 def _down(I: Any, F: Any, j: int) -> None:
     """Write x_p = y_p - W x_u of a front to X."""
-    n_p, x = I[j + FR_NP], I[X] + I[j + FR_U]
-    ask_for(F, I[j + FR_W] - AHEAD, n_p * I[j + FR_LDW])  # no machine expects who reads backwards
-    for g in range(I[j + FR_NG]):
-        group = I[j + FR_GROUPS] + g * UG_SIZE
-        later, W = I[X] + I[group + UG_U], I[j + FR_W] + I[group + UG_COL]
-        subtract_dots(F, x, x, W, I[j + FR_LDW], n_p, later, I[group + UG_N])
+    n_p, x = I[j + m.FR_NP], I[m.X] + I[j + m.FR_U]
+    ask_for(
+        F, I[j + m.FR_W] - AHEAD, n_p * I[j + m.FR_LDW]
+    )  # no machine expects who reads backwards
+    for g in range(I[j + m.FR_NG]):
+        group = I[j + m.FR_GROUPS] + g * m.UG_SIZE
+        later, W = I[m.X] + I[group + m.UG_U], I[j + m.FR_W] + I[group + m.UG_COL]
+        subtract_dots(F, x, x, W, I[j + m.FR_LDW], n_p, later, I[group + m.UG_N])
 
 
 @jit
 def _fronts_of(I: Any, side: int) -> tuple[int, int, int, int]:
     """Return the fronts of a side, and which of them are not; their tails are between the sides."""
-    at, n = I[m.SIDES], I[N_FRONTS]
+    at, n = I[m.SIDES], I[m.N_FRONTS]
     if side == m.WHOLE:
         return 0, n, n, n
     tail, second, second_tail = I[at + m.SD_TAIL], I[at + m.SD_SECOND], I[at + m.SD_SECOND_TAIL]
@@ -276,7 +253,7 @@ def factor_up(I: Any, F: Any, side: int) -> None:
     first, last, skip, end = _fronts_of(I, side)
     for f in range(first, last):
         if f < skip or f >= end:
-            j = I[FRONTS] + f * FR_SIZE
+            j = I[m.FRONTS] + f * m.FR_SIZE
             eliminate(I, F, j)
             _up(I, F, j)
 
@@ -287,7 +264,7 @@ def up(I: Any, F: Any, side: int) -> None:
     first, last, skip, end = _fronts_of(I, side)
     for f in range(first, last):
         if f < skip or f >= end:
-            _up(I, F, I[FRONTS] + f * FR_SIZE)
+            _up(I, F, I[m.FRONTS] + f * m.FR_SIZE)
 
 
 @by_sides(m.BACK_TASK, between="before")
@@ -296,7 +273,7 @@ def back(I: Any, F: Any, side: int) -> None:
     first, last, skip, end = _fronts_of(I, side)
     for f in range(last - 1, first - 1, -1):
         if f < skip or f >= end:
-            _down(I, F, I[FRONTS] + f * FR_SIZE)
+            _down(I, F, I[m.FRONTS] + f * m.FR_SIZE)
 
 
 @jit
@@ -305,29 +282,29 @@ def solve_transposed(I: Any, F: Any) -> None:
 
     .. math:: b_u \mathrel{-}= W^T b_p; \qquad x_p = A_{pp}^{-T} (b_p - A_{up}^T x_u)
     """
-    for f in range(I[N_FRONTS]):
-        j = I[FRONTS] + f * FR_SIZE
-        W, ld, b = I[j + FR_W], I[j + FR_LDW], I[X] + I[j + FR_U]
-        for g in range(I[j + FR_NG]):
-            group = I[j + FR_GROUPS] + g * UG_SIZE
-            later, column = I[X] + I[group + UG_U], W + I[group + UG_COL]
-            for r in range(I[j + FR_NP]):
-                for c in range(I[group + UG_N]):
+    for f in range(I[m.N_FRONTS]):
+        j = I[m.FRONTS] + f * m.FR_SIZE
+        W, ld, b = I[j + m.FR_W], I[j + m.FR_LDW], I[m.X] + I[j + m.FR_U]
+        for g in range(I[j + m.FR_NG]):
+            group = I[j + m.FR_GROUPS] + g * m.UG_SIZE
+            later, column = I[m.X] + I[group + m.UG_U], W + I[group + m.UG_COL]
+            for r in range(I[j + m.FR_NP]):
+                for c in range(I[group + m.UG_N]):
                     F[later + c] -= F[column + r * ld + c] * F[b + r]
-    for f in range(I[N_FRONTS] - 1, -1, -1):
-        j = I[FRONTS] + f * FR_SIZE
-        A, ld, n_p = I[j + FR_A], I[j + FR_LDA], I[j + FR_NP]
-        x, b = I[X] + I[j + FR_U], I[XS] + I[j + FR_U]
+    for f in range(I[m.N_FRONTS] - 1, -1, -1):
+        j = I[m.FRONTS] + f * m.FR_SIZE
+        A, ld, n_p = I[j + m.FR_A], I[j + m.FR_LDA], I[j + m.FR_NP]
+        x, b = I[m.X] + I[j + m.FR_U], I[m.XS] + I[j + m.FR_U]
         for k in range(n_p):
             F[b + k] = F[x + k]
             F[x + k] = 0.0
-        for g in range(I[j + FR_NG]):
-            group = I[j + FR_GROUPS] + g * UG_SIZE
-            k0 = I[group + UG_K]
-            for r in range(I[group + UG_N]):
-                row = I[group + UG_L] + r * I[group + UG_LD]
+        for g in range(I[j + m.FR_NG]):
+            group = I[j + m.FR_GROUPS] + g * m.UG_SIZE
+            k0 = I[group + m.UG_K]
+            for r in range(I[group + m.UG_N]):
+                row = I[group + m.UG_L] + r * I[group + m.UG_LD]
                 for k in range(k0, n_p):
-                    F[b + k] -= F[row + k - k0] * F[I[X] + I[group + UG_U] + r]
+                    F[b + k] -= F[row + k - k0] * F[I[m.X] + I[group + m.UG_U] + r]
         for r in range(n_p):
             for c in range(n_p):
                 F[x + c] += F[A + r * ld + c] * F[b + r]
@@ -348,8 +325,8 @@ def factor_and_solve(I: Any, F: Any, k: int) -> None:
 def factor_kernel(I: Any, F: Any, k: int) -> None:
     """Factor the assembled matrix in place, for use from Python."""
     ints(F)[m.N_FACTOR] += 1
-    for f in range(I[N_FRONTS]):
-        eliminate(I, F, I[FRONTS] + f * FR_SIZE)
+    for f in range(I[m.N_FRONTS]):
+        eliminate(I, F, I[m.FRONTS] + f * m.FR_SIZE)
 
 
 @kernel

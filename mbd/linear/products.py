@@ -10,26 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from mbd.linear.fronts import Rows, subtract_rows
-from mbd.machine.buffer import (
-    FR_A,
-    FR_GROUPS,
-    FR_LDA,
-    FR_LDW,
-    FR_NG,
-    FR_NP,
-    FR_SIZE,
-    FR_U,
-    FR_W,
-    FRONTS,
-    N_FRONTS,
-    UG_COL,
-    UG_K,
-    UG_L,
-    UG_LD,
-    UG_N,
-    UG_SIZE,
-    UG_U,
-)
+from mbd.machine import buffer as m
 from mbd.machine.jit import jit, kernel
 
 
@@ -46,35 +27,35 @@ def _add_transposed(F: Any, y: int, S: int, ld: int, x: int, n: int, k: int) -> 
 @jit
 def add_transposed_product(I: Any, F: Any, away: int, x: int, y: int) -> None:
     """Do y += S^T x, vectors over the unknowns at F[x] and F[y]; S lies `away` from the fronts."""
-    for f in range(I[N_FRONTS]):
-        j = I[FRONTS] + f * FR_SIZE
-        A, ld, n, u = I[j + FR_A] + away, I[j + FR_LDA], I[j + FR_NP], I[j + FR_U]
-        W, ldw = I[j + FR_W] + away, I[j + FR_LDW]
+    for f in range(I[m.N_FRONTS]):
+        j = I[m.FRONTS] + f * m.FR_SIZE
+        A, ld, n, u = I[j + m.FR_A] + away, I[j + m.FR_LDA], I[j + m.FR_NP], I[j + m.FR_U]
+        W, ldw = I[j + m.FR_W] + away, I[j + m.FR_LDW]
         _add_transposed(F, y + u, A, ld, x + u, n, n)
-        for g in range(I[j + FR_NG]):
-            group = I[j + FR_GROUPS] + g * UG_SIZE
-            w, k = I[group + UG_U], I[group + UG_N]
-            _add_transposed(F, y + w, W + I[group + UG_COL], ldw, x + u, n, k)
-            k0, L = I[group + UG_K], I[group + UG_L] + away
-            _add_transposed(F, y + u + k0, L, I[group + UG_LD], x + w, k, n - k0)
+        for g in range(I[j + m.FR_NG]):
+            group = I[j + m.FR_GROUPS] + g * m.UG_SIZE
+            w, k = I[group + m.UG_U], I[group + m.UG_N]
+            _add_transposed(F, y + w, W + I[group + m.UG_COL], ldw, x + u, n, k)
+            k0, L = I[group + m.UG_K], I[group + m.UG_L] + away
+            _add_transposed(F, y + u + k0, L, I[group + m.UG_LD], x + w, k, n - k0)
 
 
 @kernel
 def products_kernel(I: Any, F: Any, k: int) -> None:
     """Do y -= S x for vectors side by side; I[k:] has how far away S lies, x, y, how many."""
     away, x, y, many = I[k], I[k + 1], I[k + 2], I[k + 3]
-    for f in range(I[N_FRONTS]):
-        j = I[FRONTS] + f * FR_SIZE
-        A, n, u = Rows(I[j + FR_A] + away, I[j + FR_LDA]), I[j + FR_NP], I[j + FR_U] * many
-        W, ldw = I[j + FR_W] + away, I[j + FR_LDW]
+    for f in range(I[m.N_FRONTS]):
+        j = I[m.FRONTS] + f * m.FR_SIZE
+        A, n, u = Rows(I[j + m.FR_A] + away, I[j + m.FR_LDA]), I[j + m.FR_NP], I[j + m.FR_U] * many
+        W, ldw = I[j + m.FR_W] + away, I[j + m.FR_LDW]
         own, source = Rows(y + u, many), x + u
         subtract_rows(F, own, many, A, n, Rows(source, many), n)
-        for g in range(I[j + FR_NG]):
-            group = I[j + FR_GROUPS] + g * UG_SIZE
-            w, k = I[group + UG_U] * many, I[group + UG_N]
-            beside = Rows(W + I[group + UG_COL], ldw)
+        for g in range(I[j + m.FR_NG]):
+            group = I[j + m.FR_GROUPS] + g * m.UG_SIZE
+            w, k = I[group + m.UG_U] * many, I[group + m.UG_N]
+            beside = Rows(W + I[group + m.UG_COL], ldw)
             subtract_rows(F, own, many, beside, k, Rows(x + w, many), n)
-            k0, below = I[group + UG_K], Rows(I[group + UG_L] + away, I[group + UG_LD])
+            k0, below = I[group + m.UG_K], Rows(I[group + m.UG_L] + away, I[group + m.UG_LD])
             right = Rows(source + k0 * many, many)
             subtract_rows(F, Rows(y + w, many), many, below, n - k0, right, k)
 
@@ -83,27 +64,27 @@ def products_kernel(I: Any, F: Any, k: int) -> None:
 def solve_kernel(I: Any, F: Any, k: int) -> None:
     """Solve with the factored matrix for vectors side by side; I[k:] has x, work y, how many."""
     x, y, many = I[k], I[k + 1], I[k + 2]
-    for f in range(I[N_FRONTS]):
-        j = I[FRONTS] + f * FR_SIZE
-        n, u = I[j + FR_NP], I[j + FR_U] * many
+    for f in range(I[m.N_FRONTS]):
+        j = I[m.FRONTS] + f * m.FR_SIZE
+        n, u = I[j + m.FR_NP], I[j + m.FR_U] * many
         for i in range(u, u + n * many):
             F[y + i] = 0.0
-        A = Rows(I[j + FR_A], I[j + FR_LDA])
+        A = Rows(I[j + m.FR_A], I[j + m.FR_LDA])
         subtract_rows(F, Rows(y + u, many), many, A, n, Rows(x + u, many), n)
         for i in range(u, u + n * many):
             F[y + i] = -F[y + i]
-        for g in range(I[j + FR_NG]):
-            group = I[j + FR_GROUPS] + g * UG_SIZE
-            to, k = Rows(x + I[group + UG_U] * many, many), I[group + UG_K]
-            below, right = Rows(I[group + UG_L], I[group + UG_LD]), Rows(y + u + k * many, many)
-            subtract_rows(F, to, many, below, n - k, right, I[group + UG_N])
-    for f in range(I[N_FRONTS] - 1, -1, -1):
-        j = I[FRONTS] + f * FR_SIZE
-        n, u = I[j + FR_NP], I[j + FR_U] * many
+        for g in range(I[j + m.FR_NG]):
+            group = I[j + m.FR_GROUPS] + g * m.UG_SIZE
+            to, k = Rows(x + I[group + m.UG_U] * many, many), I[group + m.UG_K]
+            below, right = Rows(I[group + m.UG_L], I[group + m.UG_LD]), Rows(y + u + k * many, many)
+            subtract_rows(F, to, many, below, n - k, right, I[group + m.UG_N])
+    for f in range(I[m.N_FRONTS] - 1, -1, -1):
+        j = I[m.FRONTS] + f * m.FR_SIZE
+        n, u = I[j + m.FR_NP], I[j + m.FR_U] * many
         for i in range(u, u + n * many):
             F[x + i] = F[y + i]
-        for g in range(I[j + FR_NG]):
-            group = I[j + FR_GROUPS] + g * UG_SIZE
-            later = Rows(x + I[group + UG_U] * many, many)
-            W = Rows(I[j + FR_W] + I[group + UG_COL], I[j + FR_LDW])
-            subtract_rows(F, Rows(x + u, many), many, W, I[group + UG_N], later, n)
+        for g in range(I[j + m.FR_NG]):
+            group = I[j + m.FR_GROUPS] + g * m.UG_SIZE
+            later = Rows(x + I[group + m.UG_U] * many, many)
+            W = Rows(I[j + m.FR_W] + I[group + m.UG_COL], I[j + m.FR_LDW])
+            subtract_rows(F, Rows(x + u, many), many, W, I[group + m.UG_N], later, n)

@@ -48,10 +48,6 @@ from mbd.machine import buffer as m
 from mbd.machine.jit import ints, jit
 from mbd.machine.simd import product_of
 
-DISSIPATED, FY, PHASE, POTENTIAL, ROW_RATE, Y, YD = (
-    m.DISSIPATED, m.FY, m.PHASE, m.POTENTIAL, m.ROW_RATE, m.Y, m.YD,
-)  # fmt: skip
-START, END, STRESS_AHEAD, STRESS_GIVEN = m.START, m.END, m.STRESS_AHEAD, m.STRESS_GIVEN
 K, D, Z0, Z1 = 6, 42, 78, 85  # numbers: e0, K, D row by row; z at both ends of a conserving step
 STRESS, ROOM = Z0, 14  # sigma of a search for balance, which makes no steps
 PAIRS = ((0, 0), (0, 4), (4, 0), (4, 4))
@@ -75,10 +71,10 @@ def add_forces(I: Any, F: Any, e: Any, both: Any, q: Any) -> None:
         one = plus(one, plus(times(0.5 * qa[j], b[1 + k]), times(-0.5 * qa[k], b[1 + j])))
         two = plus(times(qu[i], half), times(qt, a[1 + i]))
         two = plus(two, plus(times(0.5 * qa[k], a[1 + j]), times(-0.5 * qa[j], a[1 + k])))
-        push(I, F, FY, I[ends + 1 + i], 1.0, one)
-        push(I, F, FY, I[ends + 5 + i], 1.0, two)
-    push(I, F, FY, I[ends], -1.0, force)
-    push(I, F, FY, I[ends + 4], 1.0, force)
+        push(I, F, m.FY, I[ends + 1 + i], 1.0, one)
+        push(I, F, m.FY, I[ends + 5 + i], 1.0, two)
+    push(I, F, m.FY, I[ends], -1.0, force)
+    push(I, F, m.FY, I[ends + 4], 1.0, force)
 
 
 # --- strains and stresses -------------------------------------------------------------------------
@@ -111,18 +107,18 @@ def stress(I: Any, F: Any, e: Any, both: Any, damped: bool) -> Any:
     Rates are zero where there is no damping.
     """
     u, turn, t = products(*both)
-    k, phase = coefficients(t), ints(F)[PHASE]
+    k, phase = coefficients(t), ints(F)[m.PHASE]
     ud, turnd, td = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), 0.0
-    if damped or phase == STRESS_AHEAD:
-        ud, turnd, td = rates(*both, *frames(I, F, YD, e))
-    if phase == STRESS_GIVEN:
+    if damped or phase == m.STRESS_AHEAD:
+        ud, turnd, td = rates(*both, *frames(I, F, m.YD, e))
+    if phase == m.STRESS_GIVEN:
         sT, sR = load3(F, e.numbers + STRESS), load3(F, e.numbers + STRESS + 3)
         return k, u, turn, ud, turnd, td, sT, sR
     eT, eR = strains(k, u, turn)
     sT, sR, _, _ = elastic(F, e, eT, eR)
-    if damped or phase == STRESS_AHEAD:
+    if damped or phase == m.STRESS_AHEAD:
         rT, rR = strain_rates(k, u, turn, ud, turnd, td)
-        by_rate = K if phase == STRESS_AHEAD else D
+        by_rate = K if phase == m.STRESS_AHEAD else D
         dT, dR = matrix_vector(F, e.numbers + by_rate, rT, rR)
         sT, sR = plus(sT, dT), plus(sR, dR)
     return k, u, turn, ud, turnd, td, sT, sR
@@ -144,9 +140,9 @@ def erase(F: Any, to: int, rows: int) -> None:
 @each
 def forces(I: Any, F: Any, e: Any) -> None:
     """Add G^T F_z^T sigma."""
-    both = frames(I, F, Y, e)
+    both = frames(I, F, m.Y, e)
     k, u, turn, _, _, _, sT, sR = stress(I, F, e, both, is_damped(F, e))
-    if ints(F)[PHASE] == STRESS_AHEAD:
+    if ints(F)[m.PHASE] == m.STRESS_AHEAD:
         store3(F, e.numbers + STRESS, sT)
         store3(F, e.numbers + STRESS + 3, sR)
         return
@@ -158,7 +154,7 @@ def tangent(I: Any, F: Any, e: Any) -> None:
     """Add the derivatives of the forces by positions and velocities."""
     s = work(I)
     damped = is_damped(F, e)
-    both = frames(I, F, Y, e)
+    both = frames(I, F, m.Y, e)
     k, u, turn, ud, turnd, td, sT, sR = stress(I, F, e, both, damped)
     write_gradients(F, s + FZ, k, u, turn)
     erase(F, s + KF, 6)
@@ -211,16 +207,16 @@ def add_turning(F: Any, s: int, k: Any, u: Any, a: Any, ud: Any, ad: Any, td: fl
 @each
 def energy(I: Any, F: Any, e: Any) -> None:
     """Add the potential and the power that damping takes."""
-    both = frames(I, F, Y, e)
+    both = frames(I, F, m.Y, e)
     u, turn, t = products(*both)
     k = coefficients(t)
     eT, eR = strains(k, u, turn)
     sT, sR, x, y = elastic(F, e, eT, eR)
-    F[POTENTIAL] += 0.5 * (dot(sT, x) + dot(sR, y))
-    ud, turnd, td = rates(*both, *frames(I, F, YD, e))
+    F[m.POTENTIAL] += 0.5 * (dot(sT, x) + dot(sR, y))
+    ud, turnd, td = rates(*both, *frames(I, F, m.YD, e))
     rT, rR = strain_rates(k, u, turn, ud, turnd, td)
     dT, dR = matrix_vector(F, e.numbers + D, rT, rR)
-    F[DISSIPATED] += dot(dT, rT) + dot(dR, rR)
+    F[m.DISSIPATED] += dot(dT, rT) + dot(dR, rR)
 
 
 # --- the conserving scheme ------------------------------------------------------------------------
@@ -249,7 +245,7 @@ def mean_stress(F: Any, e: Any) -> Any:
     k, u, a = between(F, e, 1.0)
     T1, R1 = strains(k, u, a)
     sT, sR, _, _ = elastic(F, e, times(0.5, plus(T0, T1)), times(0.5, plus(R0, R1)))
-    rate = 1.0 / F[ROW_RATE]
+    rate = 1.0 / F[m.ROW_RATE]
     dT, dR = matrix_vector(F, e.numbers + D, times(rate, minus(T1, T0)), times(rate, minus(R1, R0)))
     sT, sR = plus(sT, dT), plus(sR, dR)
     qu, qa, qt = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), 0.0
@@ -264,10 +260,10 @@ def mean_stress(F: Any, e: Any) -> Any:
 @each
 def conserving_forces(I: Any, F: Any, e: Any) -> None:
     """At the ends of the step keep z; in the middle act."""
-    both, phase = frames(I, F, Y, e), ints(F)[PHASE]
-    if phase in (START, END):
+    both, phase = frames(I, F, m.Y, e), ints(F)[m.PHASE]
+    if phase in (m.START, m.END):
         u, turn, t = products(*both)
-        keep(F, e.numbers + (Z0 if phase == START else Z1), u, turn, t)
+        keep(F, e.numbers + (Z0 if phase == m.START else Z1), u, turn, t)
     else:
         _, _, q = mean_stress(F, e)
         add_forces(I, F, e, both, q)
@@ -276,8 +272,8 @@ def conserving_forces(I: Any, F: Any, e: Any) -> None:
 @each
 def conserving_tangent(I: Any, F: Any, e: Any) -> None:
     """Add the derivative by the end, twice: the weight of the stiffness is that of the middle."""
-    s, h = work(I), F[ROW_RATE]
-    both, rate = frames(I, F, Y, e), frames(I, F, YD, e)
+    s, h = work(I), F[m.ROW_RATE]
+    both, rate = frames(I, F, m.Y, e), frames(I, F, m.YD, e)
     last = ahead(both[0], rate[0], 0.5 * h), ahead(both[1], rate[1], 0.5 * h)
     sT, sR, q = mean_stress(F, e)
     k, u, turn = between(F, e, 1.0)
