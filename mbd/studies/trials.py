@@ -1,0 +1,351 @@
+"""Runs of a comparison and its reference: one formulation and method at a time, rows of numbers."""
+
+from __future__ import annotations
+
+import math
+import statistics
+import time
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mbd.base.checked import called, shown
+from mbd.base.door import rotation_matrix, vector
+from mbd.base.run_tolerances import WHOLE_STEPS
+from mbd.formulations import NAMES, named
+from mbd.formulations.formulation import Formulation
+from mbd.front.richardson import weights
+from mbd.front.simulate import simulate
+from mbd.front.solution import Solution
+from mbd.model.model import Model
+from mbd.model.state import State
+from mbd.runs.methods import sharp
+from mbd.studies.comparison import COLUMNS
+from mbd.studies.error_measures import (
+    QUANTITIES,
+    Values,
+    comparable,
+    difference,
+    last,
+    noise,
+    quantity,
+)
+
+if TYPE_CHECKING:
+    from mbd.model.system import System
+
+_LAST = 1 << 60  # keep the first and the last instant only
+_FAILURES = (ArithmeticError, RuntimeError, np.linalg.LinAlgError)
+_MICROSECOND = 1e-6  # s
+_TURN = 0.02  # a timed turn has as many runs as begin within this time [s]
+_RELATIVE = [what for what, x in QUANTITIES.items() if x.reaction]
+
+
+class Trial:
+    """One formulation and method: its model, its runs, its rows.
+
+    Parameters
+    ----------
+    choice : str or Formulation
+        As it is given to the scene.
+    name : str, optional
+        Where several have one name.
+    method : integrator, optional
+    how : str
+        What the method is called in the table.
+    """
+
+    def __init__(
+        self, choice: str | Formulation, name: str = "", method: Any = None, how: str = ""
+    ) -> None:
+        self.method, self.how = method, how
+        self.choice, self.formulation = choice, named(choice) if isinstance(choice, str) else choice
+        self.name = name or self.formulation.name
+        self.model: Model | None = None
+        self.refusal = ""
+        self.error: ValueError | None = None
+        self.rows: dict[float, dict[str, Any]] = {}
+        self.seconds: dict[float, list[float]] = {}
+
+    def build(self, make: Callable[..., System], parameters: dict[str, Any]) -> None:
+        """Build the model, or note why the scene refuses."""
+        from mbd.model.system import System
+
+        try:
+            system = called("compare: build", make, formulation=self.choice, **parameters)
+            if not isinstance(system, System):
+                raise TypeError(f"compare: build must return an mbd.System, got {system!r}")
+            self.model = system.build()
+        except ValueError as error:
+            self.error, self.refusal = error, str(error.__cause__ or error) or "ValueError"
+
+    def by(self, method: Any, how: str) -> Trial:
+        """Return the same formulation, which is built, with a method."""
+        other = Trial(self.choice, self.name, method, how)
+        other.model, other.refusal, other.error = self.model, self.refusal, self.error
+        return other
+
+    def run(
+        self, h: float, options: dict[str, Any], every: int = _LAST, method: Any = None
+    ) -> tuple[Solution | None, str]:
+        """Return the solution, or None, and what went wrong or was warned of."""
+        method = self.method if method is None else method
+        model: Any = self.model
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            try:
+                solution = simulate(
+                    model, step=h, method=method, every=every, raise_on_failure=False, **options
+                )
+            except ValueError as error:
+                self.refusal = str(error)
+                return None, self.refusal
+            except _FAILURES as error:
+                return None, f"{type(error).__name__}: {error}"
+        if solution.status < 0:
+            raise KeyboardInterrupt
+        texts = [str(w.message) for w in caught]
+        return solution, "; ".join(texts if solution.success else [solution.message, *texts])
+
+    def measure(self, h: float, options: dict[str, Any], truth: Values, masks: Values) -> None:
+        """Run once, with everything kept; what is refused with one step is so with all."""
+        if self.refusal:
+            return
+        solution, message = self.run(h, options, every=1)
+        row = self.rows[h] = {"message": message}
+        row["status"] = "refused" if self.refusal else "failed"
+        if solution is None:
+            return
+        n = max(1.0, solution.stats["steps"])
+        row |= {k: solution.stats[k] / n for k in ("iterations", "factorizations")}
+        row |= {k: int(solution.stats[k]) for k in ("steps", "rejected")}
+        energy = solution.energy
+        row |= {"gap": float(solution.gap.max()), "conservative": energy.conservative}
+        row["energy_change"] = float(np.abs(energy.total - energy.total[0]).max())
+        numbering = solution.model.numbering
+        own = [solution.lam[:, numbering.owners[b]] for b in solution.model.nodes]
+        start = solution.model.assemble(self._first(solution))
+        row["condition"] = start.condition(step=h) if solution.model.n_v else math.nan
+        row["own_multiplier"] = max((float(np.abs(x).max()) for x in own if x.size), default=0.0)
+        if not solution.success:
+            return
+        row["status"] = "done"
+        end = last(solution, {k.rpartition(".")[0] for k in truth})
+        turns = [x for k, x in end.items() if k.endswith(".rotation")]
+        away = (np.abs(R @ np.swapaxes(R, -1, -2) - np.eye(3)).max() for R in turns)
+        row["rotation_drift"] = float(max(away, default=0.0))
+        for what in QUANTITIES:
+            row[f"{what}_error"] = difference(end, truth, what, masks)
+        zero = {k: np.zeros_like(x) for k, x in truth.items()}
+        for what in _RELATIVE:
+            size = difference(truth, zero, what, masks)
+            if size > 0:
+                row[f"{what}_error_relative"] = row[f"{what}_error"] / size
+
+    def _first(self, solution: Solution) -> State:
+        """Return the first instant of a run."""
+        numbers = (x[0] for x in (solution.t, solution.q, solution.v, solution.a, solution.lam))
+        return State(*numbers)
+
+    def clock(self, h: float, options: dict[str, Any]) -> None:
+        """Take the fastest of the runs of one turn, if the measured run was good."""
+        if self.rows.get(h, {}).get("status") != "done":
+            return
+        began, best = time.perf_counter(), math.inf
+        while True:
+            solution, _ = self.run(h, options)
+            if solution is None or not solution.success:
+                return
+            best = min(best, solution.stats["seconds"])
+            if time.perf_counter() - began > _TURN:
+                break
+        self.seconds.setdefault(h, []).append(best)
+
+
+def tabulate(trials: list[Trial], steps: list[float], unsure: dict[str, float]) -> list[dict]:
+    """Return the rows of the comparison, each with all columns."""
+    done = [one for one in trials if any(r["status"] == "done" for r in one.rows.values())]
+    rows = []
+    for one in trials:
+        mine = []
+        for h in steps[:1] if one.refusal else steps:
+            row: dict[str, Any] = dict.fromkeys(COLUMNS, math.nan)
+            row |= {"formulation": one.name, "method": one.how, "step": h, "status": "refused",
+                    "steps": 0, "rejected": 0, "conservative": False,
+                    "message": one.refusal}  # fmt: skip
+            sizes = (("n_q", "n_q"), ("n_v", "n_v"), ("n_rows", "n_lam"))
+            row |= {key: getattr(one.model, name, 0) for key, name in sizes}
+            row |= one.rows.get(h, {})
+            if one.seconds.get(h):
+                row["run_time"] = statistics.median(one.seconds[h])
+                row["step_time"] = row["run_time"] / max(1, row["steps"]) / _MICROSECOND
+                if done[0].seconds.get(h):
+                    base = statistics.median(done[0].seconds[h])
+                    row["time_ratio"] = row["run_time"] / base
+            mine.append(row)
+        for what in QUANTITIES:
+            least = 2 * unsure[what] if math.isfinite(unsure[what]) else 0.0
+            order = _order(
+                [
+                    (row["step"], row[f"{what}_error"])
+                    for row in mine
+                    if row[f"{what}_error"] > max(least, _round_off(one, what, row))
+                ]
+            )
+            for row in mine:
+                row[f"{what}_order"] = order
+        rows += mine
+    return rows
+
+
+def telling(trials: list[Trial], rows: list[dict[str, Any]]) -> tuple[str, ...]:
+    """Return the quantities that have an error above round-off in some row."""
+    of = {(one.name, one.how): one for one in trials}
+    return tuple(
+        what
+        for what in QUANTITIES
+        if any(
+            row[f"{what}_error"] > _round_off(of[row["formulation"], row["method"]], what, row)
+            for row in rows
+        )
+    )
+
+
+def _round_off(one: Trial, what: str, row: dict[str, Any]) -> float:
+    """Return the size of errors of a row that are round-off."""
+    return 0.0 if one.model is None else noise(one.model, what, row["step"])
+
+
+def _order(points: list[tuple[float, float]]) -> float:
+    """Return the slope of errors over steps."""
+    if len(points) < 2:
+        return math.nan
+    x, y = np.log(points).T
+    return float(np.polyfit(x, y, 1)[0])
+
+
+@dataclass
+class Reference:
+    """Values at the end, what they are and how sure they are."""
+
+    values: Values
+    label: str
+    error: dict[str, float] = field(default_factory=lambda: dict.fromkeys(QUANTITIES, math.nan))
+
+
+def reference_of(
+    choice: Any,
+    trials: list[Trial],
+    names: list[str],
+    steps: list[float],
+    options: dict[str, Any],
+    masks: Values,
+) -> Reference:
+    """Return what errors are measured against."""
+    if isinstance(choice, Solution):
+        end = options["t_end"]
+        if abs(choice.t[-1] - end) > WHOLE_STEPS * end:
+            raise ValueError(
+                f"compare: the reference must end at t_end = {end:g} s, it ends at "
+                f"{choice.t[-1]:g} s"
+            )
+        return Reference(last(choice, names), "the solution given")
+    if isinstance(choice, Mapping):
+        return Reference(_values(choice, trials, names), "the values given")
+    for one in trials if choice is None else [_meant(choice, trials)]:
+        if one.model is not None:
+            extrapolated = _extrapolated(one, names, steps, options, masks)
+            if extrapolated is not None:
+                return extrapolated
+    return Reference({}, "nothing: the runs of the reference failed")
+
+
+def _values(given_values: Mapping[str, Any], trials: list[Trial], names: list[str]) -> Values:
+    """Return known values by name, checked."""
+    can = comparable(next(one.model for one in trials if one.model is not None))
+    values = {}
+    for key, value in given_values.items():
+        if key not in can:
+            raise ValueError(
+                f"compare: the reference may have {', '.join(list(can)[:20])}, got {shown(key)}"
+            )
+        what = f"reference {key!r}"
+        if can[key] == "rotation":
+            checked = rotation_matrix("compare", what, value)
+        else:
+            size = 1 if can[key] == "load" else 3
+            unit = QUANTITIES[can[key]].unit
+            one = np.atleast_1d(value) if size == 1 else value
+            checked = vector("compare", what, one, unit, size)
+        if key.rpartition(".")[0] in names:
+            values[key] = checked
+    return values
+
+
+def _meant(choice: Any, trials: list[Trial]) -> Trial:
+    """Return the formulation that a reference names: its name, words with options, the object."""
+    names = ", ".join(one.name for one in trials)
+    formulation = choice
+    if isinstance(choice, str):
+        for one in trials:
+            if one.name == choice:
+                return one
+        try:
+            formulation = named(choice)
+        except ValueError:
+            formulation = None
+    if not isinstance(formulation, Formulation):
+        raise ValueError(
+            "compare: reference must be a solution, values by name or one of the formulations "
+            f"({names}; of {', '.join(NAMES)}), got {shown(choice)}"
+        )
+    for one in trials:
+        if one.formulation is formulation:
+            return one
+    raise ValueError(
+        f"compare: the reference {formulation.name!r} is not among the formulations, {names}; "
+        "add it"
+    )
+
+
+def _extrapolated(
+    one: Trial,
+    names: list[str],
+    steps: list[float],
+    options: dict[str, Any],
+    masks: Values,
+) -> Reference | None:
+    """Extrapolate a formulation to the step zero; None if a run fails."""
+    best = sharp(one.method)
+    levels = [*steps[-2:], steps[-1] / 2]
+    runs = []
+    for h in levels:
+        if one.refusal:
+            return None
+        solution, _ = one.run(h, options, method=best)
+        if solution is None or not solution.success:
+            return None
+        runs.append(last(solution, names))
+
+    def limit(n: int) -> Values:
+        of = [weights(p, np.array(levels[-n:])) for p in one.method.facts.orders]
+        return {
+            k: sum(
+                w * r[k]
+                for w, r in zip(of[QUANTITIES[quantity(k)].reaction], runs[-n:], strict=True)
+            )
+            for k in runs[0]
+        }
+
+    values = limit(len(levels))
+    extrapolated = Reference(
+        values, f"{one.name}, extrapolated from steps {', '.join(f'{h:g}' for h in levels)} s"
+    )
+    if len(levels) == 3:
+        extrapolated.error = {
+            what: difference(values, limit(2), what, masks) for what in QUANTITIES
+        }
+    return extrapolated
