@@ -10,10 +10,6 @@ from mbd.interactions.measures import LAW_IN, LAW_OUT
 from mbd.machine import buffer as m
 from mbd.machine.jit import address_at, ints, jit, law_call
 
-BAD_AT, BAD_HOW, BAD_LAW, NOT_FINITE, RAISED, SCRATCH = (
-    m.BAD_AT, m.BAD_HOW, m.BAD_LAW, m.NOT_FINITE, m.RAISED, m.SCRATCH,
-)  # fmt: skip
-
 
 @jit
 def evaluate_law(I: Any, F: Any, law: int) -> None:
@@ -22,10 +18,10 @@ def evaluate_law(I: Any, F: Any, law: int) -> None:
     The value of one that fails is NaN: no step that needs it converges.
     """
     S = ints(F)
-    s = I[SCRATCH]
+    s = I[m.SCRATCH]
     address, how = address_at(I, law), 0
     if law_call(address, F, s + LAW_IN, s + LAW_OUT) != 0:
-        how = RAISED
+        how = m.RAISED
         for i in range(3):
             F[s + LAW_OUT + i] = math.nan
     else:
@@ -33,9 +29,9 @@ def evaluate_law(I: Any, F: Any, law: int) -> None:
         for i in range(3):
             size += abs(F[s + LAW_OUT + i])
         if not size <= LARGEST:  # nor if it is NaN
-            how = NOT_FINITE
+            how = m.NOT_FINITE
             F[s + LAW_OUT] = math.nan
-    if how > S[BAD_HOW]:
-        S[BAD_LAW], S[BAD_HOW] = address, how
+    if how > S[m.BAD_HOW]:
+        S[m.BAD_LAW], S[m.BAD_HOW] = address, how
         for i in range(3):
-            F[BAD_AT + i] = F[s + LAW_IN + i]
+            F[m.BAD_AT + i] = F[s + LAW_IN + i]

@@ -11,20 +11,19 @@ from __future__ import annotations
 from typing import Any
 
 from mbd.machine import buffer as m
-from mbd.machine.buffer import FORCE, METHOD, N_U, UNKNOWN_KIND
 from mbd.machine.jit import jit
 
 
 @jit
 def is_velocity(I: Any, i: int) -> bool:
     """Tell whether unknown i is a velocity; the others are rows."""
-    return I[I[UNKNOWN_KIND] + i] < FORCE
+    return I[I[m.UNKNOWN_KIND] + i] < m.FORCE
 
 
 @jit
 def own_vector(I: Any, j: int) -> int:
     """Return where vector j over the unknowns, of those that a method keeps of its own, is in F."""
-    return I[METHOD] + j * I[N_U]
+    return I[m.METHOD] + j * I[m.N_U]
 
 
 @jit
