@@ -62,8 +62,8 @@ def run(options: argparse.Namespace) -> int:
     """Compare formulations."""
     import inspect
 
-    from mbd.comparison.compare import compare
     from mbd.files import scenes
+    from mbd.studies.compare import compare
 
     _check_outputs(options)
     build_arguments = parameters(options)
@@ -112,8 +112,8 @@ def _check_outputs(options: argparse.Namespace) -> None:
             "--plot; give --plot NAME.png"
         )
     if options.plot:
-        from mbd.comparison.picture import checked_quantity
         from mbd.figures.figure import checked_path
+        from mbd.studies.comparison import checked_quantity
 
         checked_path(options.plot, "plot")
         checked_quantity(options.quantity or "position")

@@ -18,8 +18,10 @@ from mbd.base.checked import called, function
 from mbd.derivatives.differences import KinkError, slope
 from mbd.derivatives.named import moved
 from mbd.derivatives.stencil import Stencil
+from mbd.derivatives.step_kernels import DA, DQ, DV, INSTANT_SIZE
 from mbd.history.history import History
 from mbd.history.quantities import SINCE_THE_START
+from mbd.machine import buffer as m
 from mbd.model.frozen import FrozenModel
 from mbd.model.turns_so_far import turns_so_far
 from mbd.model.values import changed
@@ -143,21 +145,16 @@ class _Last:
 
 @dataclass(frozen=True, eq=False)
 class Gradients:
-    """Derivatives of the terms of n instants: (n, n_v), (n, n_lam); by parameters (n_p, n), t (n,).
+    """Values of the terms of n instants (n,), and their derivatives.
 
-    That by time is of what depends on it beside the state.
+    ``z`` (n, 3, n_u) by q, v and (v', lam), ``p`` (n_p, n) by parameters, ``t`` (n,) by time, of
+    what depends on it apart from the state.
     """
 
-    q: np.ndarray
-    v: np.ndarray
-    a: np.ndarray
-    lam: np.ndarray
+    value: np.ndarray
+    z: np.ndarray
     p: np.ndarray
     t: np.ndarray
-
-    def along(self, q: np.ndarray, v: np.ndarray, a: np.ndarray, lam: np.ndarray) -> float:
-        """Return the derivative along a tangent of the only instant."""
-        return float(self.q[0] @ q + self.v[0] @ v + self.a[0] @ a + self.lam[0] @ lam)
 
 
 def _terms(term: Callable[[Any], Any], history: Any, names: set[str], last: bool) -> np.ndarray:
@@ -273,8 +270,7 @@ def gradients(
     model, names, word = here.model, set[str](), "terminal" if last else "running"
     rest = _terms(term, here, names, last)
     arrays = {"q": here.q, "v": here.v, "a": here.a, "lam": here.lam}
-    sizes = {"v": model.n_v, "a": model.n_v, "lam": model.n_lam, "q": model.n_v}
-    out = {name: np.zeros((len(here.t), n)) for name, n in sizes.items()}
+    out = np.zeros((len(here.t), INSTANT_SIZE, int(model.I[m.N_U])))
 
     def terms(of: Any = None, **changes: np.ndarray) -> np.ndarray:
         t = changes.pop("t", here.t)
@@ -289,7 +285,10 @@ def gradients(
     nodes, rows = _coordinates(model, names)
     slices = _velocities(model)
     columns = [i for x in nodes for i in range(slices[x].start, slices[x].stop)]
-    for name, of in (("v", columns), ("a", columns), ("lam", rows)):
+    v, lam = model.numbering.v, model.numbering.lam
+    for name, of, row, unknowns in (
+        ("v", columns, DV, v), ("a", columns, DA, v), ("lam", rows, DA, lam),
+    ):  # fmt: skip
         if depends(name):
             x = arrays[name]
             step = _SHARE * _size(x)
@@ -299,7 +298,7 @@ def gradients(
                 def along(e: float, name: str = name, x: Any = x, unit: Any = unit) -> np.ndarray:
                     return terms(**{name: x + e * unit})
 
-                out[name][:, i] = _slope(along, step, word)
+                out[:, row, unknowns[i]] = _slope(along, step, word)
     for name in nodes:
         for i in range(slices[name].start, slices[name].stop):
             d = np.eye(1, model.n_v, i)
@@ -307,7 +306,7 @@ def gradients(
             def turned(e: float, name: str = name, d: np.ndarray = d) -> np.ndarray:
                 return terms(q=moved(model, here.q, e * d, name))
 
-            out["q"][:, i] = _slope(turned, _SHARE * model.units[i], word)
+            out[:, DQ, v[i]] = _slope(turned, _SHARE * model.units[i], word)
     by_t = np.zeros(len(rest))
     if not np.array_equal(rest, terms(t=here.t + _SHARE * h)):
         by_t = _slope(lambda e: terms(t=here.t + e), _SHARE * h, word)
@@ -320,7 +319,7 @@ def gradients(
         for j, s in enumerate(stencils):
             if reads(s.described):
                 by_p[j] = s.derivative(terms)
-    return Gradients(out["q"], out["v"], out["a"], out["lam"], by_p, by_t)
+    return Gradients(rest, out, by_p, by_t)
 
 
 def _slope(term: Callable[[float], Any], step: float, word: str) -> np.ndarray:

@@ -13,7 +13,7 @@ from scipy.interpolate import CubicSpline
 from mbd.base.checked import called, floats, mapping, shown
 from mbd.base.door import number, speaking_as
 from mbd.base.identity import Identity
-from mbd.derivatives.forward import Sensitivities, sensitivities
+from mbd.derivatives.sensitivities import Sensitivities, sensitivities
 from mbd.fitting.variables import knows
 from mbd.model.description import WHO
 from mbd.model.model import Model

@@ -15,7 +15,7 @@ from scipy.optimize import least_squares
 
 from mbd.base.checked import check_options, flag, mapping, whole
 from mbd.base.fit_tolerances import FIT_ARRIVED, FIT_PERFECT, FIT_RANK, FIT_TOL
-from mbd.derivatives.forward import sensitivities
+from mbd.derivatives.sensitivities import sensitivities
 from mbd.fitting.evaluations import Evaluation, Evaluations
 from mbd.fitting.experiments import Experiments
 from mbd.fitting.fit_result import Fit

@@ -22,10 +22,10 @@ from mbd.base.checked import called, check_options, floats, listed, mapping, one
 from mbd.base.fit_tolerances import FIT_TOL, OPTIMUM_BOX, OPTIMUM_MET
 from mbd.base.html_tables import facts, page, table
 from mbd.base.identity import Identity
-from mbd.derivatives.adjoint import gradient
 from mbd.derivatives.differences import slope as slope_of
-from mbd.derivatives.forward import sensitivities
+from mbd.derivatives.gradient import gradient
 from mbd.derivatives.objective import Objective, value_of
+from mbd.derivatives.sensitivities import sensitivities
 from mbd.fitting.evaluations import Evaluation, Evaluations
 from mbd.fitting.variables import Variables, interval, variables_of
 from mbd.model.part_names import put_system

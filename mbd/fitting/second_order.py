@@ -18,7 +18,7 @@ import numpy as np
 from mbd.base.checked import shown
 from mbd.base.door import number
 from mbd.base.sensitivity_tolerances import SECOND_ORDER_STEP
-from mbd.derivatives.adjoint import gradient
+from mbd.derivatives.gradient import gradient
 from mbd.derivatives.objective import Objective
 from mbd.derivatives.stencil import named, value_and_scale
 from mbd.integration.method import Method

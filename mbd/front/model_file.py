@@ -57,8 +57,8 @@ def read(path: str | Path, **options: Any) -> ModelFile:
         ``formulation``, a str or Formulation in place of that of all rigid bodies. Of ``.toml``
         ``parameters``, a dict with other values of parameters of the file. Of robots also
         ``positions`` and ``rates`` of joints by name [rad, m; rad/s, m/s], ``gravity`` (3,)
-        [m/s^2], and what else :func:`~mbd.files.robots.read_urdf.read_urdf` (``.urdf``,
-        ``.xacro``) and :func:`~mbd.files.robots.read_mjcf.read_mjcf` (MJCF: ``.xml``, ``.mjcf``)
+        [m/s^2], and what else :func:`~mbd.files.robots.urdf.read_urdf` (``.urdf``,
+        ``.xacro``) and :func:`~mbd.files.robots.mjcf.read_mjcf` (MJCF: ``.xml``, ``.mjcf``)
         take.
 
     Returns

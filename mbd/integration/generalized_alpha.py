@@ -13,22 +13,12 @@ from mbd.base.checked import one_of, whole
 from mbd.base.door import number, vector
 from mbd.integration.adaptive import advance_adaptive, own_floats, resize
 from mbd.integration.method import Facts, FreeSteps, newton_failed
-from mbd.integration.newton_loop import advance, correct_side
-from mbd.integration.round_off import extent_side, speed_side
+from mbd.integration.newton_loop import advance
 from mbd.integration.starting_values import begin, first_step
-from mbd.integration.vectors.updates import finish_side, predict_side, record_side
-from mbd.linear.fronts import back_side, factor_side, up_side
 from mbd.machine import buffer as m
-from mbd.machine.shared_work import compile_all
-from mbd.model.evaluation import push_side, residual_side, tangent_side
+from mbd.machine.two_threads import share
 from mbd.model.frozen import FrozenModel
 
-SIDE_BY_SIDE = {
-    m.PUSH_TASK: push_side, m.RESIDUAL_TASK: residual_side, m.TANGENT_TASK: tangent_side,
-    m.FACTOR_TASK: factor_side, m.UP_TASK: up_side, m.BACK_TASK: back_side,
-    m.PREDICT_TASK: predict_side, m.CORRECT_TASK: correct_side, m.FINISH_TASK: finish_side,
-    m.RECORD_TASK: record_side, m.EXTENT_TASK: extent_side, m.SPEED_TASK: speed_side,
-}  # fmt: skip
 _LEVELS = {"position": m.POSITION, "velocity": m.VELOCITY, "stabilized": m.STABILIZED}
 
 
@@ -199,7 +189,6 @@ class GeneralizedAlpha:
                 check=self._check_free,
             ),
             linear_solver=self.linear_solver,
-            pivoting=self.max_iterations,
             divided_by=self,
             weights=weights,
             own_floats=own_floats,
@@ -236,9 +225,7 @@ class GeneralizedAlpha:
         locks = self.level == "velocity" and model.redundant  # by the drift of positions
         S[m.LEVEL] = m.STABILIZED if locks else _LEVELS[self.level]
         if model.threads == 2:
-            compile_all(SIDE_BY_SIDE.values())
-            S[[*SIDE_BY_SIDE]] = [task.address for task in SIDE_BY_SIDE.values()]
-            S[m.SHARED] = 1
+            share(S)
         S[m.ELASTIC] = int(S[m.LEVEL] != m.POSITION)
 
 

@@ -55,12 +55,12 @@ from mbd.integration.round_off import (
     still_open,
     velocity_rows_open,
 )
-from mbd.integration.vectors.updates import finish_vectors, predict_vectors, record
+from mbd.integration.updates import finish_vectors, predict_vectors, record
 from mbd.machine import buffer as m
 from mbd.machine.jit import call, ints, jit, kernel, loop
 from mbd.machine.subnormal import flushing
-from mbd.machine.two_threads import on_both_sides
-from mbd.machine.unknowns import is_velocity, measured, unknowns_of
+from mbd.machine.two_threads import by_sides
+from mbd.machine.unknowns import is_velocity, unknowns_of
 from mbd.model.evaluation import (
     accept,
     copy_remembered,
@@ -120,18 +120,10 @@ def undo(I: Any, F: Any, k: int) -> None:
     ints(F)[HISTORY] = 0
 
 
-@jit
-def correct(I: Any, F: Any) -> float:
+@by_sides(m.CORRECT_TASK, largest=1)
+def correct(I: Any, F: Any, side: int) -> float:
     """Subtract the solution in X from the iterate; return its size in units of the tolerance."""
-    if ints(F)[m.SHARED]:
-        on_both_sides(I, F, m.CORRECT_TASK)
-        return max(F[measured(I, 0)], F[measured(I, 1)])
-    return _correct(I, F, 0, I[N_U])
-
-
-@jit
-def _correct(I: Any, F: Any, u0: int, u1: int) -> float:
-    """Do so for some unknowns."""
+    u0, u1 = unknowns_of(I, side)
     g = F[m.W_G] / F[m.W_K]
     a, d, v, x, unknown_kind = I[A], I[D], I[V], I[X], I[UNKNOWN_KIND]
     size = 0.0
@@ -145,13 +137,6 @@ def _correct(I: Any, F: Any, u0: int, u1: int) -> float:
         if y != y:
             size = math.inf
     return size
-
-
-@kernel
-def correct_side(I: Any, F: Any, side: int) -> None:
-    """`_correct` on a side."""
-    u0, u1 = unknowns_of(I, side)
-    F[measured(I, side)] = _correct(I, F, u0, u1)
 
 
 @jit

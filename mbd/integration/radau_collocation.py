@@ -81,7 +81,7 @@ from mbd.integration.radau_sweeps import (
     undo,
 )  # fmt: skip
 from mbd.integration.starting_values import Nearby
-from mbd.integration.vectors.updates import record
+from mbd.integration.updates import record
 from mbd.linear.onto_rows import add, clear, copy, onto_rows
 from mbd.linear.saddle import Saddle
 from mbd.machine import buffer as m

@@ -27,9 +27,9 @@ from mbd.base.tolerances import (
     START_VELOCITY,
 )
 from mbd.machine import buffer as m
-from mbd.machine.jit import ints, jit, kernel
-from mbd.machine.two_threads import on_both_sides
-from mbd.machine.unknowns import faces_of, is_velocity, measured, unknowns_of
+from mbd.machine.jit import ints, jit
+from mbd.machine.two_threads import by_sides
+from mbd.machine.unknowns import faces_of, is_velocity, unknowns_of
 from mbd.model.evaluation import evaluate_level, is_off, stage
 
 
@@ -50,31 +50,21 @@ def measure_speed(I: Any, F: Any) -> None:
     F[m.ROUND] = min(1.0, 4.0 * moved + 1e-4)
 
 
-@jit
-def _extent(I: Any, F: Any, first: int, last: int) -> float:
-    """Return the largest coordinate of some faces."""
+@by_sides(m.EXTENT_TASK, largest=1)
+def _extent(I: Any, F: Any, side: int) -> float:
+    """Return the largest coordinate of all faces but that of ground."""
+    first, last = faces_of(I, side)
     far = 0.0
     for y in range(I[m.Y] + 12 * first, I[m.Y] + 12 * last, 12):
         far = max(far, abs(F[y]), abs(F[y + 1]), abs(F[y + 2]))
     return far
 
 
-@kernel
-def extent_side(I: Any, F: Any, side: int) -> None:
-    """Measure the faces of a side."""
-    first, last = faces_of(I, side)
-    F[measured(I, side)] = _extent(I, F, first, last)
-
-
 @jit
 def measure_place(I: Any, F: Any) -> None:
     """Let floors follow where bodies are, by a power of two: exactly there and back."""
     scale, length = F[m.FAR], F[m.LENGTH]
-    if ints(F)[m.SHARED]:
-        on_both_sides(I, F, m.EXTENT_TASK)
-        far = max(F[measured(I, 0)], F[measured(I, 1)])
-    else:
-        far = _extent(I, F, 1, I[m.N_FACES])
+    far = _extent(I, F)
     if not far < 1e300:
         return
     while far >= 2 * scale * length:
@@ -216,9 +206,10 @@ def ask_positions(I: Any, F: Any) -> None:
             F[x + i] = F[gap + i]
 
 
-@jit
-def _speeds(I: Any, F: Any, u0: int, u1: int) -> tuple[float, float]:
-    """Return the largest velocities of some unknowns, at the start of the step and now."""
+@by_sides(m.SPEED_TASK, largest=2)
+def _speeds(I: Any, F: Any, side: int) -> tuple[float, float]:
+    """Return the largest velocities at the start of the step and now."""
+    u0, u1 = unknowns_of(I, side)
     v, vn, unknown_kind = I[m.V], I[m.VN], I[m.UNKNOWN_KIND]
     before, now = 0.0, 0.0
     for i in range(u0, u1):
@@ -227,14 +218,6 @@ def _speeds(I: Any, F: Any, u0: int, u1: int) -> tuple[float, float]:
             before = max(before, abs(F[vn + i]) * per_unit)
             now = max(now, abs(F[v + i]) * per_unit)
     return before, now
-
-
-@kernel
-def speed_side(I: Any, F: Any, side: int) -> None:
-    """Measure the velocities of a side."""
-    u0, u1 = unknowns_of(I, side)
-    to = measured(I, side)
-    F[to], F[to + 1] = _speeds(I, F, u0, u1)
 
 
 @jit
@@ -252,12 +235,7 @@ def off_the_rows(I: Any, F: Any) -> bool:
                 return True
     if level != m.POSITION:
         return False
-    if ints(F)[m.SHARED]:
-        on_both_sides(I, F, m.SPEED_TASK)
-        one, two = measured(I, 0), measured(I, 1)
-        before, now = max(F[one], F[two]), max(F[one + 1], F[two + 1])
-    else:
-        before, now = _speeds(I, F, 0, I[m.N_U])
+    before, now = _speeds(I, F)
     if now <= 2.0 * before or F[m.H] * now <= OPEN_LEAST:
         return False
     stage(I, F, m.RATES)

@@ -70,7 +70,7 @@ from mbd.machine.simd import (
     subtract_product1,
     subtract_product3,
 )
-from mbd.machine.two_threads import on_both_sides
+from mbd.machine.two_threads import by_sides
 
 AHEAD = 512  # floats by which W is asked for before it is read
 
@@ -227,18 +227,6 @@ def eliminate(I: Any, F: Any, j: int) -> None:
 
 
 @jit
-def factor(I: Any, F: Any, forward: bool) -> None:
-    """Factor the assembled matrix in place; forward: with the right-hand side in X, as `_up`."""
-    S = ints(F)
-    S[m.N_FACTOR] += 1
-    for f in range(I[N_FRONTS]):
-        j = I[FRONTS] + f * FR_SIZE
-        eliminate(I, F, j)
-        if forward:
-            _up(I, F, j)
-
-
-@jit
 def _up(I: Any, F: Any, j: int) -> None:
     """Write y_p of a front to X, by way of XS, and subtract A_up y_p from what follows."""
     n_p, b, y = I[j + FR_NP], I[X] + I[j + FR_U], I[XS]
@@ -263,18 +251,44 @@ def _down(I: Any, F: Any, j: int) -> None:
 
 
 @jit
-def back(I: Any, F: Any) -> None:
-    """Turn what `_up` has left of all fronts into the solution."""
-    for f in range(I[N_FRONTS] - 1, -1, -1):
-        _down(I, F, I[FRONTS] + f * FR_SIZE)
+def _fronts_of(I: Any, side: int) -> tuple[int, int, int, int]:
+    """Return the fronts of a side, and which of them are not; their tails are between the sides."""
+    at, n = I[m.SIDES], I[N_FRONTS]
+    if side == m.WHOLE:
+        return 0, n, n, n
+    tail, second, second_tail = I[at + m.SD_TAIL], I[at + m.SD_SECOND], I[at + m.SD_SECOND_TAIL]
+    if side == m.BETWEEN:
+        return tail, n, second, second_tail
+    return (second, second_tail, n, n) if side else (0, tail, n, n)
 
 
-@jit
-def solve(I: Any, F: Any) -> None:
-    """Solve with the factored matrix; right-hand side and solution in X."""
-    for f in range(I[N_FRONTS]):
-        _up(I, F, I[FRONTS] + f * FR_SIZE)
-    back(I, F)
+@by_sides(m.FACTOR_TASK, between="after")
+def factor_up(I: Any, F: Any, side: int) -> None:
+    """Factor the assembled matrix in place, with the right-hand side in X, as `up`."""
+    first, last, skip, end = _fronts_of(I, side)
+    for f in range(first, last):
+        if f < skip or f >= end:
+            j = I[FRONTS] + f * FR_SIZE
+            eliminate(I, F, j)
+            _up(I, F, j)
+
+
+@by_sides(m.UP_TASK, between="after")
+def up(I: Any, F: Any, side: int) -> None:
+    """Write y_p of all fronts to X, from the leaves up."""
+    first, last, skip, end = _fronts_of(I, side)
+    for f in range(first, last):
+        if f < skip or f >= end:
+            _up(I, F, I[FRONTS] + f * FR_SIZE)
+
+
+@by_sides(m.BACK_TASK, between="before")
+def back(I: Any, F: Any, side: int) -> None:
+    """Turn what `up` has left of all fronts into the solution."""
+    first, last, skip, end = _fronts_of(I, side)
+    for f in range(last - 1, first - 1, -1):
+        if f < skip or f >= end:
+            _down(I, F, I[FRONTS] + f * FR_SIZE)
 
 
 @jit
@@ -311,81 +325,23 @@ def solve_transposed(I: Any, F: Any) -> None:
                 F[x + c] += F[A + r * ld + c] * F[b + r]
 
 
-@jit
-def _forward(I: Any, F: Any, first: int, last: int, factor: bool) -> None:
-    """Go through some fronts, with the right-hand side in X; `factor`: eliminate them too."""
-    for f in range(first, last):
-        j = I[FRONTS] + f * FR_SIZE
-        if factor:
-            eliminate(I, F, j)
-        _up(I, F, j)
-
-
-@jit
-def _backward(I: Any, F: Any, first: int, last: int) -> None:
-    """Go back through some fronts."""
-    for f in range(last - 1, first - 1, -1):
-        _down(I, F, I[FRONTS] + f * FR_SIZE)
-
-
-@jit
-def _fronts_of(I: Any, side: int) -> tuple[int, int]:
-    """Return the first front of a side, and that of its tail."""
-    at = I[m.SIDES]
-    return (I[at + m.SD_SECOND], I[at + m.SD_SECOND_TAIL]) if side else (0, I[at + m.SD_TAIL])
-
-
-@kernel
-def factor_side(I: Any, F: Any, side: int) -> None:
-    """Eliminate the fronts of a side but its tail."""
-    first, last = _fronts_of(I, side)
-    _forward(I, F, first, last, True)
-
-
-@kernel
-def up_side(I: Any, F: Any, side: int) -> None:
-    """Go through the fronts of a side but its tail."""
-    first, last = _fronts_of(I, side)
-    _forward(I, F, first, last, False)
-
-
-@kernel
-def back_side(I: Any, F: Any, side: int) -> None:
-    """Go back through the fronts of a side but its tail."""
-    first, last = _fronts_of(I, side)
-    _backward(I, F, first, last)
-
-
-@jit
-def _solve_side_by_side(I: Any, F: Any, factor: bool) -> None:
-    """Solve, with new factors or those at hand."""
-    S, at = ints(F), I[m.SIDES]
-    S[m.N_FACTOR] += 1 if factor else 0
-    on_both_sides(I, F, m.FACTOR_TASK if factor else m.UP_TASK)
-    tail, second = I[at + m.SD_TAIL], I[at + m.SD_SECOND]
-    _forward(I, F, tail, second, factor)
-    _forward(I, F, I[at + m.SD_SECOND_TAIL], I[N_FRONTS], factor)
-    _backward(I, F, I[at + m.SD_SECOND_TAIL], I[N_FRONTS])
-    _backward(I, F, tail, second)
-    on_both_sides(I, F, m.BACK_TASK)
-
-
 @kernel
 def factor_and_solve(I: Any, F: Any, k: int) -> None:
-    """Factor if k is 1, then solve: for use from Python."""
-    if ints(F)[m.SHARED]:
-        _solve_side_by_side(I, F, k == 1)
-    elif k == 1:
-        factor(I, F, True)
-        back(I, F)
+    """Solve; right-hand side and solution in X. If k is 1, factor first."""
+    if k == 1:
+        ints(F)[m.N_FACTOR] += 1
+        factor_up(I, F)
     else:
-        solve(I, F)
+        up(I, F)
+    back(I, F)
 
 
 @kernel
 def factor_kernel(I: Any, F: Any, k: int) -> None:
-    """`factor`, for use from Python."""
-    factor(I, F, False)
+    """Factor the assembled matrix in place, for use from Python."""
+    ints(F)[m.N_FACTOR] += 1
+    for f in range(I[N_FRONTS]):
+        eliminate(I, F, I[FRONTS] + f * FR_SIZE)
 
 
 @kernel

@@ -203,7 +203,7 @@ E_ROW, E_NUMBERS, E_MEMORY, E_LAW, E_ENDS = range(5)
 # update group: first unknown, size, first pivot that reaches it, first column in W, rows in A_up
 # from that pivot on and their length, the front that eliminates it
 UG_U, UG_N, UG_K, UG_COL, UG_L, UG_LD, UG_FRONT, UG_SIZE = range(8)
-BETWEEN = 2  # beside the sides 0 and 1: what is between them
+BETWEEN, WHOLE = 2, 3  # next to the sides 0 and 1: what is between them; all of a model
 # table of the sides: fronts where the tail of side 0, side 1, its tail and those between begin; the
 # first unknown, coordinate and face of side 1; of some stages, how many kernels each side has
 (

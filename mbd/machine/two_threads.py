@@ -5,6 +5,15 @@ is free until one of the two takes it, by exchanging a word in memory: where the
 not have a core just now, the first one does the job itself and waits for nobody. What is computed
 does not depend on who did it. The other thread never sleeps while steps are taken; where it waits
 for long it offers its core to others.
+
+A pass through a model is written once, for a side, and may be called for the whole model::
+
+    @by_sides(m.CORRECT_TASK, largest=1)
+    def correct(I, F, side):
+        u0, u1 = unknowns_of(I, side)
+        ...
+
+Where a step is shared, ``correct(I, F)`` is a job; else it is ``correct`` of the side WHOLE.
 """
 
 from __future__ import annotations
@@ -13,6 +22,7 @@ import os
 import platform
 import sys
 import threading
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
@@ -22,8 +32,10 @@ from numba.core import cgutils, types
 from numba.extending import intrinsic
 
 from mbd.machine import buffer as m
-from mbd.machine.jit import PYTHON, call, ints, jit, loop
+from mbd.machine.jit import PYTHON, Kernel, call, ints, jit, kernel, loop
+from mbd.machine.shared_work import compile_all
 from mbd.machine.subnormal import flushing
+from mbd.machine.unknowns import measured
 
 _SPINS = 4096  # looks at a word before the core is offered to others
 _PATIENCE = 1 << 22  # looks without a job, most of them with that offer
@@ -125,6 +137,80 @@ def on_both_sides(I: Any, F: Any, task: int) -> None:
     while look(F, gate + m.GATE_DONE) != job:
         waited += 1
         rest(waited > _SPINS)
+
+
+TASKS: dict[int, Kernel] = {}  # of each pass by sides, what runs it on one; by their place in S
+
+
+def by_sides(task: int, *, largest: int = 0, between: str = "") -> Callable[..., Any]:
+    """Return a decorator of a pass ``f(I, F, side)``: the function (I, F) that runs it whole.
+
+    Parameters
+    ----------
+    task : int
+        Where in S the address of its kernel is.
+    largest : 0, 1 or 2
+        How many floats the pass returns; of both sides the larger ones are returned.
+    between : {"", "before", "after"}
+        Whether the pass also runs on what is between the sides, before or after them.
+    """
+
+    def decorator(function: Callable[..., Any]) -> Any:
+        each, before, after = jit(function), between == "before", between == "after"
+
+        @jit
+        def jobs(I: Any, F: Any) -> None:
+            if before:
+                each(I, F, m.BETWEEN)
+            on_both_sides(I, F, task)
+            if after:
+                each(I, F, m.BETWEEN)
+
+        def nothing(I: Any, F: Any) -> None:
+            if ints(F)[m.SHARED]:
+                jobs(I, F)
+            else:
+                each(I, F, m.WHOLE)
+
+        def one(I: Any, F: Any) -> float:
+            if ints(F)[m.SHARED]:
+                jobs(I, F)
+                return max(F[measured(I, 0)], F[measured(I, 1)])
+            return float(each(I, F, m.WHOLE))
+
+        def two(I: Any, F: Any) -> tuple[float, float]:
+            if ints(F)[m.SHARED]:
+                jobs(I, F)
+                a, b = measured(I, 0), measured(I, 1)
+                return max(F[a], F[b]), max(F[a + 1], F[b + 1])
+            return each(I, F, m.WHOLE)
+
+        def nothing_of_a_side(I: Any, F: Any, side: int) -> None:
+            each(I, F, side)
+
+        def one_of_a_side(I: Any, F: Any, side: int) -> None:
+            F[measured(I, side)] = each(I, F, side)
+
+        def two_of_a_side(I: Any, F: Any, side: int) -> None:
+            to = measured(I, side)
+            F[to], F[to + 1] = each(I, F, side)
+
+        whole = (nothing, one, two)[largest]
+        job = (nothing_of_a_side, one_of_a_side, two_of_a_side)[largest]
+        for pass_, name in ((whole, function.__name__), (job, f"{function.__name__}_side")):
+            pass_.__name__, pass_.__doc__ = name, function.__doc__
+        TASKS[task] = kernel(job)
+        return jit(whole)
+
+    return decorator
+
+
+def share(S: np.ndarray) -> None:
+    """Let steps be shared: write the addresses of all tasks."""
+    compile_all(TASKS.values())
+    for task, job in TASKS.items():
+        S[task] = job.address
+    S[m.SHARED] = 1
 
 
 @loop

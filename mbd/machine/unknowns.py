@@ -30,6 +30,8 @@ def own_vector(I: Any, j: int) -> int:
 @jit
 def unknowns_of(I: Any, side: int) -> tuple[int, int]:
     """Return the unknowns of a side; those between go with the second one."""
+    if side == m.WHOLE:
+        return 0, I[m.N_U]
     border = I[I[m.SIDES] + m.SD_U]
     return (border, I[m.N_U]) if side else (0, border)
 
@@ -37,6 +39,8 @@ def unknowns_of(I: Any, side: int) -> tuple[int, int]:
 @jit
 def coordinates_of(I: Any, side: int) -> tuple[int, int]:
     """Return the coordinates that are, by and large, those of a side."""
+    if side == m.WHOLE:
+        return 0, I[m.N_Q]
     border = I[I[m.SIDES] + m.SD_Q]
     return (border, I[m.N_Q]) if side else (0, border)
 
@@ -50,5 +54,7 @@ def measured(I: Any, side: int) -> int:
 @jit
 def faces_of(I: Any, side: int) -> tuple[int, int]:
     """Return the faces that are, by and large, those of a side; without that of ground."""
+    if side == m.WHOLE:
+        return 1, I[m.N_FACES]
     border = I[I[m.SIDES] + m.SD_FACE]
     return (border, I[m.N_FACES]) if side else (1, border)

@@ -11,10 +11,9 @@ from typing import Any
 
 from mbd.base.tolerances import TURN_UNSURE
 from mbd.machine import buffer as m
-from mbd.machine.buffer import BETWEEN
 from mbd.machine.buffer import FORCE as FIRST_ROW_KIND
 from mbd.machine.jit import call, ints, jit, kernel
-from mbd.machine.two_threads import on_both_sides
+from mbd.machine.two_threads import by_sides
 from mbd.machine.unknowns import is_velocity
 
 EPS, DIAG, UNKNOWN_KIND, MATRIX, N_FRONTS, FRONTS = (
@@ -40,7 +39,10 @@ def stage(I: Any, F: Any, which: int) -> None:
 
 @jit
 def stage_of(I: Any, F: Any, which: int, borders: int, side: int) -> None:
-    """Call the kernels of one side, or those between, in a stage."""
+    """Call the kernels of one side, or those between, or all of a stage."""
+    if side == m.WHOLE:
+        stage(I, F, which)
+        return
     S, at = ints(F), I[m.SIDES] + borders
     first, last = 0, I[at]
     if side > 0:
@@ -52,22 +54,22 @@ def stage_of(I: Any, F: Any, which: int, borders: int, side: int) -> None:
         call(S[at + 2 * s], I, F, S[at + 2 * s + 1])
 
 
-@kernel
-def push_side(I: Any, F: Any, side: int) -> None:
-    """Place faces of a side, and add the forces on them."""
+@by_sides(m.PUSH_TASK, between="after")
+def _push(I: Any, F: Any, side: int) -> None:
+    """Place faces, with the velocities that are declared, and add the forces on them."""
     stage_of(I, F, m.POSE, m.SD_POSE, side)
     stage_of(I, F, m.FORCES, m.SD_FORCES, side)
 
 
-@kernel
-def residual_side(I: Any, F: Any, side: int) -> None:
-    """Write the residual of a side."""
+@by_sides(m.RESIDUAL_TASK, between="after")
+def pull_back(I: Any, F: Any, side: int) -> None:
+    """Write the residual of the forces that faces have, with the accelerations in A."""
     stage_of(I, F, m.RESIDUAL, m.SD_RESIDUAL, side)
 
 
-@kernel
-def tangent_side(I: Any, F: Any, side: int) -> None:
-    """Fill the matrix of a side."""
+@by_sides(m.TANGENT_TASK, between="after")
+def _fill(I: Any, F: Any, side: int) -> None:
+    """Fill the matrix."""
     stage_of(I, F, m.TANGENT, m.SD_TANGENT, side)
 
 
@@ -78,24 +80,12 @@ def evaluate(I: Any, F: Any) -> None:
 
 
 @jit
-def pull_back(I: Any, F: Any) -> None:
-    """Write the residual of the forces that faces have, with the accelerations in A."""
-    if ints(F)[m.SHARED]:
-        on_both_sides(I, F, m.RESIDUAL_TASK)
-        stage_of(I, F, m.RESIDUAL, m.SD_RESIDUAL, BETWEEN)
-    else:
-        stage(I, F, m.RESIDUAL)
-
-
-@jit
 def _evaluate(I: Any, F: Any, place: int) -> None:
     """`evaluate`, with faces by the stage PLACE or POSE."""
     S = ints(F)
     S[N_EVALUATE] += 1
-    if S[m.SHARED] and place == m.POSE:
-        on_both_sides(I, F, m.PUSH_TASK)
-        stage_of(I, F, m.POSE, m.SD_POSE, BETWEEN)
-        stage_of(I, F, m.FORCES, m.SD_FORCES, BETWEEN)
+    if place == m.POSE:
+        _push(I, F)
     else:
         stage(I, F, place)
         stage(I, F, m.FORCES)
@@ -294,11 +284,7 @@ def linearise(I: Any, F: Any) -> None:
 
     Rows that do not act stand in it by lam = 0.
     """
-    if ints(F)[m.SHARED]:
-        on_both_sides(I, F, m.TANGENT_TASK)
-        stage_of(I, F, m.TANGENT, m.SD_TANGENT, BETWEEN)
-    else:
-        stage(I, F, m.TANGENT)
+    _fill(I, F)
     switch_off_in_matrix(I, F)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import os
 import queue
 import uuid
 import warnings
@@ -23,6 +22,7 @@ from mbd.front.solution import Solution
 from mbd.integration.consistent import settled
 from mbd.integration.method import refuse_unmoved
 from mbd.machine.shared_work import compile_all
+from mbd.machine.two_threads import cores
 from mbd.model.model import Model
 from mbd.model.system import System
 from mbd.runs.methods import checked_method
@@ -262,7 +262,7 @@ def _computed(
     with ExitStack() as stack:
         stack.callback(rescue)
         if on is None:
-            on = ThreadPoolExecutor(_cores())
+            on = ThreadPoolExecutor(cores())
             stack.callback(on.shutdown, wait=True, cancel_futures=True)
         if not callable(getattr(on, "submit", None)):
             raise TypeError(
@@ -317,14 +317,6 @@ def _result(future: Any, finished: int, place: Any) -> Any:
         raise RuntimeError(
             f"{_WHO}: a worker died ({error}); {finished} chunks were done, {more}"
         ) from error
-
-
-def _cores() -> int:
-    """Return the number of cores that this process may use."""
-    try:
-        return len(os.sched_getaffinity(0))
-    except AttributeError:
-        return os.cpu_count() or 1
 
 
 def _summarised(

@@ -12,10 +12,9 @@ import pytest
 
 import mbd
 from mbd.cli import main
-from mbd.comparison.comparison import Comparison
-from mbd.comparison.outcome import COLUMNS
 from mbd.files import scenes
 from mbd.formulations import NAMES
+from mbd.studies.comparison import COLUMNS, Comparison
 
 mpl.use("Agg")
 

@@ -10,9 +10,8 @@ from unittest import mock
 
 import mbd
 from mbd.cli import main
-from mbd.comparison.comparison import Comparison
-from mbd.comparison.outcome import COLUMNS
 from mbd.fmi import export
+from mbd.studies.comparison import COLUMNS, Comparison
 from tests.results.samples import spinner
 
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import mbd
-from mbd.comparison.arguments import chosen
-from mbd.comparison.error_measures import comparable, determined
+from mbd.studies.compare import chosen
+from mbd.studies.error_measures import comparable, determined
 
 mpl.use("Agg")
 

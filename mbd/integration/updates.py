@@ -10,8 +10,8 @@ import math
 from typing import Any
 
 from mbd.machine import buffer as m
-from mbd.machine.jit import ints, jit, kernel
-from mbd.machine.two_threads import on_both_sides
+from mbd.machine.jit import ints, jit
+from mbd.machine.two_threads import by_sides
 from mbd.machine.unknowns import coordinates_of, is_velocity, measured, unknowns_of
 
 A, AL, AN, D, UNKNOWN_KIND, Q, QN, V, VN, X = (
@@ -22,30 +22,12 @@ ALPHA_F, ALPHA_M, BETA, GAMMA, H, HISTORY, N_Q, N_U, T = (
 )  # fmt: skip
 
 
-@jit
-def predict_vectors(I: Any, F: Any) -> None:
-    """Keep the old state, extrapolate v' and lam, predict v and the increment; set SCALE."""
-    if ints(F)[m.SHARED]:
-        on_both_sides(I, F, m.PREDICT_TASK)
-        one, two = measured(I, 0), measured(I, 1)
-        for k in range(m.N_UNKNOWN_KINDS):
-            F[m.SCALE + k] = max(F[one + k], F[two + k])
-    else:
-        _predict(I, F, 0, I[N_Q], 0, I[N_U], m.SCALE)
-
-
-@jit
-def finish_vectors(I: Any, F: Any) -> None:
-    """Set the algorithmic accelerations of the step, and keep those before."""
-    if ints(F)[m.SHARED]:
-        on_both_sides(I, F, m.FINISH_TASK)
-    else:
-        _finish(I, F, 0, I[N_U])
-
-
-@jit
-def _predict(I: Any, F: Any, q0: int, q1: int, u0: int, u1: int, scales: int) -> None:
-    """Do so for some coordinates and unknowns, and measure the accelerations."""
+@by_sides(m.PREDICT_TASK)
+def _predict(I: Any, F: Any, side: int) -> None:
+    """Predict, and measure the accelerations."""
+    q0, q1 = coordinates_of(I, side)
+    u0, u1 = unknowns_of(I, side)
+    scales = m.SCALE if side == m.WHOLE else measured(I, side)
     S = ints(F)
     for k in range(m.N_UNKNOWN_KINDS):
         F[scales + k] = 0.0
@@ -73,8 +55,19 @@ def _predict(I: Any, F: Any, q0: int, q1: int, u0: int, u1: int, scales: int) ->
 
 
 @jit
-def _finish(I: Any, F: Any, u0: int, u1: int) -> None:
-    """Take over the accelerations of some unknowns."""
+def predict_vectors(I: Any, F: Any) -> None:
+    """Keep the old state, extrapolate v' and lam, predict v and the increment; set SCALE."""
+    _predict(I, F)
+    if ints(F)[m.SHARED]:
+        one, two = measured(I, 0), measured(I, 1)
+        for k in range(m.N_UNKNOWN_KINDS):
+            F[m.SCALE + k] = max(F[one + k], F[two + k])
+
+
+@by_sides(m.FINISH_TASK)
+def finish_vectors(I: Any, F: Any, side: int) -> None:
+    """Set the algorithmic accelerations of the step, and keep those before."""
+    u0, u1 = unknowns_of(I, side)
     am, af = F[ALPHA_M], F[ALPHA_F]
     c0, c1, c2 = (1 - af) / (1 - am), af / (1 - am), -am / (1 - am)
     a, ab, al, an = I[A], I[m.AB], I[AL], I[AN]
@@ -87,21 +80,19 @@ def _finish(I: Any, F: Any, u0: int, u1: int) -> None:
 
 
 @jit
-def record(I: Any, F: Any) -> None:
-    """Append t, q, v, (v', lam) and the work of impulses to the record."""
-    S = ints(F)
-    F[S[m.RECORD] + S[m.N_RECORDED] * S[m.RECORD_SIZE]] = F[T]
-    if S[m.SHARED]:
-        on_both_sides(I, F, m.RECORD_TASK)
-    else:
-        _record(I, F, 0, I[N_Q], 0, I[N_U])
-    S[m.N_RECORDED] += 1
-    F[S[m.RECORD] + S[m.N_RECORDED] * S[m.RECORD_SIZE] - 1] = F[m.IMPULSIVE]
+def mark_open(I: Any, F: Any, to: int, u0: int, u1: int) -> None:
+    """Write to multipliers that are recorded which rows do not act: see `least_multipliers`."""
+    for i in range(u0, u1):
+        off = F[I[m.OFF] + i]
+        if off != 0.0:
+            F[to + i] = math.nan if off == m.DROPPED else math.inf
 
 
-@jit
-def _record(I: Any, F: Any, q0: int, q1: int, u0: int, u1: int) -> None:
-    """Do so for some coordinates and unknowns."""
+@by_sides(m.RECORD_TASK)
+def _record(I: Any, F: Any, side: int) -> None:
+    """Append q, v and (v', lam) to the record."""
+    q0, q1 = coordinates_of(I, side)
+    u0, u1 = unknowns_of(I, side)
     S = ints(F)
     to = S[m.RECORD] + S[m.N_RECORDED] * S[m.RECORD_SIZE] + 1
     for i in range(q0, q1):
@@ -116,32 +107,10 @@ def _record(I: Any, F: Any, q0: int, q1: int, u0: int, u1: int) -> None:
 
 
 @jit
-def mark_open(I: Any, F: Any, to: int, u0: int, u1: int) -> None:
-    """Write to multipliers that are recorded which rows do not act: see `least_multipliers`."""
-    for i in range(u0, u1):
-        off = F[I[m.OFF] + i]
-        if off != 0.0:
-            F[to + i] = math.nan if off == m.DROPPED else math.inf
-
-
-@kernel
-def predict_side(I: Any, F: Any, side: int) -> None:
-    """`_predict` on a side."""
-    q0, q1 = coordinates_of(I, side)
-    u0, u1 = unknowns_of(I, side)
-    _predict(I, F, q0, q1, u0, u1, measured(I, side))
-
-
-@kernel
-def finish_side(I: Any, F: Any, side: int) -> None:
-    """`_finish` on a side."""
-    u0, u1 = unknowns_of(I, side)
-    _finish(I, F, u0, u1)
-
-
-@kernel
-def record_side(I: Any, F: Any, side: int) -> None:
-    """`_record` on a side."""
-    q0, q1 = coordinates_of(I, side)
-    u0, u1 = unknowns_of(I, side)
-    _record(I, F, q0, q1, u0, u1)
+def record(I: Any, F: Any) -> None:
+    """Append t, q, v, (v', lam) and the work of impulses to the record."""
+    S = ints(F)
+    F[S[m.RECORD] + S[m.N_RECORDED] * S[m.RECORD_SIZE]] = F[T]
+    _record(I, F)
+    S[m.N_RECORDED] += 1
+    F[S[m.RECORD] + S[m.N_RECORDED] * S[m.RECORD_SIZE] - 1] = F[m.IMPULSIVE]

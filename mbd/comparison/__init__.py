@@ -1,1 +1,0 @@
-"""One system in several formulations, side by side."""

@@ -1,1 +1,0 @@
-"""Vectors over the unknowns, in one go or by sides."""

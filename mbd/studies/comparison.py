@@ -1,0 +1,401 @@
+"""Comparison of formulations and methods: rows of numbers, as a table of text and as a picture."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import textwrap
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mbd.base.atomic import replaced
+from mbd.base.checked import one_of
+from mbd.figures.figure import checked_path, new_figure, save_figure
+from mbd.studies.error_measures import QUANTITIES
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_WIDTH = 100
+_MILLISECOND = 1e-3  # s
+_MOTION = [what for what, x in QUANTITIES.items() if not x.reaction]
+_REACTIONS = [what for what, x in QUANTITIES.items() if x.reaction]
+Column = tuple[str, str, str, str]  # head, unit, key of the value, key of the order or none
+_MARKS = "osD^vP*X<>"
+_LINES = ("-", "--", "-.", ":", (0, (6, 1, 1, 1, 1, 1)), (0, (1, 2)))
+
+#: Columns of the rows with their units; "" for text.
+COLUMNS = {
+    "formulation": "",
+    "method": "",
+    "step": "s",
+    "status": "",
+    **{f"{what}_error": x.unit for what, x in QUANTITIES.items()},
+    **{f"{what}_error_relative": "-" for what, x in QUANTITIES.items() if x.reaction},
+    **{f"{what}_order": "-" for what in QUANTITIES},
+    "gap": "m or -",
+    "rotation_drift": "-",
+    "energy_change": "J",
+    "conservative": "-",
+    "own_multiplier": "N m",
+    "steps": "-",
+    "iterations": "per step",
+    "factorizations": "per step",
+    "condition": "-",
+    "rejected": "-",
+    "step_time": "us",
+    "time_ratio": "-",
+    "run_time": "s",
+    "n_q": "-",
+    "n_v": "-",
+    "n_rows": "-",
+    "message": "",
+}
+
+
+@dataclass(frozen=True, repr=False)
+class Comparison:
+    """The same model in several formulations; prints as a table.
+
+    Attributes
+    ----------
+    title : str
+        What was run, with which method.
+    rows : list of dict
+        One for each formulation, method and step, with the keys of
+        ``mbd.studies.comparison.COLUMNS``; numbers that are not known are nan. ``status`` is
+        "done", "failed" (the run stopped early) or "refused" (the scene, the method or the initial
+        state does not go with the formulation), and ``message`` says why.
+
+        ``position_error`` [m], ``rotation_error`` [rad], ``velocity_error`` [m/s],
+        ``angular_velocity_error`` [rad/s]: the largest at the end, over bodies (position and
+        velocity of the origin). ``force_error`` [N], ``moment_error`` [N m]: over joints;
+        ``load_error`` [N m or N]: over drives, motors, transmissions and ropes;
+        ``..._error_relative`` is divided by the largest of its kind there. ``..._order``: slope of
+        the errors of the formulation over its steps. ``gap``
+        [m or -]: largest violation of a row in the run. ``energy_change`` [J]: largest departure
+        of the total energy from its start, an error where ``conservative``. ``own_multiplier``
+        [N m]: largest multiplier of rows of the formulation itself. ``rotation_drift`` [-]: largest
+        entry of :math:`R R^T - 1` at the end. ``condition``: of the iteration matrix of
+        generalized-alpha at the start, in the 1-norm.
+        ``step_time`` [us]: median over the turns; ``time_ratio``: to the first formulation at the
+        same step; ``run_time`` [s]: of the whole run.
+    reference : str
+        What errors are measured against.
+    reference_error : dict
+        Estimate of the error of the reference for "position" [m], "rotation" [rad] and the others;
+        smaller differences say nothing.
+    telling : tuple of str
+        The quantities that have errors above round-off, which are those of the printed table.
+    notes : tuple of str
+    orders : tuple of int
+        Order of the method in the motion, and in forces at recorded instants.
+    """
+
+    title: str
+    rows: list[dict[str, Any]]
+    reference: str
+    reference_error: dict[str, float]
+    telling: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+    orders: tuple[int, int] = (2, 2)
+
+    def __repr__(self) -> str:
+        done = sum(row["status"] == "done" for row in self.rows)
+        return f"{type(self).__name__}({done} of {len(self.rows)} runs done)"
+
+    def __str__(self) -> str:
+        """Return title, accuracy, cost and remarks as text."""
+        return _text(self)
+
+    def groups(self) -> list[tuple[str, list[dict[str, Any]]]]:
+        """Return the rows of each formulation and method that are done."""
+        done = (row for row in self.rows if row["status"] == "done")
+        return [(name, list(rows)) for name, rows in groupby(done, self.name)]
+
+    def name(self, row: dict[str, Any]) -> str:
+        """Return the formulation of a row, and its method where there are several."""
+        several = len({row["method"] for row in self.rows}) > 1
+        return f"{row['formulation']}, {row['method']}" if several else row["formulation"]
+
+    def to_csv(self, path: str | Path) -> Path:
+        """Write one line per row; heads are ``name [unit]``, all digits, nan where not known."""
+        path = Path(path)
+        table = io.StringIO(newline="")
+        writer = csv.writer(table)
+        writer.writerow([f"{k} [{unit}]" if unit else k for k, unit in COLUMNS.items()])
+        writer.writerows([row[k] for k in COLUMNS] for row in self.rows)
+        with replaced(path, "to_csv") as file:
+            file.write(table.getvalue().encode())
+        return path
+
+    def plain(self) -> dict[str, Any]:
+        """Return everything as plain values, None where a number is not known."""
+
+        def finite_or_none(values: dict[str, Any]) -> dict[str, Any]:
+            return {
+                k: None if isinstance(v, float) and not math.isfinite(v) else v
+                for k, v in values.items()
+            }
+
+        return {
+            "title": self.title,
+            "reference": self.reference,
+            "reference_error": finite_or_none(self.reference_error),
+            "telling": list(self.telling),
+            "units": COLUMNS,
+            "rows": [finite_or_none(row) for row in self.rows],
+            "notes": list(self.notes),
+        }
+
+    def plot(self, path: str | Path | None = None, quantity: str | None = None) -> Figure:
+        """Draw an error against the step and against the time of the run, both logarithmic.
+
+        Parameters
+        ----------
+        path : str or Path, optional
+            Where to write the picture; the ending says how.
+        quantity : str, optional
+            Which error: "position", "rotation", "velocity", "angular_velocity", "force", "moment"
+            or "load"; by default the first of these with errors above round-off. A picture of a
+            quantity without any says so.
+
+        Returns
+        -------
+        Figure
+            Without times (``turns=0``) the second picture is against Newton iterations, or against
+            steps where the method has none.
+        """
+        return _draw(self, path, quantity)
+
+
+# --- as text
+
+
+def _text(comparison: Comparison) -> str:
+    """Return all of a comparison."""
+    lines = [comparison.title, f"errors against {comparison.reference}"]
+    lines += _filled(_doubt(comparison), "  ")
+    if any(row["status"] == "done" for row in comparison.rows):
+        for table in (*_accuracy(comparison), _cost(comparison)):
+            lines += ["", *table]
+    remarks = [line for remark in _remarks(comparison) for line in _filled(remark)]
+    return "\n".join([*lines, *([""] if remarks else []), *remarks])
+
+
+def _filled(remark: str, first: str = "") -> list[str]:
+    """Return lines of a remark that are not too long."""
+    return textwrap.wrap(remark, _WIDTH, initial_indent=first, subsequent_indent=first + "  ")
+
+
+def _doubt(comparison: Comparison) -> str:
+    """Return the possible error of the reference itself."""
+    unsure = [
+        f"{comparison.reference_error[what]:.1e} {QUANTITIES[what].unit}"
+        for what in _shown(comparison)
+        if math.isfinite(comparison.reference_error[what])
+    ]
+    return f"which may itself be wrong by {', '.join(unsure)}" if unsure else ""
+
+
+def _shown(comparison: Comparison) -> list[str]:
+    """Return the quantities of the table."""
+    return [what for what in QUANTITIES if what in comparison.telling]
+
+
+def _remarks(comparison: Comparison) -> list[str]:
+    """Return the remarks below the tables."""
+    remarks = [
+        f"{comparison.name(row)}, step {row['step']:g} s: {row['status']}: {row['message']}"
+        for row in comparison.rows
+        if row["message"] and row["status"] != "refused"
+    ]
+    refused = {
+        comparison.name(r): r["message"] for r in comparison.rows if r["status"] == "refused"
+    }
+    remarks += [f"{name}: refused: {message}" for name, message in refused.items()]
+    silent = [
+        what.replace("_", " ")
+        for what in QUANTITIES
+        if what not in comparison.telling
+        and any(math.isfinite(row[f"{what}_error"]) for row in comparison.rows)
+    ]
+    if silent:
+        remarks.append(f"zero or of the size of round-off: errors of {', '.join(silent)}")
+    return [*remarks, *comparison.notes]
+
+
+def _accuracy(comparison: Comparison) -> list[list[str]]:
+    """Return errors of the motion and of reactions, side by side where there is room."""
+    kept = all(row["conservative"] for row in comparison.rows if row["status"] == "done")
+    ends: list[Column] = [
+        ("gap", "m or -", "gap", ""),
+        ("energy error" if kept else "energy change", "J", "energy_change", ""),
+    ]
+    shown = _shown(comparison)
+    motion = [_column(what) for what in _MOTION if what in shown]
+    reactions = [x for what in _REACTIONS if what in shown for x in (_column(what), _share(what))]
+    together = _errors(comparison, [*motion, *reactions, *ends])
+    if max(map(len, together)) <= _WIDTH or not reactions:
+        return [together]
+    return [_errors(comparison, [*motion, *ends]), _errors(comparison, reactions)]
+
+
+def _column(what: str) -> Column:
+    x = QUANTITIES[what]
+    return (x.head, x.unit, f"{what}_error", f"{what}_order")
+
+
+def _share(what: str) -> Column:
+    return ("relative", "-", f"{what}_error_relative", "")
+
+
+def _errors(comparison: Comparison, columns: list[Column]) -> list[str]:
+    """Return a table with a line for each row and the orders below those of a formulation."""
+    heads, units, keys, orders = zip(*columns, strict=True)
+    table = [["formulation", "step", *heads], ["", "s", *units]]
+    for name, rows in comparison.groups():
+        for i, row in enumerate(rows):
+            values = [_short(row[key]) for key in keys]
+            table.append(["" if i else name, f"{row['step']:g}", *values])
+        if len(rows) > 1 and any(orders):
+            slopes = [_short(rows[0][key], ".2f") if key else "" for key in orders]
+            table.append(["", "order", *slopes])
+    return _aligned(table)
+
+
+def _cost(comparison: Comparison) -> list[str]:
+    """Return the table of sizes, iterations and times."""
+    table = [
+        ["formulation", "q", "v", "rows", "own mult.", "step", "Newton", "factor.", "time",
+         "ratio"],
+        ["", "-", "-", "-", "N m", "s", "per step", "per step", "us/step", "-"],
+    ]  # fmt: skip
+    for name, rows in comparison.groups():
+        for i, row in enumerate(rows):
+            head = [name, *(str(row[k]) for k in ("n_q", "n_v", "n_rows"))]
+            table.append(
+                (head if not i else [""] * 4)
+                + [_short(row["own_multiplier"], ".3g"), f"{row['step']:g}"]
+                + [_short(row[k], ".2f") for k in ("iterations", "factorizations")]
+                + [_short(row["step_time"], ".3g"), _short(row["time_ratio"], ".2f")]
+            )
+    return _aligned(table)
+
+
+def _short(x: float, form: str = ".1e") -> str:
+    """Return a number as text, a dash where it is not known."""
+    return format(x, form) if math.isfinite(x) else "-"
+
+
+def _aligned(table: list[list[Any]]) -> list[str]:
+    """Return lines of aligned columns, the first one to the left."""
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    return [
+        "  ".join(
+            x.ljust(w) if i == 0 else x.rjust(w)
+            for i, (x, w) in enumerate(zip(line, widths, strict=True))
+        ).rstrip()
+        for line in table
+    ]
+
+
+# --- as a picture
+
+
+def checked_quantity(quantity: str) -> str:
+    """Return a quantity that has errors to be drawn."""
+    return one_of("plot", "quantity", quantity, QUANTITIES)
+
+
+def _draw(comparison: Comparison, path: str | Path | None, quantity: str | None) -> Figure:
+    """Draw one error, or say that there is none."""
+    what = checked_quantity(
+        next(iter(comparison.telling), "position") if quantity is None else quantity
+    )
+    where = None if path is None else checked_path(path, "plot")
+    figure = new_figure("plot", figsize=(8.0, 4.2))
+    left, right = figure.subplots(1, 2, sharey=True)
+    unit, key = QUANTITIES[what].unit, f"{what}_error"
+    left.set_xlabel("step size [s]")
+    left.set_ylabel(f"largest {what.replace('_', ' ')} error at the end [{unit}]")
+    cost, cost_label = _price(comparison)
+    right.set_xlabel(cost_label)
+    if what in comparison.telling:
+        _draw_errors(comparison, left, right, key, cost)
+    else:
+        done = any(math.isfinite(row[key]) for row in comparison.rows)
+        for ax in (left, right):
+            ax.set(xticks=[], yticks=[])
+            why = "zero or of the size of round-off" if done else "not known"
+            ax.text(0.5, 0.5, f"all errors are {why}", ha="center", transform=ax.transAxes)
+    for ax in (left, right):
+        ax.grid(which="major", color="0.85", linewidth=0.7)
+        ax.set_axisbelow(True)
+    if left.get_legend_handles_labels()[1]:
+        figure.legend(loc="outside lower center", ncols=4, frameon=False, handlelength=4)
+    figure.suptitle(comparison.title, fontsize="medium", wrap=True)
+    if where is not None:
+        save_figure(figure, where, "plot", 200)
+    return figure
+
+
+def _price(comparison: Comparison) -> tuple[Any, str]:
+    """Return what a row costs, and what that is called: times, or else iterations, or steps."""
+    rows = [row for row in comparison.rows if row["status"] == "done"]
+    if any(row["run_time"] > 0 for row in rows):
+        return lambda row: row["run_time"] / _MILLISECOND, "computing time of the run [ms]"
+    if all(row["iterations"] > 0 for row in rows):
+        return lambda row: row["steps"] * row["iterations"], "Newton iterations [-]"
+    return lambda row: row["steps"], "steps of the run [-]"
+
+
+def _draw_errors(comparison: Comparison, left: Any, right: Any, key: str, cost: Any) -> None:
+    """Draw the errors of each formulation over its steps and over what they cost."""
+    from matplotlib.ticker import FormatStrFormatter, LogLocator, NullFormatter
+
+    points = []
+    for i, (name, rows) in enumerate(comparison.groups()):
+        shown = [row for row in rows if row[key] > 0]
+        if not shown:
+            continue
+        how = {
+            "marker": _MARKS[i % len(_MARKS)], "linestyle": _LINES[i % len(_LINES)],
+            "color": f"C{i}", "markerfacecolor": "none", "linewidth": 1.4,
+            "markersize": 10 - 1.2 * (i % 5), "markeredgewidth": 1.4,
+        }  # fmt: skip
+        error = [row[key] for row in shown]
+        points += [(row["step"], row[key]) for row in shown]
+        left.loglog([row["step"] for row in shown], error, label=name, **how)
+        right.loglog([cost(row) for row in shown], error, **how)
+    what = key.removesuffix("_error")
+    _guide(left, points, comparison.orders[QUANTITIES[what].reaction])
+    _decades(left.xaxis, sorted({h for h, _ in points}))
+    right.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    right.xaxis.set_major_formatter(FormatStrFormatter("%g"))
+    right.xaxis.set_minor_formatter(NullFormatter())
+
+
+def _guide(ax: Any, points: list[tuple[float, float]], order: int) -> None:
+    """Draw a line of the slope of the method below the points and write so."""
+    low, high = min(h for h, _ in points), max(h for h, _ in points)
+    if high <= low:
+        return
+    constant = 0.4 * min(error / h**order for h, error in points)
+    ends = (constant * low**order, constant * high**order)
+    ax.loglog((low, high), ends, color="0.35", linewidth=1.0, zorder=1)
+    middle = math.sqrt(low * high)
+    ax.annotate(
+        f"slope {order}", (middle, constant * middle**order), xytext=(6, -4),
+        textcoords="offset points", ha="left", va="top", color="0.35", fontsize="small",
+    )  # fmt: skip
+
+
+def _decades(axis: Any, steps: list[float]) -> None:
+    """Label the steps themselves where they are few."""
+    if 0 < len(steps) <= 6:
+        axis.set_ticks(steps, [f"{h:g}" for h in steps])
+        axis.set_ticks([], minor=True)
