@@ -12,9 +12,7 @@ from mbd.model.frozen import state_of
 from mbd.model.model import Model
 from mbd.model.state import State
 from mbd.model.system import System, model_of
-from mbd.small_motions.minimal import Minimal, minimal
 from mbd.small_motions.small_motion import SmallMotion, small_motion
-from mbd.statics.steady_motion import require_steady
 
 if TYPE_CHECKING:
     from mbd.analyses.equilibrium import Equilibrium
@@ -37,10 +35,3 @@ def base_motion(
         state = state_of(owner, model, state)
     omega = np.zeros(3) if rotating is None else vector(owner, "rotating", rotating, "rad/s")
     return small_motion(model, consistent(model, state), omega)
-
-
-def steady_minimal(motion: SmallMotion) -> Minimal:
-    """Return the state matrix in independent coordinates; refuse what is not steady."""
-    state_space = minimal(motion)
-    require_steady(state_space)
-    return state_space

@@ -31,6 +31,7 @@ from mbd.model.model import Model
 from mbd.model.state import State
 from mbd.model.system import System, model_of
 from mbd.small_motions.eigenvalues import alike
+from mbd.small_motions.small_motion import body_motions
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -238,12 +239,7 @@ def _forms(modes: Modes, X: np.ndarray, axis: np.ndarray) -> tuple[np.ndarray, n
     two = np.cross(axis, one)
     k = X.shape[1]
     energy, round_ = np.zeros((k, k), complex), np.zeros((k, k), complex)
-    for body in modes.motion.maps:
-        part = modes.model.nodes[body.name]
-        w = np.concatenate([[1.0], part.center_of_mass])
-        move, turn = body.at(w, body.Y) @ X[body.v], body.turn() @ X[body.v]
-        R = body.y[1:].T if body.axes else np.eye(3)
-        J = R @ part.inertia @ R.T
+    for _, part, move, turn, J in body_motions(modes.motion, X):
         across = 0.5 * (np.trace(J) - axis @ J @ axis)
         energy += part.mass * move.conj().T @ move + turn.conj().T @ J @ turn
         for size, x in ((part.mass, move), (across, turn)):

@@ -107,14 +107,8 @@ def _movers(problem: Statics, shapes: np.ndarray) -> tuple[str, ...]:
     if not shapes.shape[1]:
         return ()
     amount = np.abs(shapes / problem.scale[:, None]).max(1)
-    movers = []
-    first = 0
-    for name, body in problem.model.nodes.items():
-        n = body.formulation.n_v
-        if amount[first : first + n].max() > 1e-6 * amount.max():
-            movers.append(name)
-        first += n
-    return tuple(movers)
+    moved = set(problem.model.node_of_velocity[amount > 1e-6 * amount.max()].tolist())
+    return tuple(name for i, name in enumerate(problem.model.nodes) if i in moved)
 
 
 @dataclass(frozen=True, eq=False)

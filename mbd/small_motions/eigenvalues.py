@@ -19,7 +19,7 @@ from mbd.linear.arnoldi import largest
 from mbd.small_motions.descriptor import SparsePencil
 from mbd.small_motions.minimal import Minimal
 from mbd.small_motions.small_motion import SmallMotion
-from mbd.small_motions.spectrum import Eigenvalues, Pencil, spectrum
+from mbd.small_motions.spectrum import Eigenvalues, Pencil, moved_back, moved_zeros, spectrum
 
 
 def dense(minimal: Minimal) -> tuple[np.ndarray, np.ndarray, tuple[int, ...]]:
@@ -102,13 +102,9 @@ def sparse(
     inverse, X, complete = largest(step, 2 * motion.model.n_v, wanted, pencil.dtype)
     s = pencil.sigma + 1.0 / inverse
     X = scale[:, None] * X
-    keep = np.ones(len(s), bool)
-    for level in pencil.moved:
-        apart = np.where(keep, np.abs(s / level.rate + 1.0), np.inf)
-        keep[np.argsort(apart)[: level.X.shape[1]]] &= np.sort(apart)[: level.X.shape[1]] > 1e-6
-    s, X = s[keep], X[:, keep]
-    for level in reversed(pencil.moved):
-        X = X + level.X @ (level.rate * (level.Z @ X) / s)
+    keep = ~moved_zeros(s, pencil.moved, complete=False)
+    s = s[keep]
+    X = moved_back(X[:, keep], s, pencil.moved)
     s = np.where(np.abs(s) <= 1e-9 * abs(pencil.sigma), 0.0, s)
     s = np.where(np.abs(s.imag) <= 1e-7 * np.abs(s), s.real, s)
     up = np.flatnonzero(s.imag >= 0.0)

@@ -31,8 +31,8 @@ from mbd.model.pattern import pattern
 from mbd.model.state import State
 from mbd.model.workspace import Workspace
 from mbd.small_motions.face_maps import face_maps
-from mbd.small_motions.small_motion import small_motion
-from mbd.statics.imbalance import GRAVITY, Imbalance, imbalance
+from mbd.small_motions.small_motion import scale_by_mass, small_motion
+from mbd.statics.imbalance import GRAVITY, Imbalance, generalized_forces, imbalance
 from mbd.statics.stresses import give, stresses
 
 
@@ -83,10 +83,8 @@ class Statics:
         spins: dict[str, np.ndarray],
     ) -> None:
         self.model, self.omega, self.about, self.spins = model, omega, about, spins
-        self.scaled = scaled
+        self.scaled, self.scale = scaled, scale_by_mass(model)
         self.turning = bool(omega.any()) or any(s.any() for s in spins.values())
-        diagonal = model.F[model.I[m.DIAG] + model.numbering.v]
-        self.scale = 1.0 / np.sqrt(diagonal / diagonal.max())
 
     @cached_property
     def bare(self) -> Model:
@@ -138,17 +136,10 @@ class Statics:
         factors = dict.fromkeys(self.scaled, factor)
         return imbalance(self.model, balance.state, balance.residual, balance.K, factors=factors)
 
-    def gap(self, state: State) -> np.ndarray:
-        """Return the rows Phi at a pose."""
-        work = Workspace(self.model, state)
-        work.evaluate()
-        return work.vector(m.X)[self.model.numbering.lam].copy()
-
     def load(self, state: State) -> np.ndarray:
         """Return the derivative of g by the load factor."""
         state = self.moving(state)
-        parts = (_forces(model, state) for model in (self.model, self.bare))
-        return next(parts) - next(parts)
+        return generalized_forces(self.model, state) - generalized_forces(self.bare, state)
 
     def stresses(self, state: State, delta: np.ndarray) -> np.ndarray:
         """Return the stresses at a pose, and what an increment (n_v,) adds to first order."""
@@ -186,13 +177,6 @@ class Statics:
             K = K - motion.G @ motion.A
         gap = r[model.numbering.lam]
         return Balance(state, forces, carried, gap, sp.csr_matrix(K), added, B, Bt, stress)
-
-
-def _forces(model: Model, state: State) -> np.ndarray:
-    """Return the residual."""
-    work = Workspace(model, state)
-    work.evaluate()
-    return work.vector(m.X)[model.numbering.v].copy()
 
 
 class SaddlePoint:

@@ -217,13 +217,12 @@ def _norms(f: np.ndarray) -> np.ndarray:
 def _motion(model: Model, state: State) -> np.ndarray:
     """Return the generalized forces of a motion, those of its dampers among them."""
     zero = np.zeros(model.n_v)
-    moving, resting = (
-        _residual(model, x) for x in (state, state.replace(v=zero, a=zero, alg=None))
-    )
-    return np.asarray(moving - resting)
+    at_rest = state.replace(v=zero, a=zero, alg=None)
+    return generalized_forces(model, state) - generalized_forces(model, at_rest)
 
 
-def _residual(model: Model, state: State) -> np.ndarray:
+def generalized_forces(model: Model, state: State) -> np.ndarray:
+    """Return the residual (n_v,) of the equations of motion at a state."""
     work = Workspace(model, state)
     work.evaluate()
     return work.vector(m.X)[model.numbering.v].copy()
