@@ -194,7 +194,7 @@ def equilibrium(
         A RuntimeError that names what is out of balance; ``.state`` is where the search ended.
 
     """
-    one_of("equilibrium", "seek", seek, _SEEK)
+    one_of("equilibrium", "seek", seek, ("minimum", "nearest"))
     load_steps = whole("equilibrium", "load_steps", load_steps, 1)
     max_iterations = whole("equilibrium", "max_iterations", max_iterations, 1)
     if load_steps > _MOST_STEPS:
@@ -219,7 +219,7 @@ def equilibrium(
         results = []
         for factor in np.linspace(0.0, target, int(load_steps) + 1)[1:]:
             try:
-                result, held = _SEEK[seek](problem, start, float(factor), int(max_iterations))
+                result, held = _sought(problem, seek, start, float(factor), max_iterations)
             except EquilibriumError as error:
                 if beyond := _beyond(model, error.state, *error.tried):
                     raise EquilibriumError(f"{error}; {beyond}", error.state) from error
@@ -302,18 +302,13 @@ def _start(model: Model, state: State | None, t: float | None) -> State:
     return start.replace(t=time, v=zero, a=zero, lam=np.zeros(model.n_lam), alg=None)
 
 
-def _nearest(
-    problem: Statics, start: State, factor: float, most: int
+def _sought(
+    problem: Statics, seek: str, start: State, factor: float, most: int
 ) -> tuple[SearchResult, Stability]:
-    """Return the equilibrium that Newton's method finds nearby."""
-    result = nearest(problem, start, factor, most)
-    return result, stability(problem, result.balance)
-
-
-def _minimum(
-    problem: Statics, start: State, factor: float, most: int
-) -> tuple[SearchResult, Stability]:
-    """Return a stable equilibrium: nearby, by way of the load, downhill, or past saddles."""
+    """Return the equilibrium nearby, or a stable one: nearby, by the load, or downhill."""
+    if seek == "nearest":
+        result = nearest(problem, start, factor, most)
+        return result, stability(problem, result.balance)
     by_load = cache(partial(along_the_load, problem, start, factor, most))
     result = descend(problem, start, factor, most, by_load)
     held = stability(problem, result.balance)
@@ -340,9 +335,6 @@ def _settled(
         result = replace(lower, iterations=result.iterations + max(1, lower.iterations))
         held, part = stability(problem, result.balance), 1.5 * part
     return result, held
-
-
-_SEEK = {"minimum": _minimum, "nearest": _nearest}
 
 
 def _equilibrium(

@@ -300,20 +300,6 @@ class _TargetSearch:
             )
 
 
-def reach(model: Model, state: State, targets: dict[str, Any], weights: dict[str, float]) -> State:
-    """Return a state in which targets are met; see ``assemble_pose``."""
-    who = "assemble_pose"
-    for key, weight in weights.items():
-        if key not in targets:
-            raise ValueError(f"{who}: there is a weight but no target {shown(key)}")
-        number(who, f"the weight of {key!r}", weight, "-", positive=True)
-    wanted = [_Target(who, k, v, weights.get(k), model) for k, v in targets.items()]
-    search = _TargetSearch(model, wanted)
-    state = search.moving(search.posed(search.without_forces(state)))
-    search.refuse_missed(state)
-    return state.replace(lam=np.zeros(model.n_lam))
-
-
 def target_errors(
     system: System | Model, state: State, targets: dict[str, Any]
 ) -> dict[str, np.ndarray]:
@@ -370,12 +356,22 @@ def assemble_pose(
         If the mechanism cannot be closed; the worst row is named with its size and unit. If a
         target without a weight is missed: which one, and by how much.
     """
-    aims = mapping("assemble_pose", "targets", targets, "{'hinge.angle': 0.3}")
-    soft = mapping("assemble_pose", "weights", weights, "{'hinge.angle': 0.3}")
-    model = model_of("assemble_pose", system)
-    state = state_of("assemble_pose", model, state)
-    if aims or soft:
-        state = reach(model, state, aims, soft)
+    who = "assemble_pose"
+    aims = mapping(who, "targets", targets, "{'hinge.angle': 0.3}")
+    soft = mapping(who, "weights", weights, "{'hinge.angle': 0.3}")
+    model = model_of(who, system)
+    state = state_of(who, model, state)
+    for key, weight in soft.items():
+        if key not in aims:
+            raise ValueError(f"{who}: there is a weight but no target {shown(key)}")
+        number(who, f"the weight of {key!r}", weight, "-", positive=True)
+    if aims:
+        search = _TargetSearch(
+            model, [_Target(who, k, v, soft.get(k), model) for k, v in aims.items()]
+        )
+        state = search.moving(search.posed(search.without_forces(state)))
+        search.refuse_missed(state)
+        state = state.replace(lam=np.zeros(model.n_lam))
     pose = consistent(model, state, project=True)
     rates = np.abs(pose.v) / model.units
     return pose.replace(v=np.where(rates <= POSE_DUST * rates.max(initial=0.0), 0.0, pose.v))

@@ -153,7 +153,6 @@ class Way:
     """
 
     tangent: HeldTangent
-    metric: Metric
     delta: np.ndarray
     part: float
     whole: float
@@ -216,12 +215,12 @@ class Search:
             tangent = tangent if self._holds(less, at) else less  # else something is free
         delta = tangent.step(at.residual, at.gap)
         if not np.all(np.isfinite(delta)):
-            return Way(tangent, self.metric, delta, 1.0, np.inf, np.inf)
+            return Way(tangent, delta, 1.0, np.inf, np.inf)
         steps = self.metric.steps(delta)
         whole = float(steps.max())
         turn = float(steps[len(steps) // 2 :].max())
         part = 1.0 / max(1.0, whole / self.reach, turn / REST_REACH)
-        return Way(tangent, self.metric, part * delta, part, whole, float(norms(steps)))
+        return Way(tangent, part * delta, part, whole, float(norms(steps)))
 
     def _holds(self, tangent: HeldTangent, at: Balance) -> bool:
         """Tell whether much of a step is held back."""
