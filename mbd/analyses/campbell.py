@@ -27,6 +27,7 @@ from mbd.analyses.modes import Modes, modes
 from mbd.base.checked import listed, names, shown, sized, whole
 from mbd.base.door import array, number, unit_vector
 from mbd.base.tolerances import MODE_HALVED, MODE_SAME
+from mbd.history.faces import columns_of
 from mbd.model.model import Model
 from mbd.model.state import State
 from mbd.model.system import System, model_of
@@ -148,14 +149,12 @@ def campbell(
     for speed in at[1:]:
         new = evaluate(float(speed))
         partner = _track(points[-1], new, evaluate, MODE_HALVED)
-        column = np.empty(len(new.s), int)
-        for j, i in enumerate(partner):
-            if i >= 0:
-                column[j] = columns[-1][i]
-            else:
-                column[j], used = used, used + 1
+        alone = partner < 0
         points.append(new)
+        column = used - 1 + np.cumsum(alone)
+        column[~alone] = columns[-1][partner[~alone]]
         columns.append(column)
+        used += int(alone.sum())
     return _table(at, points, columns, used, n)
 
 
@@ -209,13 +208,11 @@ def spinning(model: Model, names: list[str], omega: np.ndarray) -> State:
     v = state.v.copy()
     lead = model.nodes[names[0]]
     center = lead.position + lead.rotation @ lead.center_of_mass
-    first = 0
-    for name, body in model.nodes.items():
-        n_v = body.formulation.n_v
-        if name in names:
-            velocity = np.cross(omega, body.position - center)
-            _, v[first : first + n_v] = body.q_and_v(body.position, velocity=velocity, omega=omega)
-        first += n_v
+    columns = columns_of(model)
+    for name in names:
+        body = model.nodes[name]
+        velocity = np.cross(omega, body.position - center)
+        _, v[columns[name][1]] = body.q_and_v(body.position, velocity=velocity, omega=omega)
     return state.replace(v=v)
 
 

@@ -30,6 +30,7 @@ from mbd.model.model import Model
 from mbd.model.pattern import pattern
 from mbd.model.state import State
 from mbd.model.workspace import Workspace
+from mbd.small_motions.descriptor import RefinedFactors
 from mbd.small_motions.face_maps import face_maps
 from mbd.small_motions.small_motion import scale_by_mass, small_motion
 from mbd.statics.imbalance import GRAVITY, Imbalance, generalized_forces, imbalance
@@ -188,30 +189,19 @@ class SaddlePoint:
     def __init__(
         self, K: sp.csr_matrix, B: sp.csr_matrix, Bt: sp.csr_matrix, last: float = 0.0
     ) -> None:
-        from scipy.sparse.linalg import splu
-
-        n, k = K.shape[0], B.shape[0]
-        self.n = n
+        n, k = self.n, self.rows = K.shape[0], B.shape[0]
         K = sp.csr_matrix(K)
-        self.full = sp.csc_matrix(sp.block_array([[K, Bt], [B, None]]) if k else K)
+        full = sp.csc_matrix(sp.block_array([[K, Bt], [B, None]]) if k else K)
         if last:
-            self.full = sp.csc_matrix(self.full + sp.diags(np.r_[np.zeros(n + k - 1), last]))
+            full = sp.csc_matrix(full + sp.diags(np.r_[np.zeros(n + k - 1), last]))
         size = float(np.abs(K).max() or 1.0)
         reach = float(np.abs(B).max() or 1.0) if k else 1.0
         corner = np.concatenate([np.zeros(n), np.full(k, -1e-11 * reach**2 / size)])
-        try:
-            self.factors = splu(sp.csc_matrix(self.full + sp.diags(corner)))
-        except RuntimeError:
-            self.factors = None
+        self.factors = RefinedFactors(full, corner)
 
     def solve(self, top: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return x and multipliers; not finite where the matrix is singular."""
-        right = np.concatenate([top, rows])
-        if self.factors is None:
-            return np.full(self.n, np.nan), np.full(len(rows), np.nan)
-        y = self.factors.solve(right)
-        for _ in range(3):
-            y = y + self.factors.solve(right - self.full @ y)
+        y = self.factors(np.concatenate([top, rows]))
         return y[: self.n], y[self.n :]
 
 

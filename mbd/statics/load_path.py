@@ -225,7 +225,7 @@ class LoadPath:
 
     def _iterated(self, inverse: SaddlePoint, X: np.ndarray, times: int) -> np.ndarray:
         """Return motions after so many inverse iterations, X <- K^-1 W X on the rows."""
-        none = np.zeros(inverse.full.shape[0] - inverse.n)
+        none = np.zeros(inverse.rows)
         for _ in range(times):
             X = np.column_stack([inverse.solve(self.stiff @ x, none)[0] for x in X.T])
             X = self._even(X)
