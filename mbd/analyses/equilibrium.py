@@ -123,6 +123,9 @@ class PartAtPose:
             raise AttributeError(name)
         return _first(getattr(self._history, name))
 
+    def __getitem__(self, name: Any) -> Any:
+        return _first(self._history[name])
+
     def __dir__(self) -> list[str]:
         return [n for n in dir(self._history) if not n.startswith("_")]
 

@@ -65,8 +65,7 @@ class FrequencyResponse:
 
     def plot(self, path: str | Path | None = None) -> Figure:
         """Draw magnitude and phase over frequency."""
-        from mbd.figures.figure import new_figure
-        from mbd.figures.modal import saved
+        from mbd.drawing.figure import new_figure, saved
 
         figure = new_figure("plot", figsize=(7, 5.5))
         top, low = figure.subplots(2, 1, sharex=True)

@@ -14,7 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from mbd.analyses.equilibrium import PartAtPose
 from mbd.base.checked import called, function
+from mbd.base.sensitivity_tolerances import SENSITIVITY_STEP
 from mbd.derivatives.differences import KinkError, slope
 from mbd.derivatives.named import moved
 from mbd.derivatives.stencil import Stencil
@@ -26,8 +28,6 @@ from mbd.model.frozen import FrozenModel
 from mbd.model.turns_so_far import turns_so_far
 from mbd.model.values import changed
 from mbd.statics.search import EquilibriumError
-
-_SHARE = 1e-2  # [size of the quantity] distance of the values of a stencil
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ class _NotingHistory:
     def __getitem__(self, name: str) -> Any:
         self._names.add(name)
         part = self._history[name]
-        return _Last(part) if self._last else part
+        return PartAtPose(part) if self._last else part
 
     def __getattr__(self, name: str) -> Any:
         if name == "t":
@@ -95,7 +95,7 @@ class _NotingHistory:
         value = getattr(self._history, name)
         if name == "energy":
             value = _EnergyNow(value)
-        return _Last(value) if self._last else value
+        return PartAtPose(value) if self._last else value
 
 
 class _EnergyNow:
@@ -122,25 +122,6 @@ class View:
                 f"{name!r} of {self._of} has no derivative; there are {', '.join(self._quantities)}"
             )
         return self._quantities[name]
-
-
-class _Last:
-    """The last instant of a part: its quantities without the time axis."""
-
-    def __init__(self, part: Any) -> None:
-        self._part = part
-
-    def __getitem__(self, name: Any) -> Any:
-        value = self._part[name]
-        return value[-1] if isinstance(value, np.ndarray) else _Last(value)
-
-    def __getattr__(self, name: str) -> Any:
-        value = getattr(self._part, name)
-        if isinstance(value, np.ndarray):
-            return value[-1]
-        if callable(value):
-            return lambda *args, **options: _Last(value(*args, **options))
-        return _Last(value)
 
 
 @dataclass(frozen=True, eq=False)
@@ -203,7 +184,7 @@ def by_values(
     weights = {key: np.zeros(y.shape, complex) for key, y in values.items()}
     for key, y in values.items():
         for i in np.ndindex(y.shape):
-            step = _SHARE * float(abs(y[i]) or _size(y))
+            step = SENSITIVITY_STEP * float(abs(y[i]) or _size(y))
             for unit in (1.0, 1j) if np.iscomplexobj(y) else (1.0,):
 
                 def there(
@@ -216,21 +197,6 @@ def by_values(
                 if there(float(0.5 * step)) != J:
                     weights[key][i] += _slope(there, step, "terminal") * np.conj(unit)
     return J, weights
-
-
-def values_of(term: Callable[[Any], Any], history: Any, last: bool) -> np.ndarray:
-    """Return the values of a term at the instants of a history, (n,)."""
-    return _terms(term, history, set(), last)
-
-
-def value_of(objective: Objective, solution: Any) -> float:
-    """Return J of a solution with all its steps."""
-    J = 0.0
-    if objective.running is not None:
-        J += float(np.trapezoid(values_of(objective.running, solution, False), solution.t))
-    if objective.terminal is not None:
-        J += float(values_of(objective.terminal, last_of(solution), True)[0])
-    return J
 
 
 def last_of(solution: Any) -> History:
@@ -291,7 +257,7 @@ def gradients(
     ):  # fmt: skip
         if depends(name):
             x = arrays[name]
-            step = _SHARE * _size(x)
+            step = SENSITIVITY_STEP * _size(x)
             for i in of:
                 unit = np.eye(1, x.shape[1], i)[0]
 
@@ -306,10 +272,10 @@ def gradients(
             def turned(e: float, name: str = name, d: np.ndarray = d) -> np.ndarray:
                 return terms(q=moved(model, here.q, e * d, name))
 
-            out[:, DQ, v[i]] = _slope(turned, _SHARE * model.units[i], word)
+            out[:, DQ, v[i]] = _slope(turned, SENSITIVITY_STEP * model.units[i], word)
     by_t = np.zeros(len(rest))
-    if not np.array_equal(rest, terms(t=here.t + _SHARE * h)):
-        by_t = _slope(lambda e: terms(t=here.t + e), _SHARE * h, word)
+    if not np.array_equal(rest, terms(t=here.t + SENSITIVITY_STEP * h)):
+        by_t = _slope(lambda e: terms(t=here.t + e), SENSITIVITY_STEP * h, word)
 
     def reads(models: Iterable[Any]) -> bool:
         return any(not np.array_equal(rest, terms(x)) for x in models)

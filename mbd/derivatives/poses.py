@@ -32,7 +32,7 @@ from mbd.analyses.equilibrium import Equilibrium, PartAtPose
 from mbd.base.sensitivity_tolerances import BEGIN_REACH, SENSITIVITY_MET
 from mbd.derivatives.differences import PAIRS
 from mbd.derivatives.named import Tangents, derivative_by_name, not_unique
-from mbd.derivatives.objective import Objective, gradients, value_of
+from mbd.derivatives.objective import Objective, gradients, last_of
 from mbd.derivatives.programs import Appendix, add_variation, flows, program
 from mbd.derivatives.stencil import Stencil, stencils
 from mbd.derivatives.step_kernels import DA, DQ
@@ -328,13 +328,13 @@ def gradient_of_pose(
         )
     _check_rest(owner, pose)
     of = Pose(owner, pose.model, pose.state, parameters)
-    g = gradients(objective.terminal, pose.solution, of.of, True, 1.0)
+    g = gradients(objective.terminal, last_of(pose.solution), of.of, True, 1.0)
     numbering = pose.model.numbering
     right = -np.concatenate([g.z[0, DQ, numbering.v], g.z[0, DA, numbering.lam]])
     mu = of.solved(of.E.T, right)
     _met(owner, "the objective", of.E.T, mu, right)
     slopes = of.slopes @ mu + g.p[:, 0]
-    return value_of(objective, pose.solution), of.names, slopes, of.stats
+    return float(g.value[0]), of.names, slopes, of.stats
 
 
 def check_still(owner: str, motion: Any) -> None:

@@ -9,7 +9,9 @@ taken by differences of order eight. Tangents of positions follow from those of 
 
 Tangents and adjoints are arrays over the unknowns: (5, n_u) of the state of the method, its rows
 those of a column of ``step_kernels.py``; (3, n_u) of a recorded instant, q, v and (v', lam); (8,
-n_u) of both, the instant first.
+n_u) of both, the instant first. A segment of a run begins with a `Restart` or a `Continuation`:
+maps from the state before, of which either has the tangent (``apply``), the transpose, and the
+derivatives by the parameters and by the size of the steps.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -166,44 +168,13 @@ def _changed_by_user(model: FrozenModel, event: Any, state: State) -> State:
 
 
 # --- their derivatives ----------------------------------------------------------------------------
-class Begin(Protocol):
-    """How a segment of a run begins: a map from the state before it, and its derivatives.
-
-    Attributes
-    ----------
-    state : State
-        Of the method, in which the first step begins.
-    before : (n_v,) array
-        v' one step before it.
-    recorded : bool
-        Whether the first instant of the segment is recorded by what it begins with.
-    """
-
-    @property
-    def state(self) -> State: ...  # noqa: D102
-    @property
-    def before(self) -> np.ndarray: ...  # noqa: D102
-    @property
-    def recorded(self) -> bool: ...  # noqa: D102
-
-    def by_parameters(self, of: Sequence[Stencil]) -> list[np.ndarray]:
-        """Return the derivatives by parameters, (8, n_u) each."""
-
-    def by_size(self) -> np.ndarray:
-        """Return the derivative by the size of the steps, (8, n_u) [1/s]."""
-
-    def apply(self, z: np.ndarray, t: float) -> np.ndarray:
-        """Return the tangent (8, n_u) with that of the state before (5, n_u) and of its time."""
-
-    def apply_transposed(self, w: np.ndarray, timed: bool) -> tuple[np.ndarray, float]:
-        """Return the adjoints of the state before (5, n_u), and if `timed` of its time."""
-
-
 @dataclass(frozen=True, eq=False)
 class Continuation:
     """Steps go on: algorithmic accelerations move with the size, a += mu (v' - v'_before).
 
-    ``move`` mu [-], ``slope`` (n_u,) derivative of a by the size of the step [1/s].
+    ``state`` is that of the method, ``before`` v' one step before it, ``slope`` (n_u,) the
+    derivative of a by the size of the step [1/s], ``move`` mu [-], ``recorded``: whether the state
+    is the first instant of the segment.
     """
 
     state: State
