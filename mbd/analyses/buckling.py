@@ -19,7 +19,7 @@ import scipy.linalg
 
 from mbd.base.checked import place
 from mbd.base.door import number
-from mbd.base.tolerances import FREQUENCY_REAL, NEUTRAL
+from mbd.base.tolerances import DOUBLE_EIGENVALUE, ROUND_OFF
 from mbd.history.faces import columns_of
 from mbd.machine import buffer as m
 from mbd.model.frozen import state_of
@@ -160,12 +160,12 @@ def _critical(K0: np.ndarray, change: np.ndarray) -> tuple[np.ndarray, np.ndarra
     # motions that neither resists nor is loaded do not count
     both = [A / np.abs(A).max() for A in (K0, change) if A.any()]
     _, sizes, Vt = np.linalg.svd(np.vstack(both))
-    kept = Vt[: int(np.count_nonzero(sizes > NEUTRAL * max(1.0, sizes[0])))].T
+    kept = Vt[: int(np.count_nonzero(sizes > ROUND_OFF * max(1.0, sizes[0])))].T
     inverse, vectors = scipy.linalg.eig(kept.T @ change @ kept, kept.T @ K0 @ kept)
     usable = np.isfinite(inverse)
     size = np.abs(inverse[usable]).max(initial=0.0)
     usable &= np.abs(inverse) > 1e-12 * size
-    usable &= np.abs(inverse.imag) <= FREQUENCY_REAL * np.abs(inverse)
+    usable &= np.abs(inverse.imag) <= DOUBLE_EIGENVALUE * np.abs(inverse)
     factors = -1.0 / inverse[usable].real
     order = np.argsort(np.abs(factors))
     return factors[order], kept @ vectors[:, usable].real[:, order]

@@ -16,6 +16,7 @@ from mbd.analyses.mode_labels import LabelledMotion, label
 from mbd.base.checked import extra, flag, is_whole, one_of, shown, whole
 from mbd.base.door import number
 from mbd.base.html_tables import table
+from mbd.base.tolerances import NEUTRAL_MANY
 from mbd.front.solution import Solution
 from mbd.integration.consistent import consistent
 from mbd.machine import buffer as m
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
     from mbd.analyses.equilibrium import Equilibrium
 
 _MOST = 100_000  # instants of a period
-_MANY = 900  # velocities, above which modes are found without dense matrices
 _SOME = 40  # modes that are found of so many, if nobody says how many
 
 
@@ -79,7 +79,7 @@ def modes(
     motion = base_motion("modes", system, state, rotating)
     n = None if n is None else whole("modes", "n", n, 1)
     progress = None if progress is None else flag("modes", "progress", progress)
-    many = motion.model.n_v > _MANY
+    many = motion.model.n_v > NEUTRAL_MANY
     if solver is None:
         solver = "sparse" if near is not None or many else "dense"
         n = _SOME if n is None and many else n

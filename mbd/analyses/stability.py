@@ -21,7 +21,14 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from mbd.base.tolerances import HELD, NEUTRAL, NEUTRAL_LARGE, NEUTRAL_MANY, SYMMETRIC, UNSTABLE
+from mbd.base.tolerances import (
+    DOUBLE_EIGENVALUE,
+    HELD,
+    NEUTRAL_LARGE,
+    NEUTRAL_MANY,
+    ROUND_OFF,
+    SYMMETRIC,
+)
 from mbd.linear.arnoldi import largest
 from mbd.linear.inertia import Inertia
 from mbd.model.model import Model
@@ -61,7 +68,7 @@ def stability(problem: Statics, balance: Balance) -> Stability:
     real = values.real
     lowest = int(np.argmin(real))
     growing = real[lowest] < 0.0
-    flutter = np.abs(values.imag) > UNSTABLE * np.abs(values)
+    flutter = np.abs(values.imag) > DOUBLE_EIGENVALUE * np.abs(values)
     stable = not (growing or flutter.any())
     downhill = shapes[:, lowest].real if growing else None
     if problem.turning and not stable and model.n_v <= NEUTRAL_MANY:
@@ -131,10 +138,10 @@ class _Spectrum:
     def __init__(
         self, model: Model, K: sp.csr_matrix, M: sp.csr_matrix, W: sp.csr_matrix, B: sp.csr_matrix
     ) -> None:
-        self.K, self.M, self.B, self.W = K, M, B, NEUTRAL * W
+        self.K, self.M, self.B, self.W = K, M, B, ROUND_OFF * W
         self.inertia = Inertia(model)
         if model.n_v > NEUTRAL_MANY:  # else one looks at all of the spectrum
-            size = NEUTRAL
+            size = ROUND_OFF
             while size <= NEUTRAL_LARGE and None in (
                 self._count_if_clear(size * W, x) for x in (-1.0, 1.0)
             ):
@@ -182,7 +189,7 @@ class _Spectrum:
     def free(self) -> np.ndarray:
         """Return a random neutral motion, in which everything neutral takes part."""
         vector = np.random.default_rng(48271).normal(size=self.K.shape[0])
-        inverse = self._inverse(self.W, -HELD / NEUTRAL)
+        inverse = self._inverse(self.W, -HELD / ROUND_OFF)
         for _ in range(8):
             vector = inverse(vector)
             vector = vector / np.abs(vector).max()
