@@ -132,7 +132,7 @@ class _UnclearError(ArithmeticError):
     """Some pivot did not tell its sign."""
 
 
-class _Spectrum:
+class _CountedSpectrum:
     """K against M on the motions that the rows allow."""
 
     def __init__(
@@ -222,36 +222,32 @@ def slices(
     size = float(np.abs(weighted).max()) if K.nnz else 0.0
     if size == 0.0 or np.abs(weighted - weighted.T).max() > SYMMETRIC * size:
         return None
-    spectrum = _Spectrum(model, 0.5 * (K + K.T), 0.5 * (M + M.T), W, B)
+    counted = _CountedSpectrum(model, 0.5 * (K + K.T), 0.5 * (M + M.T), W, B)
     try:
-        return _bracketed(spectrum, size / mass)
+        return _bracketed(counted, size / mass)
     except _UnclearError:
         return None
 
 
-def _bracketed(spectrum: _Spectrum, size: float) -> Slices:
+def _bracketed(counted: _CountedSpectrum, size: float) -> Slices:
     """Count and bracket, from round-off of a size on."""
-    freedoms, unstable, neutral = (
-        spectrum.below(1e8 * size),
-        spectrum.unstable(),
-        spectrum.neutral(),
-    )
-    n = spectrum.K.shape[0]
-    free = spectrum.free() if neutral else np.zeros((n, 0))
+    n, freedoms = counted.K.shape[0], counted.below(1e8 * size)
+    unstable, neutral = counted.unstable(), counted.neutral()
+    free = counted.free() if neutral else np.zeros((n, 0))
     step = float(np.finfo(float).eps) * size
     if unstable:
-        while not spectrum.at_most(-step, 0):
+        while not counted.at_most(-step, 0):
             step *= 4.0
-        return Slices(unstable, *spectrum.near(-step), free)
+        return Slices(unstable, *counted.near(-step), free)
     if neutral == freedoms:
         return Slices(0, np.inf, np.zeros(n), free)
     low, high = step, 8.0 * step
-    while spectrum.at_most(high, neutral):
+    while counted.at_most(high, neutral):
         low, high = high, 8.0 * high
     while high > 1.5 * low:
         middle = np.sqrt(low * high)
-        if spectrum.at_most(middle, neutral):
+        if counted.at_most(middle, neutral):
             low = middle
         else:
             high = middle
-    return Slices(0, *spectrum.near(low), free)
+    return Slices(0, *counted.near(low), free)
