@@ -252,7 +252,7 @@ class _TargetSearch:
     def _downhill(self, now: _TargetPose) -> _TargetPose:
         """Return where damped steps from a pose end: they are short, or miss more."""
         damping = 1e-6
-        for _ in range(200):
+        for _ in range(100):
             step = self.step(now.B, now.gap, self.places, damping)
             if np.abs(step).max() < 1e-12:
                 break
