@@ -91,9 +91,6 @@ START_SMOOTH = 0.5
 TARGET_MET = 1e-8
 """[1 rad, or length of the model] A target is met when it is missed by less."""
 
-TARGET_OPEN = 1e-9
-"""[1 m, or 1 rad] Rows of a pose whose targets are compared are open by less."""
-
 TARGET_STEP = 0.3
 """[1 rad, or length of the model] Largest step of an iteration."""
 

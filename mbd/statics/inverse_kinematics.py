@@ -27,9 +27,9 @@ from mbd.base.door import number, vector
 from mbd.base.tolerances import (
     NULL_RANK,
     POSE_DUST,
+    START_POSITION,
     TARGET_IN_VAIN,
     TARGET_MET,
-    TARGET_OPEN,
     TARGET_PUSHES,
     TARGET_STALLED,
     TARGET_STEP,
@@ -219,16 +219,17 @@ class _TargetSearch:
 
     def closed(self, state: State) -> _TargetPose:
         """Return the nearest pose that satisfies the rows."""
+        size = max(1.0, float(self.size.max()))
         for _ in range(12):
             A = self.model.assemble(state)
             B, gap = A.B.toarray(), A.gap
-            open_by = float(np.abs(gap[self.places[0]]).max(initial=0.0))
-            if open_by < 1e-13 * max(1.0, float(self.size.max())):
+            open_by = float(np.abs(gap[self.places[0]]).max(initial=0.0)) / size
+            if open_by < 1e-13:
                 break
             state = self.moved(state, self.step(B, gap, self.places[:1]))
         hard, soft = (np.linalg.norm(self.weight[i] * gap[i]) for i in self.places[1:])
         return _TargetPose(
-            state, B, gap, float(1e3 * hard + soft) if open_by <= TARGET_OPEN else np.inf
+            state, B, gap, float(1e3 * hard + soft) if open_by <= START_POSITION else np.inf
         )
 
     def posed(self, state: State) -> State:
