@@ -26,7 +26,7 @@ from mbd.model.turns_so_far import turns_so_far
 from mbd.model.workspace import Workspace, displaced
 from mbd.small_motions.small_motion import small_motion
 from mbd.statics.balance import Statics, least_multipliers, scaled_loads
-from mbd.statics.imbalance import LoadSize
+from mbd.statics.imbalance import LoadSize, largest_forces
 from mbd.statics.load_path import along_the_load, follow
 from mbd.statics.search import EquilibriumError, SearchResult, descend, nearest
 from mbd.statics.steady_motion import turned_on
@@ -288,10 +288,10 @@ def _check_frame(problem: Statics, state: State, factor: float) -> None:
         left = problem.imbalance(balance, factor)
         if left.balanced:
             return
-    worst = model.numbering.v_labels[int(np.argmax(np.abs(balance.residual) * model.units))]
     raise ValueError(
         "equilibrium: the pose cannot turn with the frame, for forces do not turn with it: turned "
-        f"on it is out of balance by {left.largest}, most at {worst!r}, beside loads of "
+        f"on it is out of balance by {left.largest}, most at "
+        f"{largest_forces(model, balance.residual, 1)}, beside loads of "
         f"{left.loads}; springs, supports and loads must be the same all around the axis, "
         "rotating= [rad/s] and about= [m]"
     )

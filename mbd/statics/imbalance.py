@@ -106,6 +106,14 @@ class Imbalance:
         return np.array([[self.loads.force], [self.loads.moment]])
 
 
+def largest_forces(model: Model, g: np.ndarray, n: int) -> str:
+    """Return the n largest of generalized forces (n_v,) by name, with their units."""
+    names = model.numbering
+    units = np.where(names.v_kinds == m.TRANSLATION, "N", "N m")
+    worst = np.argsort(-np.abs(g) * model.units)[:n]
+    return ", ".join(f"{names.v_labels[i]!r} ({g[i]:.3g} {units[i]})" for i in worst)
+
+
 def imbalance(
     model: Model, state: State, g: np.ndarray, K: sp.csr_matrix, maps: list[FaceMaps] | None = None,
     factors: dict[str, float] | None = None,

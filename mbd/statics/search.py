@@ -67,7 +67,7 @@ from mbd.model.workspace import Workspace, displaced
 from mbd.small_motions.face_maps import test_map
 from mbd.small_motions.metric import Metric
 from mbd.statics.balance import Balance, SaddlePoint, Statics, accepted, least_multipliers
-from mbd.statics.imbalance import Imbalance
+from mbd.statics.imbalance import Imbalance, largest_forces
 
 
 @dataclass(frozen=True, eq=False)
@@ -341,44 +341,38 @@ class Search:
 
     def failure(self, place: SearchPose, iterations: int) -> EquilibriumError:
         """Name the largest forces that are out of balance."""
-        rest = self.result(place, iterations).imbalance
+        rest, balance = self.result(place, iterations).imbalance, place.balance
+        head = f"no equilibrium found in {iterations} iterations at load factor {self.factor:g}: "
         if rest.round:
             return EquilibriumError(
-                f"no equilibrium found in {iterations} iterations at load factor {self.factor:g}: "
-                f"loads of {rest.loads} are less than the round-off of the forces that stiffness "
-                f"makes at this pose, of which {rest.largest} are left; take larger loads, or less "
-                "stiffness",
-                place.balance.state,
+                f"{head}loads of {rest.loads} are less than the round-off of the forces that "
+                f"stiffness makes at this pose, of which {rest.largest} are left; take larger "
+                "loads, or less stiffness",
+                balance.state,
             )
-        balance, g = place.balance, place.residual
-        names = self.model.numbering
-        worst = np.argsort(-np.abs(g) * self.model.units)[:3]
-        units = ["N" if names.v_kinds[i] == m.TRANSLATION else "N m" for i in worst]
-        who = ", ".join(
-            f"{names.v_labels[i]!r} ({g[i]:.3g} {u})" for i, u in zip(worst, units, strict=True)
-        )
-        gap = ""
+        missing = largest_forces(self.model, balance.residual, 3)
         if self.model.n_lam and np.abs(balance.gap).max() > 1e4 * self.near:
-            row = int(np.argmax(np.abs(balance.gap)))
-            gap = f"; the row {names.lam_labels[row]!r} is open by {balance.gap[row]:.2g}"
+            missing += f"; open is the row {self._open_row(balance)}"
         return EquilibriumError(
-            f"no equilibrium found in {iterations} iterations at load factor {self.factor:g}: out "
-            f"of balance are {who}{gap}; does anything hold these bodies? try load_steps=, "
-            "another start (state=) or seek='nearest'",
+            f"{head}out of balance are {missing}; does anything hold these bodies? try "
+            "load_steps=, another start (state=) or seek='nearest'",
             balance.state,
             tried=self.tried,
         )
+
+    def _open_row(self, balance: Balance) -> str:
+        """Name the row that is most open, and by how much."""
+        row = int(np.argmax(np.abs(balance.gap)))
+        return f"{self.model.numbering.lam_labels[row]!r} by {balance.gap[row]:.3g}"
 
     def start(self, state: State) -> SearchPose:
         """Return the start, rows satisfied."""
         restored = self.restored(state)
         if restored is None:
-            balance = self.problem.at(state, self.factor)
-            row = int(np.argmax(np.abs(balance.gap)))
             raise EquilibriumError(
                 "the start violates constraints that could not be satisfied nearby: "
-                f"{self.model.numbering.lam_labels[row]!r} by {balance.gap[row]:.3g}; give a pose "
-                "closer to the joints",
+                f"{self._open_row(self.problem.at(state, self.factor))}; give a pose closer to the "
+                "joints",
                 state,
             )
         return self.place(restored)
