@@ -181,7 +181,7 @@ class Search:
         self.inertia = Inertia(self.model)
         self.own = np.flatnonzero(self.model.numbering.lam_kinds == m.OWN)
         self.tried = list[State]()
-        self.done, self.left, self.most = 0, most, 5 * most
+        self.done, self.remaining, self.most = 0, most, 5 * most
         self.begin()
         self.resolved = 4.0 * float(np.finfo(float).eps) * max(1.0, self.metric.far)
         self.near = 1e-13 * max(1.0, self.metric.length)
@@ -198,7 +198,7 @@ class Search:
         self.reach = 1.3 * self.reach if steady else 1.0
         self.ahead = way.ahead
         self.done += 1
-        self.left -= 0 if steady else 1
+        self.remaining -= 0 if steady else 1
 
     def end(self, now: SearchPose, way: Way) -> SearchResult | None:
         """Return the pose at which Newton's steps end, in balance or not, if they do.
@@ -439,7 +439,7 @@ def _newton(search: Search, now: SearchPose, down: bool) -> SearchResult | Searc
 
     With ``down`` they are not taken where K is not positive.
     """
-    while search.left > 0:
+    while search.remaining > 0:
         way = search.way(now, 0.0)
         end = search.end(now, way)
         if end is not None and search.in_balance(end, now, way):
@@ -460,7 +460,7 @@ def _downhill(search: Search, now: SearchPose) -> SearchResult | SearchPose:
     Those of Newton where K is positive, others with a sigma with which it is.
     """
     sigma = 1.0
-    while search.left > 0:
+    while search.remaining > 0:
         taken, way = None, search.way(now, 0.0)
         if way.short or search.positive(now, 0.0):  # to a balance, which may be unstable
             end = search.end(now, way)
@@ -510,7 +510,7 @@ def _searched(
         search.begin()
         if isinstance(end, SearchResult):
             return end
-        now = now if search.left > 0 else end
+        now = now if search.remaining > 0 else end
     if stressed and (loaded := by_load()) is not None:
         return loaded
     end = _downhill(search, now)
