@@ -230,15 +230,10 @@ class RefinedFactors:
 
         corner = np.concatenate([soft, np.zeros(matrix.shape[0] - len(soft))])
         self.matrix, self.times = matrix, times
-        try:
-            self.factors = splu(sp.csc_matrix(matrix + sp.diags(corner)))
-        except RuntimeError:  # exactly singular
-            self.factors = None
+        self.factors = splu(sp.csc_matrix(matrix + sp.diags(corner)))
 
     def __call__(self, right: np.ndarray) -> np.ndarray:
-        """Return the solution; not finite where the matrix is singular."""
-        if self.factors is None:
-            return np.full(len(right), np.nan)
+        """Return the solution."""
         y = self.factors.solve(right)
         for _ in range(self.times):
             y = y + self.factors.solve(right - self.matrix @ y)

@@ -197,11 +197,15 @@ class SaddlePoint:
         size = float(np.abs(K).max() or 1.0)
         reach = float(np.abs(B).max() or 1.0) if k else 1.0
         corner = np.concatenate([np.zeros(n), np.full(k, -1e-11 * reach**2 / size)])
-        self.factors = RefinedFactors(full, corner)
+        try:
+            self.factors: RefinedFactors | None = RefinedFactors(full, corner)
+        except RuntimeError:  # exactly singular
+            self.factors = None
 
     def solve(self, top: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return x and multipliers; not finite where the matrix is singular."""
-        y = self.factors(np.concatenate([top, rows]))
+        right = np.concatenate([top, rows])
+        y = np.full(len(right), np.nan) if self.factors is None else self.factors(right)
         return y[: self.n], y[self.n :]
 
 
