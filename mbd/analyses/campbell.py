@@ -23,6 +23,7 @@ import numpy as np
 import scipy.linalg
 from scipy.optimize import linear_sum_assignment
 
+from mbd.analyses.equilibrium import Equilibrium
 from mbd.analyses.modes import Modes, modes
 from mbd.base.checked import listed, names, shown, sized, whole
 from mbd.base.door import array, number, unit_vector
@@ -36,8 +37,6 @@ from mbd.small_motions.small_motion import body_motions
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-    from mbd.analyses.equilibrium import Equilibrium
 
 
 @dataclass(frozen=True, eq=False)
@@ -191,8 +190,6 @@ def _modes_over_speed(system: Any, bodies: Any, axis: np.ndarray) -> Callable[[f
 
 def _at_speed(system: Callable[[float], Any], speed: float) -> Any:
     """Return what the function of the speed returns, if it has modes."""
-    from mbd.analyses.equilibrium import Equilibrium
-
     answer = system(speed)
     if not isinstance(answer, System | Model | Equilibrium):
         raise TypeError(

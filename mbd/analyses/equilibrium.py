@@ -17,14 +17,14 @@ from mbd.base.door import number, vector
 from mbd.base.html_tables import facts, page, table
 from mbd.front.solution import Solution
 from mbd.history.beams import beyond_limits
-from mbd.integration.consistent import limits, violated, violations
+from mbd.integration.consistent import consistent, limits, violated, violations
 from mbd.model.frozen import state_of
 from mbd.model.model import Model
 from mbd.model.state import State
 from mbd.model.system import System, model_of
 from mbd.model.turns_so_far import turns_so_far
 from mbd.model.workspace import Workspace, displaced
-from mbd.small_motions.small_motion import small_motion
+from mbd.small_motions.small_motion import SmallMotion, small_motion
 from mbd.statics.balance import Statics, least_multipliers, scaled_loads
 from mbd.statics.imbalance import LoadSize, largest_forces
 from mbd.statics.load_path import along_the_load, follow
@@ -363,3 +363,20 @@ def _equilibrium(
     )  # fmt: skip
     object.__setattr__(pose, "path", (*passed, pose))
     return pose
+
+
+def base_motion(
+    owner: str, system: System | Model | Equilibrium, state: State | None, rotating: Any
+) -> SmallMotion:
+    """Return the small motions about a state, with consistent accelerations and multipliers."""
+    if isinstance(system, Equilibrium):
+        if state is not None:
+            raise TypeError(f"{owner}: an equilibrium has its state; leave out state=")
+        model, state = system.model, system.state
+        rotating = system.rotating if rotating is None else rotating
+    else:
+        expected = "a System, a Model or what mbd.equilibrium returned"
+        model = model_of(owner, system, expected=expected)
+        state = state_of(owner, model, state)
+    omega = np.zeros(3) if rotating is None else vector(owner, "rotating", rotating, "rad/s")
+    return small_motion(model, consistent(model, state), omega)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
-from mbd.analyses.base_motion import base_motion
+from mbd.analyses.equilibrium import Equilibrium, base_motion
 from mbd.analyses.ports import Output, OutputRows, input_column, named_coordinates, output_rows
 from mbd.base.checked import extra, listed, names, shown
 from mbd.base.door import array
@@ -28,8 +28,6 @@ from mbd.statics.steady_motion import steady
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from scipy.signal import StateSpace
-
-    from mbd.analyses.equilibrium import Equilibrium
 
 _MOTION = ("position", "velocity")  # of the rows of outputs
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import scipy.linalg
 
-from mbd.analyses.base_motion import base_motion
+from mbd.analyses.equilibrium import Equilibrium, base_motion
 from mbd.analyses.mode_labels import LabelledMotion, label
 from mbd.base.checked import extra, flag, is_whole, one_of, shown, whole
 from mbd.base.door import number
@@ -32,8 +32,6 @@ from mbd.statics.steady_motion import require_balance, steady
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-    from mbd.analyses.equilibrium import Equilibrium
 
 _MOST = 100_000  # instants of a period
 _SOME = 40  # modes that are found of so many, if nobody says how many
