@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -28,8 +29,8 @@ from mbd.base.sensitivity_tolerances import SENSITIVITY_MET
 from mbd.derivatives.objective import View
 from mbd.derivatives.poses import (
     AtRest,
-    MotionBeside,
     Pose,
+    SmallChange,
     Solver,
     check_still,
     contracted,
@@ -91,62 +92,52 @@ class EigenvalueSlopes:
         """Return the derivative by one parameter."""
         return ModesTangent(self.modes, slopes)
 
-    def slopes(self, which: np.ndarray) -> np.ndarray:
-        """Return the derivatives of some eigenvalues, (n, n_p)."""
+    def at(self, group: np.ndarray) -> np.ndarray:
+        """Return the derivatives of one value, of as many as it counts for, (k, n_p)."""
         pose, values = self.pose, self.modes.eigenvalues
-        model, here, scale = pose.model, pose.here, self.modes.motion.scale
-        M, G, K = (x.toarray() for x in (here.M, here.G, here.K))
-        N, L = null_space(here.B, scale), null_space(here.Bt.T, scale)
-        rates = model.numbering.lam_kinds == m.VELOCITY_ROW
-        out = np.full((len(values), len(pose.of)), np.nan, complex)
-        for group in groups(values):
-            s = complex(np.mean(values[group]))
-            if not np.isin(group, which).any() or abs(s) <= 1e-6 * np.abs(values).max():
-                continue
-            Q, slope, U = s * s * M + s * G + K, 2 * s * M + G, self.modes.shapes[:, group]
-            W = left_vectors(Q, L, N, len(group))
-            mu, nu = multipliers_of(W, U, Q, here, pose.solved)
-            nu[rates] /= s  # rows on velocities are s times those on positions
+        s = complex(np.mean(values[group]))
+        if abs(s) <= 1e-6 * np.abs(values).max():
+            return np.full((len(group), len(pose.of)), np.nan)
+        (M, G, K), (N, L) = self._matrices, self._null_spaces
+        Q, slope, U = s * s * M + s * G + K, 2 * s * M + G, self.modes.shapes[:, group]
+        W, mu, nu = _vectors(Q, U, N, L, pose.here, pose.solved)
+        nu[pose.model.numbering.lam_kinds == m.VELOCITY_ROW] /= s  # s times rows on positions
+        k, none = len(group), np.zeros(len(pose.E))
+        change = np.zeros((len(pose.of), k, k), complex)
+        for i, j in np.ndindex(k, k):
+            left, x = np.concatenate([W[:, i], nu[:, i]]), SmallChange.of(U[:, j], mu[:, j], s)
+            change[:, i, j] = pose.along(left, x, none)
+        return _quotients(W.T @ slope @ U, change)
 
-            def change(
-                w: np.ndarray, u: np.ndarray, mu: np.ndarray, nu: np.ndarray, s: complex = s
-            ) -> np.ndarray:
-                x, load = MotionBeside.of(u, mu, s), np.zeros(len(pose.E))
-                return pose.along(np.concatenate([w, nu]), x, load)
+    @cached_property
+    def _matrices(self) -> list[np.ndarray]:
+        """M, G and K."""
+        here = self.pose.here
+        return [x.toarray() for x in (here.M, here.G, here.K)]
 
-            out[group] = quotients(W.T @ slope @ U, W, U, mu, nu, change)
-        return out
-
-
-def groups(values: np.ndarray) -> list[np.ndarray]:
-    """Return which values are one, those alone too."""
-    groups = alike(values)
-    several = {int(i) for group in groups for i in group}
-    return groups + [np.array([i]) for i in range(len(values)) if i not in several]
+    @cached_property
+    def _null_spaces(self) -> list[np.ndarray]:
+        """Motions that the rows leave, and forces of test functions that they leave."""
+        here, scale = self.pose.here, self.modes.motion.scale
+        return [null_space(here.B, scale), null_space(here.Bt.T, scale)]
 
 
-def left_vectors(Q: np.ndarray, L: np.ndarray, N: np.ndarray, n: int) -> np.ndarray:
-    """Return n left vectors: of the smallest singular values on the motions of the rows."""
-    return np.asarray(L @ np.linalg.svd(L.T @ Q @ N)[0][:, -n:].conj())
+def _vectors(
+    Q: np.ndarray, U: np.ndarray, N: np.ndarray, L: np.ndarray, here: Any,
+    solved: Callable[..., np.ndarray],
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:  # fmt: skip
+    """Return left vectors that go with right ones U, and the multipliers of right and left ones.
+
+    Those of the smallest singular values of Q on the motions that rows leave.
+    """
+    W = np.asarray(L @ np.linalg.svd(L.T @ Q @ N)[0][:, -U.shape[1] :].conj())
+    mu, nu = -solved(here.Bt.toarray(), Q @ U), -solved(here.B.toarray().T, Q.T @ W)
+    return W, np.asarray(mu, complex), np.asarray(nu, complex)
 
 
-def multipliers_of(
-    W: np.ndarray, U: np.ndarray, Q: np.ndarray, here: Any, solved: Callable[..., np.ndarray]
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the multipliers that go with right vectors, and with left ones."""
-    above, below = -solved(here.Bt.toarray(), Q @ U), -solved(here.B.toarray().T, Q.T @ W)
-    return np.asarray(above, complex), np.asarray(below, complex)
-
-
-def quotients(
-    slope: np.ndarray, W: np.ndarray, U: np.ndarray, mu: np.ndarray, nu: np.ndarray,
-    change: Callable[..., np.ndarray],
-) -> np.ndarray:  # fmt: skip
-    """Return the eigenvalues of the quotient on all vectors of a value, (k, n_p)."""
-    k = U.shape[1]
-    of = [[change(W[:, i], U[:, j], mu[:, j], nu[:, i]) for j in range(k)] for i in range(k)]
-    by_parameter = np.moveaxis(np.array(of), 2, 0)
-    return np.array([np.linalg.eigvals(np.linalg.solve(slope, -x)) for x in by_parameter]).T
+def _quotients(slope: np.ndarray, change: np.ndarray) -> np.ndarray:
+    """Return the eigenvalues (k, n_p) of -slope^-1 times each change (n_p, k, k)."""
+    return np.array([np.linalg.eigvals(np.linalg.solve(slope, -x)) for x in change]).T
 
 
 # --- critical loads -------------------------------------------------------------------------------
@@ -201,15 +192,7 @@ class FactorSlopes:
         """Return the derivative by one parameter."""
         return BucklingTangent(slopes)
 
-    def slopes(self, which: np.ndarray) -> np.ndarray:
-        """Return the derivatives of some factors, (n, n_p)."""
-        out = np.full((len(self.critical.factors), len(self.of)), np.nan)
-        for group in groups(self.critical.factors):
-            if np.isin(group, which).any():
-                out[group] = self._at(group)
-        return out
-
-    def _at(self, group: np.ndarray) -> np.ndarray:
+    def at(self, group: np.ndarray) -> np.ndarray:
         """Return the derivatives of one factor, of as many as it counts for, (k, n_p)."""
         critical, U = self.critical, self.critical.shapes[:, group]
         problem, model, f = critical.problem, critical.model, float(critical.factors[group].mean())
@@ -218,8 +201,7 @@ class FactorSlopes:
             here = problem.at(least_multipliers(here, problem.scale).state, f)
         N, L = (null_space(x, problem.scale) for x in (here.B, here.Bt.T))
         K, n_v = here.K.toarray(), model.n_v
-        W = left_vectors(K, L, N, len(group))
-        mu, nu = (x.real for x in multipliers_of(W, U, K, here, self.solved))
+        W, mu, nu = (x.real for x in _vectors(K, U, N, L, here, self.solved))
         full, bare = AtRest(model, here.state, self.of), AtRest(problem.bare, here.state, self.bare)
         terms = [(f, full), (1.0 - f, bare)]
         E, loads = matrix(here), []
@@ -241,12 +223,12 @@ class FactorSlopes:
         by_factor, change = np.zeros((k, k)), np.zeros((len(self.of), k, k))
         for i, j in np.ndindex(k, k):
             left, right = (np.concatenate(x) for x in ((W[:, i], nu[:, i]), (U[:, j], mu[:, j])))
-            x = MotionBeside.of(U[:, j], mu[:, j], 0.0)
+            x = SmallChange.of(U[:, j], mu[:, j], 0.0)
             by_pose, by_parameters = contracted(terms, left, x, np.zeros(len(E)))
             by_factor[i, j] = (by_pose @ z_f + left @ (E_f @ right)).real
             change[:, i, j] = (by_pose @ z + by_parameters).real
         self.assembled += full.assembled + bare.assembled
-        return np.array([np.linalg.eigvals(np.linalg.solve(by_factor, -x)).real for x in change]).T
+        return _quotients(by_factor, change).real
 
     def _followed(
         self, S: np.ndarray, names: Sequence[str], changes: np.ndarray, n_v: int
@@ -294,22 +276,32 @@ class Roots:
         """Return what an objective sees."""
         return self.of.view(values[""])
 
+    def slopes(self, which: np.ndarray) -> tuple[np.ndarray, list[int]]:
+        """Return the derivatives of some roots, (n, n_p), and which roots are repeated."""
+        roots = self.of.roots
+        repeated = alike(roots)
+        several = [int(i) for group in repeated for i in group]
+        out = np.full((len(roots), len(self.names)), np.nan, roots.dtype)
+        for group in (*repeated, *(np.array([i]) for i in range(len(roots)) if i not in several)):
+            if np.isin(group, which).any():
+                out[group] = self.of.at(group)
+        return out, several
+
     def tangents(self) -> dict[str, Any]:
         """Return the derivatives by the parameters."""
-        slopes = self.of.slopes(np.arange(len(self.of.roots)))
+        slopes, _ = self.slopes(np.arange(len(self.of.roots)))
         return {name: self.of.tangent(x) for name, x in zip(self.names, slopes.T, strict=True)}
 
     def gradient(self, weights: Mapping[Any, np.ndarray]) -> np.ndarray:
         """Return the weighted sum of the derivatives of single ones, (n_p,)."""
         which = np.flatnonzero(weights[""])
-        slopes = self.of.slopes(which)[which]
-        several = [int(i) for group in alike(self.of.roots) for i in group]
-        if np.isin(which, several).any() or not np.isfinite(slopes).all():
+        slopes, repeated = self.slopes(which)
+        if np.isin(which, repeated).any() or not np.isfinite(slopes[which]).all():
             raise ValueError(
                 "Objective: a term of modes or critical loads must be of single ones, of motions "
                 "that are resisted; those of a repeated eigenvalue are a set, which has no gradient"
             )
-        return np.asarray(np.real(weights[""][which] @ slopes))
+        return np.asarray(np.real(weights[""][which] @ slopes[which]))
 
 
 def tangents_of(

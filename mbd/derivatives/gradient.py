@@ -238,7 +238,7 @@ class Backward:
     def __init__(self, of: Setup) -> None:
         self.of = of
         self.maps = StepMaps(of.model, of.method, of.stencils, 1, backwards=True)
-        self.forward = StepMaps(of.model, of.method, [], 1)  # by the size of a step, and memory
+        self.tangent = StepMaps(of.model, of.method, [], 1)  # by the size of a step, and memory
         self.z = self.maps.columns[0]
         self.z[:] = 0.0
         self.t = 0.0  # adjoint of the time of the steps
@@ -267,9 +267,9 @@ class Backward:
             self.t += float(J.t[first + N])
         if segment.end is not None:
             self._end(solution, segment, segment.end)
-        memory = self.forward.memory(begin.state, steps) if len(self.of.model.memory) else None
+        memory = self.tangent.memory(begin.state, steps) if len(self.of.model.memory) else None
         self.maps.F[m.OPEN] = 0.0
-        by = self.maps.backward(begin.state, steps, memory, timed, J.z[first : first + N])
+        by = self.maps.apply_transposed(begin.state, steps, memory, timed, J.z[first : first + N])
         self._check(J)
         self.total += by[:-1]
         self.t += by[-1] + float(J.t[first + 1 : first + N].sum())
@@ -283,9 +283,9 @@ class Backward:
 
     def _end(self, solution: Solution, segment: Segment, crossing: Crossing) -> None:
         """Let the size of the step follow what ends it."""
-        begin, steps, zeta = segment.begin, segment.steps, self.forward.columns[0]
+        begin, steps, zeta = segment.begin, segment.steps, self.tangent.columns[0]
         zeta[:] = begin.by_size()[INSTANT_SIZE:]
-        for _ in self.forward.forward(begin.state, steps, 1.0, 1.0):
+        for _ in self.tangent.apply(begin.state, steps, 1.0, 1.0):
             pass
         saltation = crossing.saltation("gradient", solution, self.of.stencils, steps.h[-1], zeta)
         self.t, by_p = saltation.apply_transposed(self.z, self.t)

@@ -21,7 +21,7 @@ from mbd.base.door import array
 from mbd.base.sensitivity_tolerances import BEGIN_REACH, SENSITIVITY_MET
 from mbd.derivatives.differences import slope
 from mbd.derivatives.objective import View
-from mbd.derivatives.poses import MotionBeside, Pose, check_still
+from mbd.derivatives.poses import Pose, SmallChange, check_still
 from mbd.machine import buffer as m
 from mbd.model.state import State
 from mbd.model.workspace import displaced
@@ -110,7 +110,7 @@ class LinearTangents:
                         "unique: a motion is free, or a force is that of redundant rows; take "
                         "other outputs, or hold what is free"
                     )
-            total -= pose.along(l, MotionBeside.of(u, mu, s), right[:, j])
+            total -= pose.along(l, SmallChange.of(u, mu, s), right[:, j])
             weights = self._apart(np.zeros(len(self._slopes), complex))
             weights[0][j] = l[:n_v]
             for w, x in zip(weights[1:], (u, s * u, mu), strict=True):
@@ -143,16 +143,16 @@ class LinearTangents:
             [model.units, np.full(model.n_lam, np.abs(state.lam).max(initial=1))]
         )
 
-        def beside(z: np.ndarray) -> np.ndarray:
+        def near(z: np.ndarray) -> np.ndarray:
             there = displaced(model, state, z[:n_v])
             return self._ports(model, there.replace(lam=state.lam + z[n_v:]))
 
         for some in self._together():
             wave = np.zeros(len(sizes))
             wave[some] = BEGIN_REACH * sizes[some] * (1.0 + 0.5 * np.sin(np.arange(len(some))))
-            for i in some if not np.array_equal(beside(wave), here) else ():
+            for i in some if not np.array_equal(near(wave), here) else ():
                 step, unit = BEGIN_REACH * sizes[i], np.eye(1, len(sizes), i)[0]
-                of = slope(lambda e, unit=unit: beside(e * unit), step)  # type: ignore[misc]
+                of = slope(lambda e, unit=unit: near(e * unit), step)  # type: ignore[misc]
                 slopes += np.outer(of, self.pose.tangents[i])
         for j, s in enumerate(self.pose.of):
             if any(not np.array_equal(self._ports(x, state), here) for x in s.described):

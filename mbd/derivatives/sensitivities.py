@@ -224,7 +224,7 @@ class Forward:
             times[n_p] = sizes[n_p] = 1.0
         elif len(columns) > n_p:
             columns[n_p] = 0.0
-        for a, b, out in self.maps.forward(begin.state, segment.steps, times, sizes):
+        for a, b, out in self.maps.apply(begin.state, segment.steps, times, sizes):
             self.maps.check_rows(self.owner)
             if not segment.branch:
                 instants = slice(segment.first + 1 + a, segment.first + 1 + b)
