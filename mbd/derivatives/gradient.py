@@ -19,14 +19,13 @@ from mbd.analyses.modes import Modes
 from mbd.base.checked import shown, whole
 from mbd.base.door import number
 from mbd.base.sensitivity_tolerances import SECOND_ORDER_STEP, SENSITIVITY_MET
-from mbd.derivatives.eigenvalues import tangents_of
 from mbd.derivatives.named import not_unique
 from mbd.derivatives.objective import Objective, by_values, gradients, last_of
+from mbd.derivatives.parameters import Stencil, named, value_and_scale
 from mbd.derivatives.poses import gradient_of_pose
-from mbd.derivatives.runs import Setup, keeping, run
-from mbd.derivatives.segments import Crossing, Segment
+from mbd.derivatives.segments import Crossing, Segment, Setup, keeping, run
 from mbd.derivatives.sensitivities import Forward
-from mbd.derivatives.stencil import Stencil, named, value_and_scale
+from mbd.derivatives.small_motions import tangents_of
 from mbd.derivatives.step_kernels import DA, INSTANT_SIZE
 from mbd.derivatives.steps import StepMaps
 from mbd.front.solution import Solution

@@ -19,7 +19,7 @@ from mbd.base.checked import called, function
 from mbd.base.sensitivity_tolerances import SENSITIVITY_STEP
 from mbd.derivatives.differences import KinkError, slope
 from mbd.derivatives.named import moved
-from mbd.derivatives.stencil import Stencil
+from mbd.derivatives.parameters import Stencil
 from mbd.derivatives.step_kernels import DA, DQ, DV, INSTANT_SIZE
 from mbd.history.history import History
 from mbd.history.quantities import SINCE_THE_START

@@ -33,9 +33,9 @@ from mbd.base.sensitivity_tolerances import BEGIN_REACH, SENSITIVITY_MET
 from mbd.derivatives.differences import PAIRS
 from mbd.derivatives.named import Tangents, derivative_by_name, not_unique
 from mbd.derivatives.objective import Objective, gradients, last_of
-from mbd.derivatives.programs import Appendix, add_variation, flows, program
-from mbd.derivatives.stencil import Stencil, stencils
+from mbd.derivatives.parameters import Stencil, stencils
 from mbd.derivatives.step_kernels import DA, DQ
+from mbd.derivatives.variations import Appendix, add_variation, flows, program
 from mbd.interactions.laws import check
 from mbd.machine import buffer as m
 from mbd.machine.jit import kernel

@@ -25,7 +25,7 @@ import numpy as np
 
 from mbd.base.sensitivity_tolerances import BEGIN_REACH, START_MET
 from mbd.derivatives.differences import CENTRAL, differentiated
-from mbd.derivatives.stencil import Stencil
+from mbd.derivatives.parameters import Stencil
 from mbd.derivatives.step_kernels import COLUMN_SIZE, DA, DB, DL, DQ, DV, INSTANT_SIZE
 from mbd.integration.consistent import consistent, described_starts
 from mbd.integration.method import Method

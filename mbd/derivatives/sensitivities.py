@@ -14,13 +14,16 @@ from mbd.analyses.linearize import Linearized
 from mbd.analyses.modes import Modes
 from mbd.base.checked import absent, shown
 from mbd.base.parameter import Parameter
-from mbd.derivatives.eigenvalues import BucklingTangent, ModesTangent, tangents_of
 from mbd.derivatives.named import Named, Tangents, derivative_by_name, not_unique
+from mbd.derivatives.parameters import Stencil
 from mbd.derivatives.poses import PoseTangent, of_equilibrium
-from mbd.derivatives.responses import LinearTangent
-from mbd.derivatives.runs import Setup, keeping, run
-from mbd.derivatives.segments import Segment
-from mbd.derivatives.stencil import Stencil
+from mbd.derivatives.segments import Segment, Setup, keeping, run
+from mbd.derivatives.small_motions import (
+    BucklingTangent,
+    LinearTangent,
+    ModesTangent,
+    tangents_of,
+)
 from mbd.derivatives.step_kernels import DA, DQ, DV, INSTANT_SIZE
 from mbd.derivatives.steps import StepMaps
 from mbd.front.solution import Solution

@@ -37,7 +37,7 @@ from __future__ import annotations
 from typing import Any
 
 from mbd.algebra.newmark import change_rates
-from mbd.derivatives.programs import add_variation, subtracted_from, taken_along
+from mbd.derivatives.variations import add_variation, subtracted_from, taken_along
 from mbd.integration.newton_loop import set_weights
 from mbd.linear.products import add_transposed_product
 from mbd.machine import buffer as m

@@ -11,8 +11,7 @@ import numpy as np
 
 from mbd.base.sensitivity_tolerances import SENSITIVITY_MET
 from mbd.derivatives import step_kernels as at
-from mbd.derivatives.programs import Appendix, flows, program
-from mbd.derivatives.stencil import Stencil
+from mbd.derivatives.parameters import Stencil
 from mbd.derivatives.step_kernels import (
     COLUMN_SIZE,
     INSTANT_SIZE,
@@ -22,6 +21,7 @@ from mbd.derivatives.step_kernels import (
     follow,
     forward,
 )
+from mbd.derivatives.variations import Appendix, flows, program
 from mbd.formulations.families import family
 from mbd.integration.method import Method
 from mbd.interactions.laws import check

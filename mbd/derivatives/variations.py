@@ -1,13 +1,13 @@
-r"""Programs of parameters: small tables of the elements and nodes that each of them touches.
-
-Of every value of a stencil there are records of these elements and nodes alone, with constants of
-their own after those of the run. The derivative of the residual and of the rows,
+r"""Derivatives of the residual and of the rows by a parameter, at a state.
 
 .. math:: \hat r_p = \sum_k w_k\, \hat r(p + k s)
 
-over the unknowns that are touched, costs eight evaluations of these few. Forces of the others do
-not depend on p and drop out, :math:`\sum w_k = 0`. Where an element may have a kink (a stop, a law,
-what goes slack) the values are as near as the kink asks for (``differences.py``).
+The program of a parameter is a small table of the elements and nodes that it touches: of every
+value of its stencil there are records of these alone, with constants of their own after those of
+the run. The sum, over the unknowns that are touched, costs eight evaluations of these few. Forces
+of the others do not depend on p and drop out, :math:`\sum w_k = 0`. Where an element may have a
+kink (a stop, a law, what goes slack) the values are as near as the kink asks for
+(``differences.py``).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import numpy as np
 
 from mbd.base.sensitivity_tolerances import SENSITIVITY_AGREES
 from mbd.derivatives.differences import NOISE, SHARES
-from mbd.derivatives.stencil import Stencil
+from mbd.derivatives.parameters import Stencil
 from mbd.formulations.families import family
 from mbd.machine import buffer as m
 from mbd.machine.jit import address_at, call, jit
