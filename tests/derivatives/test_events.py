@@ -208,6 +208,9 @@ def test_events_without_a_derivative():
     touch = mbd.Event("touch", flat, terminal=True)
     with pytest.raises(ValueError, match="touch at t = .* only touches zero"):
         mbd.sensitivities(ball(), ["gravity.z"], 1.0, 0.01, events=touch)
+    end = mbd.Objective(terminal=lambda last: last["ball"].position[2])
+    with pytest.raises(ValueError, match="gradient: touch at t = .* only touches zero"):
+        mbd.gradient(end, ball(), ["gravity.z"], 1.0, 0.01, events=touch)
     floor = rebound(0.5)
     other = mbd.Event("other", lambda s: 2 * s["ball"].position[:, 2], direction=-1,
                       change=lambda model, state: state)  # fmt: skip
