@@ -281,7 +281,7 @@ class Backward:
         self.t += t
 
     def _end(self, solution: Solution, segment: Segment, crossing: Crossing) -> None:
-        """Let the size of the step follow what ends it."""
+        """Add the transpose of the saltation at the end of a segment."""
         begin, steps, zeta = segment.begin, segment.steps, self.tangent.columns[0]
         zeta[:] = begin.by_size()[INSTANT_SIZE:]
         for _ in self.tangent.apply(begin.state, steps, 1.0, 1.0):

@@ -73,23 +73,22 @@ class Crossing:
         if self.event is None:
             still = np.zeros((1, INSTANT_SIZE, int(model.I[m.N_U])))
             g = Gradients(np.zeros(1), still, np.zeros((len(stencils), 1)), np.ones(1))
-        else:
-            before = turns_so_far(model, s)
-            instant = History(
-                model, np.array([s.t]), s.q[None], s.v[None], s.a[None], s.lam[None], before=before
+            return Saltation(g, zeta, 1.0)
+        before = turns_so_far(model, s)
+        instant = History(
+            model, np.array([s.t]), s.q[None], s.v[None], s.a[None], s.lam[None], before=before
+        )
+        g = gradients(self.event.function, instant, stencils, False, h)
+        rate = float(np.vdot(g.z[0], zeta[:INSTANT_SIZE]) + g.t[0])
+        size = float(np.abs(np.asarray(self.event.function(solution), float)).max())
+        length = float(solution.t[-1] - solution.t[0])
+        if abs(rate) * length <= SENSITIVITY_GRAZES * size:
+            raise ValueError(
+                f"{owner}: {self.event.name} at t = {s.t:.6g} s only touches zero (its rate is "
+                f"{rate:.2g} per second): its instant has no derivative; take a function that "
+                "passes through zero, such as a rate, or end the run before"
             )
-            g = gradients(self.event.function, instant, stencils, False, h)
-        saltation = Saltation(g, zeta, float(np.vdot(g.z[0], zeta[:INSTANT_SIZE]) + g.t[0]))
-        if self.event is not None:
-            size = float(np.abs(np.asarray(self.event.function(solution), float)).max())
-            length = float(solution.t[-1] - solution.t[0])
-            if abs(saltation.rate) * length <= SENSITIVITY_GRAZES * size:
-                raise ValueError(
-                    f"{owner}: {self.event.name} at t = {s.t:.6g} s only touches zero (its rate is "
-                    f"{saltation.rate:.2g} per second): its instant has no derivative; take a "
-                    "function that passes through zero, such as a rate, or end the run before"
-                )
-        return saltation
+        return Saltation(g, zeta, rate)
 
 
 @dataclass(frozen=True, eq=False)
