@@ -136,24 +136,38 @@ def gradient(
         return _of_result(objective, objective.result(model), parameters, [t_end, step])
     if isinstance(system, Equilibrium | Modes | Linearized | Buckling):
         return _of_result(objective, system, parameters, [t_end, step])
-    of = run(
-        "gradient", system, parameters, t_end, step, method=method, state=state, project=project,
-        progress=progress, rtol=rtol, events=events, every=whole("gradient", "every", every, 1),
+    (g,) = gradients_of_run(
+        [objective], system, parameters, t_end, step, method=method, state=state, project=project,
+        progress=progress, rtol=rtol, events=events, every=every,
     )  # fmt: skip
-    setup = of.setup
+    return g
+
+
+def gradients_of_run(
+    objectives: Sequence[Objective], system: System | Model, parameters: Any, t_end: Any, step: Any,
+    *, every: int = 1, **options: Any,
+) -> list[Gradient]:  # fmt: skip
+    """Return the gradients of several objectives of one run, with the options of `gradient`."""
+    every = whole("gradient", "every", every, 1)
+    of = run("gradient", system, parameters, t_end, step, every=every, **options)
+    setup, n = of.setup, len(of.pieces)
+    names, values = [s.name for s in setup.stencils], [0.0] * len(objectives)
     with keeping(of.solution):
         if setup.model.redundant:  # adjoints do not see rows that contradict each other
             solution, (segment, *_) = of.pieces[0]()
             one = replace(segment, steps=segment.steps.part(0, 1), end=None)
             Forward(setup, solution, [one], "gradient")
-        back, value = Backward(setup), 0.0
-        for k in range(len(of.pieces) - 1, -1, -1):
+        backs = [Backward(setup) for _ in objectives]
+        for k in range(n - 1, -1, -1):
             solution, segments = of.pieces[k]()
-            J = terms_of(objective, solution, setup.stencils, of.h, last=k == len(of.pieces) - 1)
-            back.over(solution, segments, J)
-            value += J.value
-    names = [s.name for s in setup.stencils]
-    return Gradient(value, names, back.total, of.solution, back.stats)
+            for i, objective in enumerate(objectives):
+                J = terms_of(objective, solution, setup.stencils, of.h, last=k == n - 1)
+                backs[i].over(solution, segments, J)
+                values[i] += J.value
+    return [
+        Gradient(value, names, back.total, of.solution, back.stats)
+        for value, back in zip(values, backs, strict=True)
+    ]
 
 
 def _of_result(objective: Objective, result: Any, parameters: Any, times: list[Any]) -> Gradient:

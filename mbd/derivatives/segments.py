@@ -402,8 +402,9 @@ def _setup(
 
 
 def run(
-    owner: str, system: Any, parameters: Any, t_end: Any, step: Any, *, method: Any, state: Any,
-    project: Any, progress: Any, rtol: Any, events: Any, every: int = 1,
+    owner: str, system: Any, parameters: Any, t_end: Any, step: Any, *,
+    method: Any = None, state: Any = None, project: Any = None, progress: Any = None,
+    rtol: Any = None, events: Any = (), every: int = 1,
 ) -> DifferentiableRun:  # fmt: skip
     """Run a system, and check that the run has a derivative."""
     if every > 1:
