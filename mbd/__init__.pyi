@@ -22,12 +22,11 @@ from mbd.derivatives.objective import Objective as Objective
 from mbd.derivatives.sensitivities import sensitivities as sensitivities
 from mbd.files.expressions import Expression as Expression
 from mbd.files.modelfile import write as write
+from mbd.files.read import ModelFile as ModelFile
+from mbd.files.read import read as read
 from mbd.formulations.euler_parameters import EulerParameters as EulerParameters
 from mbd.formulations.scalable import Scalable as Scalable
 from mbd.formulations.unified import Unified as Unified
-from mbd.front.load import load as load
-from mbd.front.model_file import ModelFile as ModelFile
-from mbd.front.model_file import read as read
 from mbd.front.shares import share_reactions as share_reactions
 from mbd.front.shares import unique_reactions as unique_reactions
 from mbd.front.simulate import SimulationError as SimulationError
@@ -92,6 +91,7 @@ from mbd.runs.events import Event as Event
 from mbd.statics.inverse_kinematics import assemble_pose as assemble_pose
 from mbd.statics.inverse_kinematics import target_errors as target_errors
 from mbd.statics.search import EquilibriumError as EquilibriumError
+from mbd.store.load import load as load
 from mbd.studies.compare import compare as compare
 from mbd.studies.parallel import parallel_coordinates as parallel_coordinates
 from mbd.studies.samples import sample as sample

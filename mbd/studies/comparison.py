@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from mbd.base.atomic import replaced
 from mbd.base.checked import one_of
-from mbd.figures.figure import checked_path, new_figure, save_figure
+from mbd.drawing.figure import checked_path, new_figure, save_figure
 from mbd.studies.error_measures import QUANTITIES
 
 if TYPE_CHECKING:

@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mbd.base.checked import extra
-from mbd.figures.figure import new_figure
+from mbd.drawing.figure import checked_axes, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from mbd.model.assembly import Assembly
+    from mbd.model.frozen import FrozenModel
 
 _PIXELS = 900  # larger matrices are drawn with several entries per pixel
 _NAMES = 36  # at most so many block labels along an axis
@@ -20,44 +22,63 @@ _UNKNOWNS = 40  # up to so many unknowns each one is labelled
 Group = tuple[int, int, str, tuple[str, ...]]
 
 
-def spy(
-    which: str, matrix: Any, velocities: list[Group], rows: list[Group], ax: Any = None
-) -> Figure:
-    """Draw a sparse matrix, coloured by the magnitude of its entries.
+def spy(assembly: Assembly, which: str, step: float, ax: Any) -> Figure:
+    """Draw a matrix, coloured by the magnitude of its entries; see ``Assembly.spy``.
 
-    Parameters
-    ----------
-    which : str
-        What it is called: "B" has velocities to the right and rows down; a matrix that is larger
-        than the velocities has the rows after them, both ways.
-    matrix : sparse
-    velocities, rows : lists
-        Blocks: first unknown, length, label of the block, label of each unknown.
-    ax : matplotlib Axes, optional
-        Where to draw; default a new figure.
-
-    Returns
-    -------
-    Figure
-        Block separators are thin, the border between velocities and rows is thick.
+    "B" and "turn" have velocities to the right and rows down, "Bt" the other way round; "S" has the
+    rows after the velocities, both ways. Block separators are thin, the border between velocities
+    and rows is thick.
     """
-    extra("spy", "drawing needs", "matplotlib.pyplot", "plot")
-    from matplotlib.colors import LogNorm
-
+    ax = checked_axes(ax, "spy")
+    matrix = assembly.iteration_matrix(step) if which == "S" else getattr(assembly, which)
     coo = matrix.tocoo()
     n_rows, n_columns = coo.shape
     if 0 in coo.shape:
         raise ValueError(f"spy: {which} is empty, the model has no rows")
-    n_v = sum(n for _, n, _, _ in velocities)
-    right = velocities
-    if n_columns > n_v:
-        right = velocities + [(at + n_v, n, name, labels) for at, n, name, labels in rows]
-    down = rows if which == "B" else right
-
+    velocities, rows = _groups(assembly.model)
+    if which == "S":
+        n_v = assembly.model.n_v
+        velocities += [(at + n_v, n, name, labels) for at, n, name, labels in rows]
+    down = rows if which in ("B", "turn") else velocities
+    right = rows if which == "Bt" else velocities
     if ax is None:
         size = float(np.clip(3.2 + 0.17 * max(coo.shape), 5.0, 10.0))
-        height = float(np.clip(size * n_rows / n_columns, 3.0, 10.0)) if which == "B" else size
+        flat = which in ("B", "turn")
+        height = float(np.clip(size * n_rows / n_columns, 3.0, 10.0)) if flat else size
         ax = new_figure("spy", figsize=(size + 1.0, height)).subplots()
+    _draw(ax, coo, down, right)
+    label = f"{which}, {n_rows} x {n_columns}, {np.count_nonzero(coo.data)} entries"
+    if which == "S":
+        label += f", h = {step:g} s"
+        if rows:
+            ax.axhline(n_v - 0.5, color="black", linewidth=1.2)
+            ax.axvline(n_v - 0.5, color="black", linewidth=1.2)
+    ax.set_xlabel(label)
+    return ax.figure  # type: ignore[no-any-return]
+
+
+def _groups(model: FrozenModel) -> tuple[list[Group], list[Group]]:
+    """Return the blocks of velocities by body, and of rows by joint, with their labels."""
+    velocities: list[Group] = []
+    at = 0
+    for name, body in model.nodes.items():
+        labels = tuple(body.formulation.velocities)
+        velocities.append((at, len(labels), name, labels))
+        at += len(labels)
+    rows = [
+        (s.start, s.stop - s.start, name,
+         tuple(x.removeprefix(f"{name}.") for x in model.numbering.lam_labels[s]))
+        for name, s in model.numbering.owners.items()
+        if s.stop > s.start
+    ]  # fmt: skip
+    return velocities, rows
+
+
+def _draw(ax: Any, coo: Any, down: list[Group], right: list[Group]) -> None:
+    """Draw the entries of a matrix, a bar of their colours, and names along both axes."""
+    from matplotlib.colors import LogNorm
+
+    n_rows, n_columns = coo.shape
     values = np.abs(coo.data)
     shown = values > 0
     picture = _pixels(coo.row[shown], coo.col[shown], values[shown], coo.shape)
@@ -74,12 +95,7 @@ def spy(
     _axis(ax.xaxis, right, ax.axvline)
     ax.xaxis.tick_top()
     ax.tick_params(axis="x", which="both", rotation=90)
-    if n_columns > n_v:
-        ax.axhline(n_v - 0.5, color="black", linewidth=1.2)
-        ax.axvline(n_v - 0.5, color="black", linewidth=1.2)
     ax.figure.colorbar(image, ax=ax, shrink=0.6, label="magnitude of the entry")
-    ax.set_xlabel(f"{which}, {n_rows} x {n_columns}, {shown.sum()} entries")
-    return ax.figure  # type: ignore[no-any-return]
 
 
 def _pixels(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mbd.figures.figure import checked_axes, new_figure
+from mbd.drawing.figure import checked_axes, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -26,7 +26,7 @@ _WITHOUT_WINDOWS = {
 
 def new_figure(who: str, **options: Any) -> Figure:
     """Return an empty figure; `options` are those of ``matplotlib.figure.Figure``."""
-    extra(who, "drawing needs", "matplotlib.figure", "plot")
+    extra(who, "drawing needs", "matplotlib.pyplot", "plot")
     import matplotlib.pyplot as plt
     from matplotlib.figure import Figure
 
@@ -73,3 +73,10 @@ def save_figure(figure: Figure, path: str | Path, who: str, dpi: int = 150) -> P
     with replaced(path, who) as file:
         figure.savefig(file, format=path.suffix.lower().lstrip("."), dpi=dpi)
     return path
+
+
+def saved(figure: Figure, path: str | Path | None) -> Figure:
+    """Write a figure if a path is given; return it."""
+    if path is not None:
+        save_figure(figure, path, "plot")
+    return figure

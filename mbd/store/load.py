@@ -9,13 +9,13 @@ import numpy as np
 
 from mbd.base.checked import file_path
 from mbd.front.solution import Solution
-from mbd.front.stored import Stored
 from mbd.history.columns import model_columns
 from mbd.history.joint_coordinates import freedoms
 from mbd.model.state import State
 from mbd.model.turns_so_far import Before
 from mbd.store import file_kinds
 from mbd.store.run_record import model_from_text
+from mbd.store.stored import Stored
 
 if TYPE_CHECKING:
     from mbd.model.model import Model

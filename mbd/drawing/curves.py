@@ -16,12 +16,12 @@ from mbd.history.quantity import MATRIX, Quantity
 
 if TYPE_CHECKING:
     from mbd.history.history import History
-    from mbd.store.stored import StoredHistory
+    from mbd.store.stored import Stored
 
 _TOTALS = ("energy", "momentum")
 
 
-def curves(solution: History | StoredHistory, name: str, who: str = "plot") -> list[Series]:
+def curves(solution: History | Stored, name: str, who: str = "plot") -> list[Series]:
     """Return what a name stands for: of a part its main quantities, or one of them.
 
     "drift" is the change of the total energy and the largest violation of a row.
@@ -50,9 +50,7 @@ def curves(solution: History | StoredHistory, name: str, who: str = "plot") -> l
     return [_one(who, series[0], component, name)] if component else series
 
 
-def panels_of(
-    solution: History | StoredHistory, names: Iterable[str], who: str
-) -> list[list[Series]]:
+def panels_of(solution: History | Stored, names: Iterable[str], who: str) -> list[list[Series]]:
     """Return what names stand for, panel by panel: scalars of one name and unit share one."""
     panels = []
     for name in names:
@@ -78,7 +76,7 @@ def lines(panel: list[Series]) -> list[tuple[str, np.ndarray]]:
     return named
 
 
-def _quantities(solution: History | StoredHistory, part: str, of: Any) -> dict[str, Column]:
+def _quantities(solution: History | Stored, part: str, of: Any) -> dict[str, Column]:
     """Return unit and components of everything that a part has."""
     if not isinstance(of, PartHistory):
         return {x.name: Column(x.unit, x.axes.components) for x in table(type(of))}

@@ -1,4 +1,4 @@
-"""Pictures of modes, Campbell diagrams and frequency responses (matplotlib)."""
+"""Pictures of modes and Campbell diagrams (matplotlib)."""
 
 from __future__ import annotations
 
@@ -7,19 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mbd.figures.figure import new_figure, save_figure
+from mbd.drawing.figure import new_figure, saved
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from matplotlib.figure import Figure
-
-
-def saved(figure: Figure, path: str | Path | None) -> Figure:
-    """Write a figure if a path is given; return it."""
-    if path is not None:
-        save_figure(figure, path, "plot")
-    return figure
 
 
 def modes_figure(
