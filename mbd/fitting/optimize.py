@@ -189,13 +189,13 @@ def optimize(
     def evaluated(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         here = model.with_values(variables.by_name(x))
         of_run = [what for what in several if isinstance(what, Objective) and what.of is None]
-        found = iter(_of_one_run(of_run, here, variables.names, t_end, step, options))
+        of_one_run = iter(_of_one_run(of_run, here, variables.names, t_end, step, options))
         pairs = []
         for what in several:
             if not isinstance(what, Objective):
                 pairs.append(_of_values(what, variables, x))
             else:
-                g = next(found) if what.of is None else gradient(what, here, variables.names)
+                g = next(of_one_run) if what.of is None else gradient(what, here, variables.names)
                 pairs.append((g.value, g.array))
         words = ["the objective", *(f"the constraint {name!r}" for name in limits)]
         for what, (value, slope) in zip(words, pairs, strict=True):
