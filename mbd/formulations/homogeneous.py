@@ -61,11 +61,12 @@ from mbd.algebra.vec import (
     store_multiple,
     times,
 )
-from mbd.formulations.formulation import Formulation
+from mbd.formulations.formulation import Formulation, vector_space
 from mbd.machine import buffer as m
 from mbd.machine.jit import jit
 
 WORK, MOMENT, BODY, INHOMOGENEOUS = 0, 1, 2, 3
+retract, flow = vector_space(7)
 
 
 def constants(mass: Any, center: np.ndarray, second: np.ndarray) -> np.ndarray:
@@ -82,13 +83,6 @@ def initial(
     p = quaternion_from_matrix(rotation)
     rate = 0.5 * H(rotation.T @ omega) @ p  # L^T w = H(w) p
     return np.concatenate([position, p]), np.concatenate([velocity, rate])
-
-
-@jit
-def retract(F: Any, n: Any) -> None:
-    """Write q0 + d."""
-    for i in range(7):
-        F[n.q + i] = F[n.q0 + i] + F[n.d + i]
 
 
 @jit
@@ -140,13 +134,6 @@ def own_rates(F: Any, n: Any) -> None:
 @jit
 def no_rates(F: Any, n: Any) -> None:
     """No own rows."""
-
-
-@jit
-def flow(F: Any, n: Any, k: int) -> None:
-    """Write the rates: coordinates of a vector space."""
-    for i in range(7):
-        F[k + i] = F[n.v + i]
 
 
 @jit

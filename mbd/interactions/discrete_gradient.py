@@ -36,7 +36,7 @@ from typing import Any
 
 from mbd.algebra.vec import load3, plus, store3, times
 from mbd.interactions.gradients import GAMMA, X, add_bent, add_products, value_of
-from mbd.interactions.law_evaluation import evaluate_law
+from mbd.interactions.laws import evaluate_law
 from mbd.interactions.measures import GRAD, HXD, LAW_IN, LAW_OUT, NORMAL, XA, Measure
 from mbd.interactions.pullback import (
     add_through,

@@ -22,7 +22,7 @@ from typing import Any
 from mbd.algebra.vec import dot, load3
 from mbd.interactions.gradients import add_measured_row, value_of
 from mbd.interactions.kind import Kind
-from mbd.interactions.law_evaluation import evaluate_law
+from mbd.interactions.laws import evaluate_law
 from mbd.interactions.measures import GRAD, LAW_IN, LAW_OUT, Measure, along
 from mbd.interactions.pullback import ElementRecord, at, each, push
 from mbd.interactions.turns import remember

@@ -14,6 +14,7 @@ from functools import cache
 from typing import Any
 
 from mbd.algebra.vec import dot, load3, minus, plus, store3, times
+from mbd.interactions.kind import Kind
 from mbd.interactions.measures import (
     GRAD,
     HESS,
@@ -40,7 +41,7 @@ from mbd.interactions.pullback import (
     vector,
     velocity_map,
 )
-from mbd.interactions.turns import counted, remember
+from mbd.interactions.turns import counted, keep, remember
 from mbd.machine import buffer as m
 from mbd.machine.jit import jit
 from mbd.machine.simd import add_outer1, add_outer2
@@ -82,6 +83,22 @@ def accept_of(measure: Measure) -> Any:
         remember(I, F, e.memory, u, ud)
 
     return accept
+
+
+@cache
+def unwrapped_angle(measure: Measure) -> Kind:
+    """Return the kind that counts the turns of a periodic measure, and exerts no force.
+
+    The angle is part of the state: results and continued runs take the full turns from there.
+    """
+    value = value_of(measure)
+
+    @each
+    def accept(I: Any, F: Any, e: Any) -> None:
+        u, rate = value(I, F, e, True)
+        keep(I, F, e.memory, u, rate)
+
+    return Kind(f"turns of {measure.name}", measure.n, 0, (), None, None, accept=accept, turns=True)
 
 
 @jit

@@ -22,7 +22,7 @@ from typing import Any
 
 from mbd.algebra.vec import cross, dot, load3, mat_mat, mat_plus, outer, tilde, times
 from mbd.interactions.kind import Kind
-from mbd.interactions.law_evaluation import evaluate_law
+from mbd.interactions.laws import evaluate_law
 from mbd.interactions.measures import LAW_IN, LAW_OUT
 from mbd.interactions.pullback import add_stiffness, at, each, form_maps, push
 from mbd.machine import buffer as m

@@ -38,7 +38,7 @@ from mbd.interactions.discrete_gradient import (
 )
 from mbd.interactions.gradients import accept_of, add_tension, value_of
 from mbd.interactions.kind import Kind
-from mbd.interactions.law_evaluation import evaluate_law
+from mbd.interactions.laws import evaluate_law
 from mbd.interactions.measures import GRAD, LAW_IN, LAW_OUT, Measure
 from mbd.interactions.pullback import each, push
 from mbd.machine import buffer as m
