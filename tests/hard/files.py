@@ -55,8 +55,8 @@ WRITERS = {
 }
 BY = {  # which file of the package writes them
     "animation/animation.py": ["page.html"], "animation/painter.py": ["film.gif"],
-    "cli/convert.py": ["scene.py"], "cli/schema.py": ["schema.json"],
-    "comparison/outcome.py": ["table.csv"], "figures/figure.py": ["picture.png"],
+    "cli/convert.py": ["scene.py", "schema.json"],
+    "comparison/outcome.py": ["table.csv"], "drawing/figure.py": ["picture.png"],
     "files/modelfile.py": ["model.toml"], "fmi/export.py": ["unit.fmu"],
     "model/assembly.py": ["matrices", "matrices.npz", "matrices.mat"],
     "store/archive.py": ["run.npz", "run.csv", "run.mat"], "store/copy.py": ["copy.nc"],

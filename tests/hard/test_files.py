@@ -312,7 +312,7 @@ _PRIVATE = {  # files of nobody else's, with the reason
     "store/stream.py": "grows under its name",
     "fitting/evaluations.py": "grows under its name, an evaluation at a time",
     "store/netcdf.py": "makes what its callers replace",
-    "cli/checks/render.py": "writes into memory",
+    "cli/checks.py": "writes into memory",
     "fmi/export.py": "makes in a temporary folder what it packs into the file that is replaced",
 }
 
