@@ -16,14 +16,14 @@ from mbd.control.controller import Controller as Controller
 from mbd.control.controller import closed_loop as closed_loop
 from mbd.control.joint_space import joint_space as joint_space
 from mbd.control.stepper import Stepper as Stepper
-from mbd.derivatives.adjoint import gradient as gradient
-from mbd.derivatives.forward import sensitivities as sensitivities
+from mbd.derivatives.gradient import gradient as gradient
+from mbd.derivatives.gradient import hvp as hvp
 from mbd.derivatives.objective import Objective as Objective
+from mbd.derivatives.sensitivities import sensitivities as sensitivities
 from mbd.files.expressions import Expression as Expression
 from mbd.files.modelfile import write as write
 from mbd.files.read import ModelFile as ModelFile
 from mbd.files.read import read as read
-from mbd.fitting.second_order import hvp as hvp
 from mbd.formulations.euler_parameters import EulerParameters as EulerParameters
 from mbd.formulations.scalable import Scalable as Scalable
 from mbd.formulations.unified import Unified as Unified

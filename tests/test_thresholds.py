@@ -6,15 +6,15 @@ import scipy.sparse as sp
 from scenes import four_bar, random_system
 
 import mbd
+from mbd.analyses.stability import slices
 from mbd.base.tolerances import TARGET_IN_VAIN
 from mbd.formulations import NAMES
-from mbd.integration.pivoting_step import begin
+from mbd.integration.newton_loop import advance
 from mbd.linear.fronts import factor_and_solve
 from mbd.machine import buffer as m
 from mbd.model import independent_rows
 from mbd.model.workspace import Workspace
 from mbd.statics import inverse_kinematics as targets
-from mbd.statics.spectrum_slices import slices
 
 
 def filled(model, step):
@@ -27,7 +27,7 @@ def filled(model, step):
     F[m.H], F[m.TOL], F[m.THETA] = step, 1e-7, 0.5
     F[m.ALPHA_M], F[m.ALPHA_F] = method.alpha_m, method.alpha_f
     F[m.BETA], F[m.GAMMA] = method.beta, method.gamma
-    begin(work.I, work.F)
+    advance(work.I, work.F)  # no step: weights alone
     work.load(state)
     evaluate_kernel(work.I, work.F)
     linearise_kernel(work.I, work.F)

@@ -7,7 +7,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import mbd
-from mbd.integration.starting_values import Nearby, jerk
+from mbd.integration.starting_values import Nearby
 from mbd.model.workspace import Workspace
 
 
@@ -85,7 +85,7 @@ def test_the_first_change_of_accelerations_is_that_of_the_law(step):
     mass = system.add(mbd.PointMass("m", mass=2.0))
     system.add(mbd.PointForce("f", mass, force=lambda t: (1.0 + np.sin(5.0 * t), 0, 0)))
     model = system.build()
-    change = jerk(Nearby(Workspace(model), mbd.consistent(model)), step)
+    change = Nearby(Workspace(model), mbd.consistent(model)).jerk(step)
     assert change == pytest.approx([2.5 * step, 0, 0], rel=1e-6)
 
 
@@ -94,7 +94,7 @@ def test_no_change_is_foretold_across_a_jump():
     mass = system.add(mbd.PointMass("m", mass=2.0))
     system.add(mbd.PointForce("f", mass, force=lambda t: (t + 9.0 * (t > 5e-3), 0, 0)))
     model = system.build()
-    assert not jerk(Nearby(Workspace(model), mbd.consistent(model)), 1e-2).any()
+    assert not Nearby(Workspace(model), mbd.consistent(model)).jerk(1e-2).any()
 
 
 # --- Newton ---------------------------------------------------------------------------------------

@@ -16,10 +16,10 @@ from mbd.history.quantities import SINCE_THE_START
 from mbd.integration.acting_rows import Past
 from mbd.integration.consistent import settled
 from mbd.integration.newton_loop import CONVERGED
+from mbd.linear.saddle import accelerations
 from mbd.machine import buffer as m
-from mbd.machine.jit import call, ints, kernel
+from mbd.machine.jit import ints, kernel
 from mbd.machine.unknowns import is_velocity
-from mbd.model.evaluation import evaluate_second_rates, linearise
 from mbd.model.frozen import state_of
 from mbd.model.model import Model
 from mbd.model.state import State
@@ -53,15 +53,7 @@ def restart(I: Any, F: Any, k: int) -> None:
     Equation (consistent); steps go on from :math:`a = \dot v`, without extrapolation.
     """
     S = ints(F)
-    F[m.SCALE_R], F[m.ROW_RATE] = 1.0, 0.0
-    F[m.W_M], F[m.W_G], F[m.W_K], F[m.ROW_TURN] = 1.0, 0.0, 0.0, 0.0
-    for n in range(3):  # linear: two of them remove the effect of eps and round-off
-        evaluate_second_rates(I, F)
-        if n == 0:
-            linearise(I, F)
-        call(S[m.LINEAR], I, F, 1 if n == 0 else 0)
-        for i in range(I[m.N_U]):
-            F[I[m.A] + i] -= F[I[m.X] + i]
+    accelerations(I, F, 2, True)
     for i in range(I[m.N_U]):
         if is_velocity(I, i):
             F[I[m.AL] + i] = F[I[m.A] + i]

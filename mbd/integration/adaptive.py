@@ -59,6 +59,7 @@ from mbd.integration.newton_loop import (
     set_weights,
 )
 from mbd.integration.updates import mark_open
+from mbd.linear.saddle import accelerations
 from mbd.machine import buffer as m
 from mbd.machine.buffer import (
     AB,
@@ -89,14 +90,12 @@ from mbd.machine.buffer import (
     V,
     X,
 )
-from mbd.machine.jit import call, ints, jit, kernel, loop
+from mbd.machine.jit import ints, jit, kernel, loop
 from mbd.machine.subnormal import flushing
 from mbd.machine.unknowns import is_velocity, own_vector
 from mbd.model.evaluation import (
     evaluate_level,
-    evaluate_second_rates,
     forget_velocities,
-    linearise,
     note_rates,
     pull_back,
     stage,
@@ -232,18 +231,7 @@ def refresh(I: Any, F: Any) -> None:
     """
     S = ints(F)
     elastic, S[m.ELASTIC] = S[m.ELASTIC], 1
-    F[m.SCALE_R], F[m.W_M], F[m.W_G], F[m.W_K] = 1.0, 1.0, 0.0, 0.0
-    F[m.ROW_RATE] = F[m.ROW_TURN] = F[m.POSITION_TURN] = 0.0
-    n_u = I[m.N_U]
-    for i in range(n_u):
-        F[I[D] + i] = 0.0
-    for again in range(2):  # the second time removes the softness of the rows
-        evaluate_second_rates(I, F)
-        if again == 0:
-            linearise(I, F)
-        call(S[m.LINEAR], I, F, 1 - again)
-        for i in range(n_u):
-            F[I[A] + i] -= F[I[X] + i]
+    accelerations(I, F, 2, True)
     forget_velocities(I, F)
     move = (F[ALPHA_M] - F[ALPHA_F]) * F[H] / F[H_LAST] if F[H_LAST] > 0.0 else 0.0
     for i in range(I[m.N_U]):

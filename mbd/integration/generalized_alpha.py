@@ -189,7 +189,6 @@ class GeneralizedAlpha:
                 check=self._check_free,
             ),
             linear_solver=self.linear_solver,
-            pivoting=self.max_iterations,
             divided_by=self,
             weights=weights,
             own_floats=own_floats,

@@ -99,9 +99,6 @@ class Facts:
         How steps are chosen, and states within them had.
     linear_solver : {"fronts", "splu"}
         What solves the equations.
-    pivoting : int
-        Iterations of generalized-alpha that take a step by a pivoting LU where pivots of the fronts
-        are small; 0: such a step fails.
     divided_by : GeneralizedAlpha, optional
         The method that takes a step which fails in smaller ones, in its stabilised form.
     weights : Weights, optional
@@ -135,7 +132,6 @@ class Facts:
     own_floats: Callable[[FrozenModel], int] = _no_floats
     free: FreeSteps | None = None
     linear_solver: Literal["fronts", "splu"] = "fronts"
-    pivoting: int = 0
     divided_by: Any = None
     weights: Weights | None = None
     oscillation: float = 0.0
@@ -148,10 +144,10 @@ class Facts:
 
     def __post_init__(self) -> None:
         """Refuse set-valued laws where generalized-alpha takes some of the steps."""
-        if self.set_valued and (self.pivoting or self.divided_by is not None):
+        if self.set_valued and self.divided_by is not None:
             raise ValueError(
-                "Facts: with set_valued=True pivoting and divided_by must be left out, whose steps "
-                "are those of generalized-alpha, which knows no set-valued laws"
+                "Facts: with set_valued=True divided_by must be left out, whose steps are those of "
+                "generalized-alpha, which knows no set-valued laws"
             )
 
 

@@ -33,64 +33,67 @@ from mbd.algebra.newmark import Weights
 from mbd.algebra.vec import larger
 from mbd.base.tolerances import START_DIFFERENCE, START_SMOOTH
 from mbd.integration.consistent import settled
-from mbd.linear.saddle import Saddle, unmet
+from mbd.linear.saddle import Saddle, evaluate_unmet, factor_saddle, subtract
 from mbd.machine import buffer as m
 from mbd.machine.jit import call, ints, jit, kernel
 from mbd.machine.unknowns import is_velocity
-from mbd.model.evaluation import clear_off, evaluate, evaluate_second_rates, stage
+from mbd.model.evaluation import evaluate, stage
 from mbd.model.frozen import FrozenModel
 from mbd.model.state import State
 from mbd.model.workspace import Workspace
 
 
 @jit
-def _go_ahead(I: Any, F: Any, t: float, s: float) -> None:
-    """Write what is unmet a time s after t, q and v by their Taylor series from VN and AN."""
+def _move(I: Any, F: Any, t: float, s: float) -> None:
+    """Go to a time s after t, q and v by their Taylor series from VN and AN."""
     for i in range(I[m.N_U]):
         if is_velocity(I, i):
             v, a = F[I[m.VN] + i], F[I[m.AN] + i]
             F[I[m.D] + i] = s * v + 0.5 * s * s * a
             F[I[m.V] + i] = v + s * a
     F[m.T] = t + s
-    evaluate_second_rates(I, F)
-    clear_off(I, F, I[m.X])
 
 
 @jit
 def _write_change(I: Any, F: Any, s: float, share: float, out: int) -> bool:
-    """Write the change of accelerations in a time s; tell whether the factor at hand served.
+    """Write the change of accelerations in a time s after the state of VN and AN; tell if it holds.
 
-    It is right to a share of it, or to round-off. The state is that of VN and AN.
+    It is right to a share of it, or to round-off. Accelerations there are corrected with the factor
+    of the state: a motion that is resolved changes the matrix little. Where that does not converge,
+    the matrix is factored there, and here again.
     """
     S, n, t, least = ints(F), I[m.N_U], F[m.T], 0.0
     for i in range(n):
         F[I[m.A] + i] = F[I[m.AN] + i]
         if is_velocity(I, i):
             least = larger(least, 2.0**-44 * abs(F[I[m.AN] + i]))
-    _go_ahead(I, F, t, s)
-    last, pace, wanting = 0.0, 1.0, True
-    while wanting:
-        call(S[m.LINEAR], I, F, 0)
-        size, change = 0.0, 0.0
+    _move(I, F, t, s)
+    last, own, wanting = 0.0, 0, True
+    while wanting and own < 4:
+        evaluate_unmet(I, F)
+        if own == 1:
+            factor_saddle(I, F)
+        else:
+            call(S[m.LINEAR], I, F, 0)
+        own += own > 0
+        subtract(I, F)
+        size, change = F[m.NORM], 0.0
         for i in range(n):
-            F[I[m.A] + i] -= F[I[m.X] + i]
             if is_velocity(I, i):
-                size = larger(size, abs(F[I[m.X] + i]))
                 change = larger(change, abs(F[I[m.A] + i] - F[I[m.AN] + i]))
         pace = 1.0 if last == 0.0 else min(1.0, size / last)
         wanting = size * pace > larger(share * change, least)
-        if wanting and last > 0.0 and pace > 0.3:  # far from here
-            break
+        if wanting and last > 0.0 and pace > 0.3 and own == 0:  # far from here
+            own = 1
         last = size
-        if wanting:
-            evaluate_second_rates(I, F)
-            clear_off(I, F, I[m.X])
     for i in range(n):
         if is_velocity(I, i):
             F[out + i] = F[I[m.A] + i] - F[I[m.AN] + i]
-        F[I[m.D] + i] = 0.0
-        F[I[m.V] + i], F[I[m.A] + i] = F[I[m.VN] + i], F[I[m.AN] + i]
-    F[m.T] = t
+        F[I[m.A] + i] = F[I[m.AN] + i]
+    _move(I, F, t, 0.0)
+    if own > 0:
+        evaluate_unmet(I, F)
+        factor_saddle(I, F)
     return not wanting
 
 
@@ -110,7 +113,7 @@ def _write_force(I: Any, F: Any, a: int) -> None:
 
 @jit
 def _size_of(I: Any, F: Any, a: int, force: int) -> float:
-    """Return `_size` of two vectors."""
+    """Return the root of a.M a, from a and M a; a may be large: its square is not computed."""
     most, power = 1e-300, 0.0
     for i in range(I[m.N_U]):
         if is_velocity(I, i):
@@ -121,22 +124,34 @@ def _size_of(I: Any, F: Any, a: int, force: int) -> float:
     return math.sqrt(most) * math.sqrt(abs(power))
 
 
+@jit
+def _begin(I: Any, F: Any) -> None:
+    """Note the state from which one looks ahead."""
+    for i in range(I[m.N_U]):
+        F[I[m.VN] + i], F[I[m.AN] + i] = F[I[m.V] + i], F[I[m.A] + i]
+        F[I[m.AB] + i] = F[I[m.AL] + i] = F[I[m.R] + i] = 0.0
+
+
+@kernel
+def change_kernel(I: Any, F: Any, k: int) -> None:
+    """Write to AB the change of accelerations in the time H, right to a share TOL of it."""
+    _begin(I, F)
+    _write_change(I, F, F[m.H], F[m.TOL], I[m.AB])
+
+
 @kernel
 def jerk_kernel(I: Any, F: Any, k: int) -> None:
     """Write to AB what `jerk` returns; k = 1: whether it is smooth or not. H is the time.
 
-    The matrix at the state is factored. STATUS tells whether it did not serve.
+    The matrix at the state is factored.
     """
-    S, n, h, smooth = ints(F), I[m.N_U], F[m.H], True
-    F[m.SCALE_R], F[m.ROW_RATE] = 1.0, 0.0
-    for i in range(n):
-        F[I[m.VN] + i], F[I[m.AN] + i] = F[I[m.V] + i], F[I[m.A] + i]
-        F[I[m.AB] + i] = F[I[m.AL] + i] = F[I[m.R] + i] = 0.0
-    served = _write_change(I, F, START_DIFFERENCE * h, 1e-8, I[m.AB])
+    n, h = I[m.N_U], F[m.H]
+    _begin(I, F)
+    smooth = _write_change(I, F, START_DIFFERENCE * h, 1e-8, I[m.AB])
     for i in range(n):
         F[I[m.AB] + i] /= START_DIFFERENCE
-    if served and k == 0:
-        served = _write_change(I, F, h, 1e-3, I[m.AL])
+    if k == 0:
+        smooth = smooth and _write_change(I, F, h, 1e-3, I[m.AL])
         for i in range(n):
             F[I[m.AL] + i] -= F[I[m.AB] + i]
             if is_velocity(I, i):
@@ -148,20 +163,17 @@ def jerk_kernel(I: Any, F: Any, k: int) -> None:
         unforeseen = _size_of(I, F, I[m.AL], I[m.X])
         _write_force(I, F, I[m.AB])
         least = larger(_size_of(I, F, I[m.AB], I[m.X]), _size_of(I, F, I[m.AN], I[m.R]))
-        smooth = unforeseen <= START_SMOOTH * least
+        smooth = smooth and unforeseen <= START_SMOOTH * least
         for i in range(n):
             F[I[m.A] + i] = F[I[m.AN] + i]
             if not smooth:
                 F[I[m.AB] + i] = 0.0
-    S[m.STATUS] = 0 if served else 1
 
 
 class Nearby:
     """Accelerations near a consistent state, in one work space, its saddle factored once.
 
-    Those there are corrected with this factor: a motion that is resolved changes the matrix little.
-    Where that does not converge, the matrix is factored where they are wanted. The work space may
-    have the saddle already, at this state.
+    The work space may have the saddle already, at this state.
     """
 
     def __init__(self, work: Workspace, state: State, saddle: Saddle | None = None) -> None:
@@ -171,87 +183,42 @@ class Nearby:
             work.evaluate()
             saddle = Saddle(work)
         self.A = work.vector(m.A)
-        self.here = self.A.copy()
         self.saddle = saddle
 
-    def move(self, increment: np.ndarray | float, speed: np.ndarray, s: float) -> None:
-        """Go to q [+] increment with another speed, a time s later."""
-        self.work.vector(m.D)[..., self.v] = increment
-        self.work.vector(m.V)[..., self.v] = speed
-        self.work.F[..., m.T] = self.state.t + s
-
     def change(self, s: float, share: float) -> np.ndarray:
-        """Return the change of accelerations in a time s, q and v by their Taylor series.
+        """Return the change of accelerations in a time s, right to a share of it."""
+        self.work.F[..., m.TOL] = share
+        return self._look_ahead(change_kernel, 0, s)
 
-        It is right to a share of it, or to round-off. Of one run.
+    def jerk(self, h: float, held: bool | None = None) -> np.ndarray:
+        """Return the change of the accelerations in a time h, or zeros where it is not smooth.
+
+        Whether it is may be `held`: of a state near another one, of which it is.
+
+        Smooth is what the derivative foretells; the measure of that is the metric of the mass
+        matrix, which does not know the choice of coordinates. The residual is zero with the
+        accelerations of the state: without them it is what these need.
         """
-        state, saddle, work = self.state, self.saddle, self.work
-        self.move(s * state.v + 0.5 * s * s * state.a, state.v + s * state.a, s)
-        least = 2.0**-44 * np.abs(state.a).max(initial=0.0)
-        r, own, last, wanting = unmet(work), 0, 0.0, True
-        change = np.zeros_like(state.a)
-        while own < 3 and wanting:
-            r = saddle.correct(r)
-            change = self.A[self.v] - state.a
-            size = float(work.F[m.NORM])
-            pace = min(1.0, size / last) if last else 1.0
-            wanting = size * pace > max(share * np.abs(change).max(initial=0.0), least)
-            own += saddle is not self.saddle
-            if wanting and last and pace > 0.3 and not own:  # far from here
-                self.A[:], last = self.here, 0.0
-                r = unmet(work).copy()
-                saddle = Saddle(work)
-            else:
-                last = size
-        self.move(0.0, state.v, 0.0)
-        self.A[:] = self.here
-        if saddle is not self.saddle:
-            work.evaluate()
-            self.saddle = Saddle(work)
-        return change
+        if held is False:
+            return np.zeros_like(self.state.a)
+        return self._look_ahead(jerk_kernel, 0 if held is None else 1, h)
 
-    def force(self, a: np.ndarray | float) -> np.ndarray:
-        """Return the residual of the velocities with the accelerations a: M a and what is at rest.
+    def _look_ahead(self, kernel: Any, k: int, s: float) -> np.ndarray:
+        self.work.F[..., m.H] = s
+        self.work.run(kernel, k)
+        self.saddle.check()
+        return np.asarray(self.work.vector(m.AB)[..., self.v])
 
-        All else is that of the state.
-        """
-        self.A[self.v] = a
-        self.work.evaluate()
-        self.A[:] = self.here
-        return self.work.vector(m.X)[self.v]
-
-
-def _size(a: np.ndarray, force: np.ndarray) -> float:
-    """Return the root of a.M a, from a and M a; a may be large: its square is not computed."""
-    most = np.abs(a).max(initial=1e-300)
-    return float(np.sqrt(most) * np.sqrt(np.abs((a / most) @ force)))
-
-
-def jerk(near: Nearby, h: float, held: bool | None = None) -> np.ndarray:
-    """Return the change of the accelerations in a time h, or zeros where it is not smooth.
-
-    Whether it is may be `held`: of a state beside another one, of which it is.
-
-    Smooth is what the derivative foretells; the measure of that is the metric of the mass matrix,
-    which does not know the choice of coordinates. The residual is zero with the accelerations of
-    the state: without them it is what these need.
-    """
-    work = near.work
-    if held is False:
-        return np.zeros_like(near.state.a)
-    if near.saddle.pivoting is None:
-        work.F[..., m.H] = h
-        work.run(jerk_kernel, 0 if held is None else 1)
-        work.check_laws()
-        if not work.leaves(work.S[..., m.STATUS] != 0):
-            return np.asarray(work.vector(m.AB)[..., near.v])
-    rate = near.change(START_DIFFERENCE * h, 1e-8) / START_DIFFERENCE
-    if held:
-        return rate
-    unforeseen, rest = near.change(h, 1e-3) - rate, near.force(0.0)
-    size, of_rate = (_size(a, near.force(a) - rest) for a in (unforeseen, rate))
-    smooth = size <= START_SMOOTH * max(of_rate, _size(near.state.a, rest))
-    return rate if smooth else np.zeros_like(rate)
+    def velocities_onto(self, step: np.ndarray, h: float) -> np.ndarray:
+        """Return what velocities lack to carry a step (.., n_v) of time h to the rows."""
+        work, names = self.work, self.work.model.numbering
+        work.vector(m.D)[..., self.v] = step
+        work.F[..., m.T] = self.state.t + h
+        work.evaluate()
+        r = work.vector(m.X)
+        r[..., self.v] = 0.0
+        r[..., names.lam[names.lam_kinds == m.VELOCITY_ROW]] = 0.0
+        return self.saddle.solve(r)[..., self.v] / h
 
 
 def started(
@@ -263,8 +230,8 @@ def started(
     Of one run or of many; the work space, which may have the `saddle` there, is used up. ``held``:
     whether that is smooth, if it is not to be judged.
     """
-    near, names = Nearby(work, state, saddle), work.model.numbering
-    change = jerk(near, h, held)
+    near = Nearby(work, state, saddle)
+    change = near.jerk(h, held)
     if not (moved := change.any(-1, keepdims=True)).any():
         return state, change
     shift = weights.alpha_m - weights.alpha_f
@@ -274,12 +241,7 @@ def started(
         return begun, change
     beta = weights.beta
     step = h * state.v + h * h * ((0.5 - beta) * alg + beta * (alg + change))
-    near.move(step, state.v, h)
-    work.evaluate()
-    r = work.vector(m.X)
-    r[..., near.v] = 0.0
-    r[..., names.lam[names.lam_kinds == m.VELOCITY_ROW]] = 0.0
-    v = state.v - near.saddle.solve(r)[..., near.v] / h
+    v = state.v - near.velocities_onto(step, h)
     return begun.replace(v=np.where(moved, v, state.v), alg=alg), change
 
 

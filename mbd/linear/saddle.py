@@ -12,39 +12,73 @@ from typing import Any
 
 import numpy as np
 
+from mbd.algebra.vec import larger
 from mbd.linear.fronts import factor_and_solve
+from mbd.linear.pivoting import PivotingSolver
 from mbd.machine import buffer as m
-from mbd.machine.jit import call, ints, kernel
+from mbd.machine.jit import call, ints, jit, kernel
 from mbd.machine.unknowns import is_velocity
-from mbd.model.evaluation import clear_off, evaluate_second_rates
+from mbd.model.evaluation import evaluate_second_rates, linearise
 from mbd.model.independent_rows import selected
 from mbd.model.workspace import Workspace
 
 
+@jit
+def accelerations(I: Any, F: Any, n: int, new: bool) -> None:
+    r"""Solve :math:`S(\delta\dot v; \delta\lambda) = -(r; \ddot\Phi)` n times at the pose at hand.
+
+    `new`: S is made there, from where increments are counted then. The equations are linear: a
+    second solution removes round-off; more are needed with the matrix of a pose nearby.
+    """
+    if new:
+        for i in range(I[m.N_Q]):
+            F[I[m.QN] + i] = F[I[m.Q] + i]
+        for i in range(I[m.N_U]):
+            F[I[m.D] + i] = 0.0
+    for k in range(n):
+        evaluate_unmet(I, F)
+        if new and k == 0:
+            factor_saddle(I, F)
+        else:
+            call(ints(F)[m.LINEAR], I, F, 0)
+        subtract(I, F)
+
+
+@jit
+def evaluate_unmet(I: Any, F: Any) -> None:
+    """Write the residual r and the second derivative of the rows to X."""
+    F[m.SCALE_R], F[m.ROW_RATE] = 1.0, 0.0
+    evaluate_second_rates(I, F)
+
+
+@jit
+def factor_saddle(I: Any, F: Any) -> None:
+    """Factor S at the pose evaluated last; X becomes the solution for what it holds."""
+    F[m.W_M], F[m.W_G], F[m.W_K] = 1.0, 0.0, 0.0
+    F[m.ROW_TURN] = F[m.POSITION_TURN] = 0.0
+    linearise(I, F)
+    call(ints(F)[m.LINEAR], I, F, 1)
+
+
+@jit
+def subtract(I: Any, F: Any) -> None:
+    """Subtract X from accelerations and multipliers; NORM is the largest change of the first."""
+    F[m.NORM] = 0.0
+    for i in range(I[m.N_U]):
+        F[I[m.A] + i] -= F[I[m.X] + i]
+        if is_velocity(I, i):
+            F[m.NORM] = larger(F[m.NORM], abs(F[I[m.X] + i]))
+
+
 @kernel
 def unmet_kernel(I: Any, F: Any, k: int) -> None:
-    """Write the residual and the second derivative of the rows to X.
-
-    Before that k times subtract the solution for the ones that are there from accelerations and
-    multipliers; NORM is the largest change of a velocity's in the last of these.
-    """
-    S = ints(F)
-    for n in range(-1, k):
-        F[m.NORM] = 0.0
-        if n >= 0:
-            call(S[m.LINEAR], I, F, 0)
-            for i in range(I[m.N_U]):
-                F[I[m.A] + i] -= F[I[m.X] + i]
-                if is_velocity(I, i):
-                    F[m.NORM] = max(F[m.NORM], abs(F[I[m.X] + i]))
-        if n >= 0 or k == 0:
-            evaluate_second_rates(I, F)
-            clear_off(I, F, I[m.X])
+    """Write the residual and the second derivative of the rows to X, after k `accelerations`."""
+    accelerations(I, F, k, False)
+    evaluate_unmet(I, F)
 
 
 def unmet(work: Workspace) -> np.ndarray:
-    """Return the residual r beside the second derivative of the rows, a view (n_u,) of X."""
-    work.F[..., m.SCALE_R], work.F[..., m.ROW_RATE] = 1.0, 0.0
+    """Return the residual r and the second derivative of the rows, a view (n_u,) of X."""
     work.run(unmet_kernel)
     work.check_laws()
     return work.vector(m.X)
@@ -55,7 +89,7 @@ class Saddle:
 
     def __init__(self, work: Workspace, *, soft: bool = False) -> None:
         self.work = work
-        self.pivoting: Any = None
+        self.pivoting: PivotingSolver | None = None
         work.S[..., m.LINEAR] = factor_and_solve.address
         if work.model.I[m.LOOPS] and soft:
             work.drop(np.empty(0, np.int64))
@@ -69,52 +103,41 @@ class Saddle:
         work.run(factor_and_solve, 1)
         work.F[..., m.SOFT] = 0.0
         if work.leaves(work.S[..., m.SMALL_PIVOTS] != 0):
-            from scipy.sparse.linalg import splu
+            self._pivot()
 
-            from mbd.model.pattern import sparse
-
-            work.linearise(1.0, 0.0, 0.0)
-            try:
-                self.pivoting = splu(sparse(work.model, work.F))
-            except RuntimeError:
-                raise ValueError(
-                    work.bad_law()
-                    or work.no_numbers()
-                    or "the mass matrix is singular on the motions that the constraints allow; "
-                    "check masses and inertias"
-                ) from None
+    def _pivot(self) -> None:
+        """Factor the matrix by SuperLU, with which all go on that solve in this work space."""
+        work = self.work
+        self.pivoting = PivotingSolver(work)
+        work.linearise(1.0, 0.0, 0.0)
+        work.S[m.SMALL_PIVOTS], work.S[m.LINEAR] = 0, self.pivoting.address
+        self.pivoting(work.I, work.F, 1)
+        self.check()
+        if work.S[m.SMALL_PIVOTS]:
+            raise ValueError(
+                work.bad_law()
+                or work.no_numbers()
+                or "the mass matrix is singular on the motions that the constraints allow; "
+                "check masses and inertias"
+            )
 
     def solve(self, r: np.ndarray) -> np.ndarray:
         """Return S^-1 r, unknowns in solver order; rows that do not act are left out."""
-        r = np.where(self.work.vector(m.OFF) == 0.0, r, 0.0)
-        if self.pivoting is not None:
-            return np.asarray(self.pivoting.solve(r))
         x = self.work.vector(m.X)
-        x[...] = r
-        self.work.run(factor_and_solve)
+        x[...] = np.where(self.work.vector(m.OFF) == 0.0, r, 0.0)
+        self.work.run(self.pivoting or factor_and_solve)
+        self.check()
         return x.copy()
 
-    def correct(self, r: np.ndarray, n: int = 1) -> np.ndarray:
-        """Subtract S^-1 r from accelerations and multipliers, n times; return what is unmet then.
-
-        NORM is the largest change of an acceleration in the last of these.
-        """
-        work = self.work
-        if self.pivoting is None:
-            work.vector(m.X)[...] = r
-            work.run(unmet_kernel, n)
-            work.check_laws()
-            return work.vector(m.X)
-        for _ in range(n):
-            step = self.solve(r)
-            work.vector(m.A)[:] -= step
-            r = unmet(work)
-            work.F[m.NORM] = np.abs(step[work.model.numbering.v]).max(initial=0.0)
-        return r
+    def check(self) -> None:
+        """Raise what a law of the user, or a solution in Python, has raised."""
+        self.work.check_laws()
+        if self.pivoting is not None:
+            self.pivoting.check()
 
 
 def accelerate(work: Workspace, *, evaluated: bool = False) -> tuple[np.ndarray, Saddle]:
-    """Find the accelerations and multipliers of the state in a work space.
+    """Find the accelerations and multipliers of the state in a work space, by `accelerations`.
 
     Return a view of them, and the matrix there, factored. Positions and velocities need not meet
     the rows: their second derivative is made zero. Multipliers of dropped rows are zero. The state
@@ -122,7 +145,7 @@ def accelerate(work: Workspace, *, evaluated: bool = False) -> tuple[np.ndarray,
     """
     if not evaluated:
         unmet(work)
-    saddle = Saddle(work)
-    # linear: the second removes round-off; away from where increments begin the matrix is near
-    saddle.correct(unmet(work).copy(), 6 if work.vector(m.D).any() else 2)
+    saddle = Saddle(work)  # away from where increments begin it is near the matrix there
+    work.run(unmet_kernel, 6 if work.vector(m.D).any() else 2)
+    saddle.check()
     return work.vector(m.A), saddle

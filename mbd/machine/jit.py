@@ -59,6 +59,7 @@ _LAW = types.int64(types.CPointer(types.float64), types.CPointer(types.float64))
 _C_LAW = ctypes.CFUNCTYPE(
     ctypes.c_int64, ctypes.POINTER(ctypes.c_double), ctypes.POINTER(ctypes.c_double)
 )
+_C_KERNEL = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
 _TABLES = [TablesPointer.__module__, TablesPointer.__qualname__, load_entry]  # as kept in a file
 _LARGE = 1 << 16  # floats: a kernel on so many runs longer than the lock takes to come back
 _log = logging.getLogger("mbd")
@@ -325,6 +326,18 @@ def external(function: Callable[[Any, Any], int], *, compiled: bool) -> tuple[in
         law.compile()
         return int(law.address), law
     back = _C_LAW(function)
+    return int(ctypes.cast(back, ctypes.c_void_p).value or 0), back
+
+
+def called_back(function: Callable[[Any, Any, int], None]) -> tuple[int, Any]:
+    """Return address and keeper of a kernel ``function(I, F, k)`` that stays in Python.
+
+    I and F are no arrays in it, but addresses. It must not raise.
+    """
+    if PYTHON:
+        _PYTHON_KERNELS.append(function)
+        return len(_PYTHON_KERNELS), function
+    back = _C_KERNEL(function)
     return int(ctypes.cast(back, ctypes.c_void_p).value or 0), back
 
 

@@ -16,10 +16,10 @@ from mbd.base.run_tolerances import WHOLE_STEPS
 from mbd.base.tolerances import CRAWL_SHARE, CRAWL_STEPS, NEWTON_FREE
 from mbd.integration.acting_rows import ActingRows
 from mbd.integration.method import Method, refuse_unmoved
-from mbd.integration.newton_loop import CONVERGED, FAILED, PIVOTS, REFUSED, grid_from_here
-from mbd.integration.pivoting_step import careful_step
+from mbd.integration.newton_loop import CONVERGED, FAILED, PIVOTS, REFUSED, grid_from_here, undo
 from mbd.integration.substeps import Divided
 from mbd.linear.fronts import factor_and_solve
+from mbd.linear.pivoting import PivotingSolver
 from mbd.linear.saddle import Saddle
 from mbd.machine import buffer as m
 from mbd.machine.two_threads import helper_of
@@ -73,7 +73,6 @@ class Run:
         S[m.RECORD_EVERY] = 1 if self.watch else 0 if plan.times is not None else plan.every
         S[m.OUTPUT], S[m.N_OUTPUT] = self.at + self.capacity * self.size, len(times)
         F[S[m.OUTPUT] : S[m.OUTPUT] + len(times)] = times
-        S[m.LINEAR] = factor_and_solve.address
         F[m.H], F[m.T_END], F[m.T_START] = h, plan.t_end, first.t
         F[m.H_MAX] = min(plan.max_step, h if np.isinf(plan.rtol) else np.inf)
         F[m.H_MIN] = 1e-15 * max(left, abs(plan.t_end))
@@ -81,6 +80,8 @@ class Run:
         grid_from_here(I, F)
         F[m.ATOL : m.ATOL + m.N_UNKNOWN_KINDS] = plan.atol
         method.prepare(model, S, F)
+        self.solver: PivotingSolver | None = None
+        S[m.LINEAR] = self._solver(facts.linear_solver == "splu")
         self.helper = helper_of(work.I, F)
         self.acting = None
         self.smaller = facts.divided_by is None  # the method takes a step in parts
@@ -254,35 +255,44 @@ class Run:
     def steps(self, n: int, kernel: Any = None) -> tuple[int, int]:
         """Take up to n steps; return their number and a status."""
         S, kernel = self.work.S, kernel or self.advance
-        S[m.N_RECORDED], S[m.N_STEPS], taken, status = 0, n, 0, CONVERGED
-        if self.facts.linear_solver == "fronts":
-            with self.helper:
-                taken, status = self._with_rows(n, kernel)
-            self.done += taken
-        if status == PIVOTS and not self.facts.pivoting:
-            status = FAILED
-        if status == PIVOTS or (self.facts.linear_solver == "splu" and taken < n):
-            self.pivoting += status == PIVOTS
-            status = CONVERGED
-            while taken < n and status == CONVERGED:
-                status = careful_step(self.work, self.facts.pivoting, self.plan.free)
-                taken += status == CONVERGED
-                self.done += status == CONVERGED
-                if self.facts.linear_solver == "fronts":
-                    break  # one careful step, then the fronts again
+        S[m.N_RECORDED], S[m.N_STEPS] = 0, n
+        with self.helper:
+            taken, status = self._with_rows(n, kernel)
+            if status == PIVOTS and self.facts.linear_solver == "fronts":  # then the fronts again
+                S[m.LINEAR], S[m.N_STEPS] = self._solver(True), 1
+                more, status = self._call(kernel)
+                S[m.LINEAR], S[m.HAVE_FACTOR] = self._solver(False), 0
+                self.pivoting += more
+                taken += more
+        status = FAILED if status == PIVOTS else status
         if status == FAILED and not self._is_shaky and self._may_divide():
             if self.divided.take(self.work, self.facts.divided_by, self.done):
                 self.done += 1
                 return taken + 1, CONVERGED
         return taken, status
 
+    def _solver(self, pivoting: bool) -> int:
+        """Return the address of what solves linear equations, the fronts or SuperLU."""
+        if pivoting and self.solver is None:
+            self.solver = PivotingSolver(self.work)
+        return self.solver.address if pivoting and self.solver else factor_and_solve.address
+
+    def _call(self, kernel: Any, leave: bool = False) -> tuple[int, int]:
+        """Take steps by a kernel; return their number and a status."""
+        work = self.work
+        kernel(work.I, work.F, int(leave))
+        self.done += int(work.S[m.STEPS_DONE])
+        if self.solver is not None and self.solver.error is not None:  # raised in a step
+            undo(work.I, work.F)
+            self.solver.check()
+        return int(work.S[m.STEPS_DONE]), int(work.S[m.STATUS])
+
     def _with_rows(self, n: int, kernel: Any) -> tuple[int, int]:
         """Take up to n steps by a kernel; where one fails, once more with other rows."""
         work, acting, taken, tries = self.work, self.acting, 0, 0
         S, leave = work.S, acting is not None  # where a step fails, so that rows are looked at
         while True:
-            kernel(work.I, work.F, int(leave))
-            done, status = int(S[m.STEPS_DONE]), int(S[m.STATUS])
+            done, status = self._call(kernel, leave)
             taken, tries = taken + done, 0 if done else tries
             if acting is None or (status == CONVERGED and (leave or taken == n)):
                 return taken, status

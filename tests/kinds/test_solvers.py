@@ -13,15 +13,29 @@ from scipy.sparse.linalg import splu
 import mbd
 from mbd.analyses.conformance import random_state
 from mbd.formulations import NAMES
-from mbd.integration.pivoting_step import apply, begin
+from mbd.integration.newton_loop import correct, predict, set_weights
 from mbd.linear.fronts import factor_and_solve
 from mbd.machine import buffer as m
+from mbd.machine.jit import kernel
 from mbd.model.evaluation import evaluate_kernel, linearise_kernel
 from mbd.model.independent_rows import selected
 from mbd.model.pattern import sparse
 from mbd.model.workspace import Workspace
 
 SHAPES = ["chain", "tree", "star", "ladder", "grid", "ring", "floating", "web"]
+
+
+@kernel
+def begin(I, F, k):
+    """Set weights and predict a step."""
+    set_weights(I, F)
+    predict(I, F)
+
+
+@kernel
+def apply(I, F, k):
+    """Correct the iterate with the solution in X."""
+    correct(I, F)
 
 
 def parameters(work, h, rho=0.8):

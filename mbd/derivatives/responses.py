@@ -1,20 +1,15 @@
-r"""Derivatives of eigenvalues and frequency responses of small motions about a pose at rest.
+r"""Derivatives of frequency responses of a linear system about a pose at rest.
 
-.. math:: \delta s = -\frac{l^T\,\delta P(s)\,x}{l^T P'(s)\,x}, \qquad
-   \delta H = \delta c^T x + l^T\delta f - l^T\,\delta P(i\omega)\,x
+.. math:: \delta H = \delta c^T x + l^T\delta f - l^T\,\delta P(i\omega)\,x
 
-with the pencil :math:`P(s) = s^2\mathrm{diag}(M, 0) + s\,\mathrm{diag}(G, 0) + E_0`,
-:math:`E_0 = [[K, B^T], [B, 0]]`, right and left vectors x and l of an eigenvalue; of a response
-from a load f to an output c with Px = f and :math:`P^Tl = c`. :math:`\delta P` is that along the
-parameter and along :math:`(\delta q, \delta\lambda)` of the equilibrium (``poses.py``): it costs
-the same for one parameter and for many. Of a repeated eigenvalue :math:`\delta s` are the
-eigenvalues of the same quotient on all of its vectors: a set that belongs to one direction of
-parameters.
+of a response from a load f to an output c with Px = f and :math:`P^Tl = c`, with the pencil P of
+``eigenvalues.py``, along the parameter and along :math:`(\delta q, \delta\lambda)` of the
+equilibrium.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -22,135 +17,17 @@ from typing import Any
 import numpy as np
 
 from mbd.analyses.linearize import Linearized, ports_about
-from mbd.analyses.modes import Modes
 from mbd.base.door import array
 from mbd.base.sensitivity_tolerances import BEGIN_REACH, SENSITIVITY_MET
 from mbd.derivatives.differences import slope
 from mbd.derivatives.objective import View
-from mbd.derivatives.poses import MotionBeside, Pose
+from mbd.derivatives.poses import MotionBeside, Pose, check_still
 from mbd.machine import buffer as m
-from mbd.model.null_space import null_space
 from mbd.model.state import State
 from mbd.model.workspace import displaced
-from mbd.small_motions.eigenvalues import alike
 from mbd.small_motions.face_maps import face_maps
 
 
-def _check_still(owner: str, motion: Any) -> None:
-    if not motion.at_rest or motion.omega.any():
-        raise ValueError(
-            f"{owner}: small motions about a steady motion have no derivative here; take those "
-            "about rest"
-        )
-
-
-# --- eigenvalues ----------------------------------------------------------------------------------
-class ModesTangent:
-    """The derivative of modes by a parameter.
-
-    Attributes
-    ----------
-    eigenvalues : (n,) complex array [1/s]
-        In the order of the modes; those of a repeated one are a set, NaN of free motions.
-    """
-
-    def __init__(self, modes: Modes, eigenvalues: np.ndarray) -> None:
-        self._modes, self.eigenvalues = modes, eigenvalues
-
-    @property
-    def frequency(self) -> np.ndarray:
-        """Derivative of the frequency of oscillation [Hz]."""
-        return self.eigenvalues.imag / (2 * np.pi)
-
-    @property
-    def damping(self) -> np.ndarray:
-        """Derivative of the damping ratio [-]."""
-        s, ds = self._modes.eigenvalues, self.eigenvalues
-        size = np.where(s == 0.0, 1.0, np.abs(s))
-        return np.asarray(s.imag * (s.real * ds.imag - s.imag * ds.real) / size**3)
-
-
-class EigenvalueSlopes:
-    """The derivatives of the eigenvalues of modes about a pose at rest."""
-
-    def __init__(self, owner: str, modes: Modes, parameters: Any) -> None:
-        _check_still(owner, modes.motion)
-        self.pose = Pose(owner, modes.model, modes.state, parameters)
-        self.names, self.roots, self.modes = self.pose.names, modes.eigenvalues, modes
-
-    @property
-    def stats(self) -> dict[str, int]:
-        """What it cost."""
-        return self.pose.stats
-
-    def view(self, s: np.ndarray) -> View:
-        """Return what an objective sees."""
-        damping = -s.real / np.where(s == 0.0, 1.0, np.abs(s))
-        return View("Modes", eigenvalues=s, frequency=s.imag / (2 * np.pi), damping=damping)
-
-    def tangent(self, slopes: np.ndarray) -> ModesTangent:
-        """Return the derivative by one parameter."""
-        return ModesTangent(self.modes, slopes)
-
-    def slopes(self, which: np.ndarray) -> np.ndarray:
-        """Return the derivatives of some eigenvalues, (n, n_p)."""
-        pose, values = self.pose, self.modes.eigenvalues
-        model, here, scale = pose.model, pose.here, self.modes.motion.scale
-        M, G, K = (x.toarray() for x in (here.M, here.G, here.K))
-        N, L = null_space(here.B, scale), null_space(here.Bt.T, scale)
-        rates = model.numbering.lam_kinds == m.VELOCITY_ROW
-        out = np.full((len(values), len(pose.of)), np.nan, complex)
-        for group in groups(values):
-            s = complex(np.mean(values[group]))
-            if not np.isin(group, which).any() or abs(s) <= 1e-6 * np.abs(values).max():
-                continue
-            Q, slope, U = s * s * M + s * G + K, 2 * s * M + G, self.modes.shapes[:, group]
-            W = left_vectors(Q, L, N, len(group))
-            mu, nu = multipliers_of(W, U, Q, here, pose.solved)
-            nu[rates] /= s  # rows on velocities are s times those on positions
-
-            def change(
-                w: np.ndarray, u: np.ndarray, mu: np.ndarray, nu: np.ndarray, s: complex = s
-            ) -> np.ndarray:
-                x, load = MotionBeside.of(u, mu, s), np.zeros(len(pose.E))
-                return pose.along(np.concatenate([w, nu]), x, load)
-
-            out[group] = quotients(W.T @ slope @ U, W, U, mu, nu, change)
-        return out
-
-
-def groups(values: np.ndarray) -> list[np.ndarray]:
-    """Return which values are one, those alone too."""
-    groups = alike(values)
-    several = {int(i) for group in groups for i in group}
-    return groups + [np.array([i]) for i in range(len(values)) if i not in several]
-
-
-def left_vectors(Q: np.ndarray, L: np.ndarray, N: np.ndarray, n: int) -> np.ndarray:
-    """Return n left vectors: of the smallest singular values on the motions of the rows."""
-    return np.asarray(L @ np.linalg.svd(L.T @ Q @ N)[0][:, -n:].conj())
-
-
-def multipliers_of(
-    W: np.ndarray, U: np.ndarray, Q: np.ndarray, here: Any, solved: Callable[..., np.ndarray]
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the multipliers that go with right vectors, and with left ones."""
-    above, below = -solved(here.Bt.toarray(), Q @ U), -solved(here.B.toarray().T, Q.T @ W)
-    return np.asarray(above, complex), np.asarray(below, complex)
-
-
-def quotients(
-    slope: np.ndarray, W: np.ndarray, U: np.ndarray, mu: np.ndarray, nu: np.ndarray,
-    change: Callable[..., np.ndarray],
-) -> np.ndarray:  # fmt: skip
-    """Return the eigenvalues of the quotient on all vectors of a value, (k, n_p)."""
-    k = U.shape[1]
-    of = [[change(W[:, i], U[:, j], mu[:, j], nu[:, i]) for j in range(k)] for i in range(k)]
-    by_parameter = np.moveaxis(np.array(of), 2, 0)
-    return np.array([np.linalg.eigvals(np.linalg.solve(slope, -x)) for x in by_parameter]).T
-
-
-# --- frequency responses --------------------------------------------------------------------------
 class LinearTangent:
     """The derivative of a linear system by a parameter."""
 
@@ -167,7 +44,7 @@ class LinearTangents:
     """The derivatives of a linear system about a pose at rest."""
 
     def __init__(self, owner: str, linear: Linearized, parameters: Any) -> None:
-        _check_still(owner, linear.motion)
+        check_still(owner, linear.motion)
         self.pose = Pose(owner, linear.model, linear.state, parameters)
         self.names, self.linear = self.pose.names, linear
         self.values: dict[Any, np.ndarray] = {}  # responses that an objective read, by frequencies
