@@ -140,13 +140,14 @@ class ArrayRecord:
     def close(
         self, status: int, message: str, stats: dict[str, float], last: State | None = None
     ) -> tuple[int, str]:
-        """Do nothing: what is in memory needs no end."""
-        return status, message
+        """Say in the message what very many instants cost."""
+        cost = self._cost()
+        return status, f"{message}; {cost}" if cost else message
 
     def remark(self, message: str) -> None:
         """Do nothing: the solution has the message."""
 
-    def cost(self) -> str:
+    def _cost(self) -> str:
         """Return what very many instants cost, and what one does about it; few are no words."""
         if self._n < KEPT_MANY:
             return ""
