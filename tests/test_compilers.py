@@ -12,6 +12,7 @@ import pytest
 
 from mbd.machine import jit
 from mbd.machine.jit import PYTHON
+from mbd.machine.private_numba import carried_code
 
 pytestmark = pytest.mark.skipif(PYTHON, reason="nothing is compiled")
 
@@ -125,7 +126,7 @@ def test_no_other_code_is_kept_under_the_name_of_a_kernel(tmp_path, monkeypatch)
     kernel.__dict__["file"] = tmp_path / kernel.file.name
     job = (
         kernel.file,
-        jit.carried_code(kernel.function, [sys.modules[__name__]]),
+        carried_code(kernel.function, [sys.modules[__name__]]),
         kernel.signature,
     )
     compile_in = [

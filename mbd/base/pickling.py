@@ -24,7 +24,7 @@ class CarriedFunction:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Return it by its name, or else its code."""
-        from mbd.machine.jit import carried_code
+        from mbd.machine.private_numba import carried_code
 
         try:
             pickle.dumps(self.function)

@@ -155,7 +155,7 @@ def _check_outputs(options: argparse.Namespace) -> None:
     if options.stream and Path(options.output or "").suffix != ".nc":
         raise ValueError("--stream writes a .nc file while it runs; give -o NAME.nc")
     if options.output and Path(options.output).suffix == ".nc":
-        from mbd.store.hdf5 import libraries
+        from mbd.store.netcdf import libraries
 
         libraries("run")
 
@@ -164,7 +164,7 @@ def _summary(solution: Solution) -> dict[str, Any]:
     """Return what a run did as plain values."""
     from dataclasses import asdict
 
-    from mbd.history.units import of_gap
+    from mbd.history.columns import of_gap
 
     energy = solution.energy
     change = float(abs(energy.total - energy.total[0]).max())

@@ -367,9 +367,7 @@ def closed_loop(
         message = message or explain(run.work, stepper.method)
     elif n % every:
         run.keep(EventInstants.of(last, float(run.work.F[m.IMPULSIVE])))
-    status, message = record.close(
-        status, message or f"reached t = {last.t:g} s", run.stats(), last
-    )
+    message = message or f"reached t = {last.t:g} s"
     *raw, impulsive = record.histories()
     solution = Solution(
         model, *raw, impulsive=impulsive, status=status, message=message, stats=run.stats(),

@@ -173,23 +173,22 @@ def simulate(
         stretches = Stretches(model, method, plan, watch, record, progress, interrupt)
         status, message = stretches.go(first, saddle, first is state, before)
         stretches.stats |= _seconds(began, stretches.started)
-        status, message = record.close(status, message, stretches.stats, stretches.last)
+        status, message = record.complete(status, message)
         *raw, impulsive = record.histories()
         solution = Solution(
             model, *raw, impulsive=impulsive, status=status, message=message,
             stats=stretches.stats, last=stretches.last, method=method, before=before,
             stored=record.stored, options=options, events=stretches.occurrences,
         )  # fmt: skip
+        trouble = _judged(solution, stretches, plan, first.t, raise_on_failure)
+        record.close(solution.status, solution.message, stretches.stats, stretches.last)
     if interrupt.stop and solution.success:  # while it was written
         solution.status, end = -1, stretches.last.t
         solution.message = f"interrupted by the user at t = {end:.6g} s, when all steps were taken"
-    beyond = beyond_limits(model, solution.t, solution.q, solution.v, solution.a)
-    if status == FAILED:
-        solution.message += f"; {beyond}" if beyond else ""
-        if raise_on_failure:
-            raise SimulationError(solution) from stretches.cause
-    if stretches.run is not None:
-        _warn(solution, [beyond, *_trouble(solution, stretches.run, plan, first.t)], record)
+    if solution.status == FAILED and raise_on_failure:
+        raise SimulationError(solution) from stretches.cause
+    if trouble:
+        warnings.warn(trouble, RuntimeWarning, stacklevel=3)
     return solution
 
 
@@ -207,12 +206,23 @@ def _seconds(began: float, started: float) -> dict[str, float]:
     return {"seconds_preparing": min(started, clock) - began, "seconds_in_all": clock - began}
 
 
-def _warn(solution: Solution, remarks: Sequence[str], record: Record) -> None:
-    """Warn of what is wrong with a run, and say it in its message."""
+def _judged(
+    solution: Solution, stretches: Stretches, plan: Plan, start: float, raises: bool
+) -> str:
+    """Say in the message of a run what is wrong with it; return what is warned of.
+
+    Of a failed run that is raised, nothing is.
+    """
+    failed = solution.status == FAILED
+    beyond = beyond_limits(solution.model, solution.t, solution.q, solution.v, solution.a)
+    if beyond and failed:
+        solution.message += f"; {beyond}"
+    if stretches.run is None or (failed and raises):
+        return ""
+    remarks = [beyond, *_trouble(solution, stretches.run, plan, start)]
     if trouble := "; ".join(filter(None, remarks)):
         solution.message += f"; warning: {trouble}"
-        record.remark(solution.message)
-        warnings.warn(trouble, RuntimeWarning, stacklevel=4)
+    return trouble
 
 
 def _trouble(solution: Solution, run: Run, plan: Plan, start: float) -> Iterator[str]:
@@ -238,8 +248,7 @@ def _record(
     if stream is None:
         return ArrayRecord(model, plan.expected)
     file_path("simulate", stream)
-    expected = () if plan.free else (plan.expected,)  # who knows how many free steps there are
-    return from_above("simulate(stream=)", model, stream, method, options, first, *expected)
+    return from_above("simulate(stream=)", model, stream, method, options, first)
 
 
 def _first(

@@ -56,16 +56,16 @@ class Record(Protocol):
     def happened(self, name: str, t: float) -> None:
         """Keep an event: its name and time."""
 
-    def close(
-        self, status: int, message: str, stats: dict[str, float], last: State | None = None
-    ) -> tuple[int, str]:
-        """Take leave of the run: how it ended, what it cost, its last state.
+    def complete(self, status: int, message: str) -> tuple[int, str]:
+        """Bring the last instants to their place, when the run is over.
 
-        Return status and message, which say more if the last instants cannot be kept.
+        Return status and message, which say more if they cannot be kept.
         """
 
-    def remark(self, message: str) -> None:
-        """Take note of a message that says more, after ``close``."""
+    def close(
+        self, status: int, message: str, stats: dict[str, float], last: State | None = None
+    ) -> None:
+        """Take leave of the run: how it ended, what it cost, its last state."""
 
     def histories(self) -> Histories:
         """Return t, q, v, a, lam and work of impulses of all instants kept so far."""
@@ -137,15 +137,15 @@ class ArrayRecord:
     def happened(self, name: str, t: float) -> None:
         """Do nothing: the run knows its events."""
 
-    def close(
-        self, status: int, message: str, stats: dict[str, float], last: State | None = None
-    ) -> tuple[int, str]:
+    def complete(self, status: int, message: str) -> tuple[int, str]:
         """Say in the message what very many instants cost."""
         cost = self._cost()
         return status, f"{message}; {cost}" if cost else message
 
-    def remark(self, message: str) -> None:
-        """Do nothing: the solution has the message."""
+    def close(
+        self, status: int, message: str, stats: dict[str, float], last: State | None = None
+    ) -> None:
+        """Do nothing: the solution knows how the run ended."""
 
     def _cost(self) -> str:
         """Return what very many instants cost, and what one does about it; few are no words."""
