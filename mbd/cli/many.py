@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from mbd.cli.output import DONE, FAILED, answer, print_json, wrote
-from mbd.cli.scene import check_outputs, integrator, parameters, read, stored, whole_run
+from mbd.cli.scene import check_outputs, integrator, parameters_of, read, stored, whole_run
 
 if TYPE_CHECKING:
     from mbd.front.solution import Solution
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def sweep(options: argparse.Namespace) -> int:
     """Run a model with many values of its parameters."""
     check_outputs("sweep", (options.output, (".nc",)), (options.csv, (".csv",)))
-    scene, given = read(options)
+    scene, parameters = read(options)
     varied = dict(_varied(text, options.sample is not None) for text in options.vary)
     paths = [name for name in varied if "." in name]
     if paths and len(paths) < len(varied):
@@ -32,7 +32,7 @@ def sweep(options: argparse.Namespace) -> int:
     method = integrator(how, options)
 
     def build(**values: Any) -> Any:
-        return scene.build({**given, **values})
+        return scene.build({**parameters, **values})
 
     done = study(
         build() if paths else build,
@@ -86,10 +86,10 @@ def compare(options: argparse.Namespace) -> int:
     from mbd.studies.compare import compare
 
     _check_outputs(options)
-    given = parameters(options)
-    if "formulation" in given:
+    parameters = parameters_of(options)
+    if "formulation" in parameters:
         raise ValueError("compare: formulation is what is compared; choose by --formulations")
-    for name in given.keys() & inspect.signature(compare).parameters.keys():
+    for name in parameters.keys() & inspect.signature(compare).parameters.keys():
         raise ValueError(f"compare: {name!r} is its own option; it cannot be one of the scene here")
     steps = None
     if options.steps is not None:
@@ -103,7 +103,7 @@ def compare(options: argparse.Namespace) -> int:
     comparison = compare(
         scene.path, formulations=options.formulations, steps=steps, t_end=options.t_end,
         method=options.method, rho=options.rho, newton=options.newton, turns=options.turns,
-        watch=_names(options.watch), reference=_reference(options.reference), **given,
+        watch=_names(options.watch), reference=_reference(options.reference), **parameters,
     )  # fmt: skip
     written: list[str] = []
     if not options.json:

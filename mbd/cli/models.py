@@ -125,11 +125,11 @@ def modes(options: argparse.Namespace) -> int:
 
     base = equilibrium(system, rotating=options.rotating) if options.equilibrium else system
     bar = False if options.json else None
-    found = modes(base, n=options.n, rotating=options.rotating, progress=bar)
+    all_modes = modes(base, n=options.n, rotating=options.rotating, progress=bar)
     if options.plot:
-        found.plot(options.plot)
+        all_modes.plot(options.plot)
     if options.animate:
-        found[options.mode].animate(options.animate)
+        all_modes[options.mode].animate(options.animate)
     written = [path for path in (options.plot, options.animate) if path]
     rows = [
         {
@@ -137,7 +137,7 @@ def modes(options: argparse.Namespace) -> int:
             "eigenvalue": [mode.eigenvalue.real, mode.eigenvalue.imag],
             "kinetic": mode.kinetic, "potential": mode.potential,
         }
-        for mode in found
+        for mode in all_modes
     ]  # fmt: skip
-    values = {"modes": rows, "stable": found.stable, "written": written}
-    return answer(options, values, found, *wrote(*written))
+    values = {"modes": rows, "stable": all_modes.stable, "written": written}
+    return answer(options, values, all_modes, *wrote(*written))

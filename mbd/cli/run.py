@@ -10,7 +10,7 @@ from mbd.cli.output import DONE, INTERRUPTED, answer, collected, ended, report_v
 from mbd.cli.scene import (
     check_outputs,
     integrator,
-    parameters,
+    parameters_of,
     read,
     settings,
     stored,
@@ -26,8 +26,8 @@ _SETTINGS = ("t_end", "step", "rtol", "max_step", "every", "project")
 
 def run(options: argparse.Namespace) -> int:
     """Simulate a scene."""
-    scene, given = read(options)
-    system = scene.build(given)
+    scene, parameters = read(options)
+    system = scene.build(parameters)
     how = settings(options, scene, _SETTINGS)
     _check_outputs(options)
 
@@ -50,7 +50,7 @@ def run(options: argparse.Namespace) -> int:
     with collected() as remarks:
         bar = None if talk else False
         solution = simulate(model, method=method, progress=bar, raise_on_failure=False, **how)
-        notes = {"scene": scene.path.name, "parameters": given, "step": how.get("step")}
+        notes = {"scene": scene.path.name, "parameters": parameters, "step": how.get("step")}
         with listening(held=True) as interrupt:
             written = _written(solution, options, notes)
         did = _summary(solution)
@@ -113,7 +113,7 @@ def _simulated(options: argparse.Namespace) -> tuple[str, str, Solution]:
     from mbd.front.simulate import simulate
 
     method = integrator(how)
-    system = scene.build(parameters(options))
+    system = scene.build(parameters_of(options))
     bar = False if options.json else None
     run = simulate(system, method=method, progress=bar, raise_on_failure=False, **how)
     path = Path(options.file)

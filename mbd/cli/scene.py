@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from mbd.integration.method import Method
 
 
-def parameters(options: argparse.Namespace) -> dict[str, Any]:
-    """Return the parameters of build that were given."""
+def parameters_of(options: argparse.Namespace) -> dict[str, Any]:
+    """Return the parameters of build that were parameters."""
     from mbd.files import scenes
 
     return dict(scenes.parameter(text) for text in options.parameters)
@@ -57,14 +57,14 @@ def integrator(how: dict[str, Any], options: argparse.Namespace | None = None) -
 
 
 def read(options: argparse.Namespace) -> tuple[Scene, dict[str, Any]]:
-    """Return the scene and the parameters that were given."""
+    """Return the scene and the parameters that were parameters."""
     from mbd.files import scenes
 
     scene = scenes.load(options.file)
     for note in scene.notes:
         if note.startswith("unknown"):
             print_line(f"warning: {note}", DONE)
-    return scene, parameters(options)
+    return scene, parameters_of(options)
 
 
 def check_outputs(command: str, *outputs: tuple[str | None, Sequence[str]]) -> None:
