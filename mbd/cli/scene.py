@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def parameters_of(options: argparse.Namespace) -> dict[str, Any]:
-    """Return the parameters of build that were parameters."""
+    """Return the parameters of build that were given."""
     from mbd.files import scenes
 
     return dict(scenes.parameter(text) for text in options.parameters)
@@ -57,7 +57,7 @@ def integrator(how: dict[str, Any], options: argparse.Namespace | None = None) -
 
 
 def read(options: argparse.Namespace) -> tuple[Scene, dict[str, Any]]:
-    """Return the scene and the parameters that were parameters."""
+    """Return the scene and the parameters that were given."""
     from mbd.files import scenes
 
     scene = scenes.load(options.file)
