@@ -60,7 +60,7 @@ def _results(options: argparse.Namespace, output: Path) -> list[str]:
 
     if output.suffix == ".nc":  # which needs no model
         load(options.file).save(output)
-        return ()
+        return []
     without = "so that nothing else can be written; run the model again and save as you need it"
     solution = whole_run(options.file, without)
     if output.suffix in writable():
