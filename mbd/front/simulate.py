@@ -12,7 +12,7 @@ import numpy as np
 
 from mbd.base.above import from_above
 from mbd.base.checked import file_path, flag, names
-from mbd.base.run_tolerances import OSCILLATION_INSTANTS
+from mbd.base.tolerances import OSCILLATION_INSTANTS
 from mbd.front.richardson import checked_order, of_order
 from mbd.front.solution import Solution
 from mbd.history.beams import beyond_limits
@@ -22,9 +22,8 @@ from mbd.integration.newton_loop import FAILED
 from mbd.linear.fronts import factor_and_solve
 from mbd.linear.saddle import Saddle, unmet_kernel
 from mbd.machine.shared_work import ahead
-from mbd.model import released_rows as switches
 from mbd.model.evaluation import evaluate_kernel, linearise_kernel, measure_kernel, rates_kernel
-from mbd.model.frozen import state_of
+from mbd.model.frozen import state_of, switchable
 from mbd.model.model import Model
 from mbd.model.state import State
 from mbd.model.system import System, model_of
@@ -258,7 +257,7 @@ def _first(
     if state is not None:
         state = state_of("simulate", model, state)
     if joints := names("simulate", "off", off):
-        joints = switches.checked(model, joints, "simulate: off")
+        joints = switchable(model, joints, "simulate: off")
         state = (model.state if state is None else state).replace(off=joints, alg=None)
     if state is not None and state.alg is not None and not project:
         return state, None  # of a run, which meets the rates of the rows to its accuracy only

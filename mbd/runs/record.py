@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from mbd.base.free_bytes import free_bytes
-from mbd.base.run_tolerances import KEPT_MANY
+from mbd.base.tolerances import KEPT_MANY
 from mbd.machine import buffer as m
 from mbd.model.model import Model
 from mbd.model.state import State

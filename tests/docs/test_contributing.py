@@ -52,7 +52,7 @@ ANSWERS = {
     "mbd/parts/part.py": "Part", "mbd/algebra/so3.py": "tangent",
     "mbd/formulations/so3.py": "add_tangent", "mbd/interactions/springs.py": "spring",
     "mbd/interactions/measures.py": "LENGTH", "mbd/interactions/laws.py": "Law",
-    "mbd/model/topology.py": "eliminate", "mbd/linear/fronts.py": "factor",
+    "mbd/model/topology.py": "eliminate", "mbd/linear/fronts.py": "factor_up",
     "mbd/integration/consistent.py": "consistent", "mbd/runs/crossings.py": "Watch",
     "mbd/runs/events.py": "Event", "mbd/history/quantities.py": "PartHistory",
     "mbd/history/faces.py": "faces_over_time", "mbd/store/fields.py": "fields",

@@ -1,6 +1,6 @@
 """Runs that write to streams which may not grow: ``python filling.py FOLDER OFTEN SIZE ...``.
 
-Each run is a child that ends as programs do, with another stream at its end, behind the limit.
+Each run is a child that ends as programs do, with another stream at its end, after the limit.
 Prints for each size how the child ended (the status of ``waitpid``) and what it saw.
 """
 

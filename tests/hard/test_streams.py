@@ -125,13 +125,20 @@ mbd.simulate(spinner(), 1.0, 1e-3, stream={path!r}, progress=False)
 """
 
 
-def test_a_stream_that_lost_its_end(unlimited, tmp_path):
-    """Cut at any byte: instants that are whole are read, with a warning; else it is refused."""
-    path = tmp_path / "run.nc"
+@pytest.fixture(scope="module")
+def killed(tmp_path_factory):
+    """The file of a run that was killed at its end."""
+    path = tmp_path_factory.mktemp("killed") / "killed.nc"
     code = KILLED.format(path=str(path))
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False, timeout=300)
     assert done.returncode == 9
-    data, whole = path.read_bytes(), len(mbd.load(path).t)
+    return path
+
+
+def test_a_stream_that_lost_its_end(unlimited, killed, tmp_path):
+    """Cut at any byte: instants that are whole are read, with a warning; else it is refused."""
+    path = tmp_path / "run.nc"
+    data, whole = killed.read_bytes(), len(mbd.load(killed).t)
     assert whole > 500
     read, refused = [], []
     for kept in map(int, np.linspace(len(data) - 1, 20_000, 24)):
@@ -158,13 +165,10 @@ def test_a_stream_that_lost_its_end(unlimited, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["x.nc", "s.nc", "killed.nc"])
-def test_a_changed_number_is_seen(name, tmp_path):
+def test_a_changed_number_is_seen(name, killed, tmp_path):
     """Each number of the histories is under a checksum: of saved files, streams, killed ones."""
-    path = tmp_path / name
-    if name == "killed.nc":
-        code = KILLED.format(path=str(path))
-        subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False, timeout=300)
-    else:
+    path = killed if name == "killed.nc" else tmp_path / name
+    if name != "killed.nc":
         run = mbd.simulate(spinner(), 0.05, 1e-3, stream=tmp_path / "s.nc")
         run.save(tmp_path / "x.nc")
     if name == "killed.nc":
