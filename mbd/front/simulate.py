@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -171,33 +171,20 @@ def simulate(
     with listening() as interrupt:
         stretches = Stretches(model, method, plan, watch, record, progress, interrupt)
         status, message = stretches.go(first, saddle, first is state, before)
-        stats, last, run = stretches.stats, stretches.last, stretches.run
-        clock = time.perf_counter()
-        stats["seconds_preparing"] = min(stretches.started, clock) - began
-        stats["seconds_in_all"] = clock - began
+        stretches.stats |= _seconds(began, stretches.started)
         status, message = record.complete(status, message)
         *raw, impulsive = record.histories()
         solution = Solution(
-            model, *raw, impulsive=impulsive, status=status, message=message, stats=stats,
-            last=last, method=method, before=before, stored=record.stored, options=options,
-            events=stretches.occurrences,
+            model, *raw, impulsive=impulsive, status=status, message=message,
+            stats=stretches.stats, last=stretches.last, method=method, before=before,
+            stored=record.stored, options=options, events=stretches.occurrences,
         )  # fmt: skip
-        if isinstance(record, ArrayRecord) and (cost := record.cost()):
-            solution.message += f"; {cost}"
-        beyond = beyond_limits(model, solution.t, solution.q, solution.v, solution.a)
-        if beyond and status == FAILED:
-            solution.message += f"; {beyond}"
-        failed = status == FAILED and raise_on_failure
-        remarks: list[str] = []
-        if run is not None and not failed:
-            remarks = [beyond, _trouble(solution, run, plan, first.t)]
-        if trouble := "; ".join(filter(None, remarks)):
-            solution.message += f"; warning: {trouble}"
-        record.close(solution.status, solution.message, stats, last)
-    if interrupt.stop and status == 0:  # while it was written
-        text = f"interrupted by the user at t = {last.t:.6g} s, when all steps were taken"
-        solution.status, solution.message = -1, text
-    if failed:
+        trouble = _judged(solution, stretches, plan, first.t, raise_on_failure)
+        record.close(solution.status, solution.message, stretches.stats, stretches.last)
+    if interrupt.stop and solution.success:  # while it was written
+        solution.status, end = -1, stretches.last.t
+        solution.message = f"interrupted by the user at t = {end:.6g} s, when all steps were taken"
+    if solution.status == FAILED and raise_on_failure:
         raise SimulationError(solution) from stretches.cause
     if trouble:
         warnings.warn(trouble, RuntimeWarning, stacklevel=3)
@@ -212,22 +199,44 @@ def kernels_of(method: Method, free: bool) -> list[Any]:
     return [steps, factor_and_solve, unmet_kernel, *always]
 
 
-def _trouble(solution: Solution, run: Run, plan: Plan, start: float) -> str:
-    """Return what is wrong with a run that looks all right, or an empty string."""
-    words = ""
-    in_a_row = plan.every == 1 and not plan.free
-    if in_a_row and not solution.events and run.facts.oscillation:
+def _seconds(began: float, started: float) -> dict[str, float]:
+    """Return what a run took until its first step, and in all [s]; times of the clock."""
+    clock = time.perf_counter()
+    return {"seconds_preparing": min(started, clock) - began, "seconds_in_all": clock - began}
+
+
+def _judged(
+    solution: Solution, stretches: Stretches, plan: Plan, start: float, raises: bool
+) -> str:
+    """Say in the message of a run what is wrong with it; return what is warned of.
+
+    Of a failed run that is raised, nothing is.
+    """
+    failed = solution.status == FAILED
+    beyond = beyond_limits(solution.model, solution.t, solution.q, solution.v, solution.a)
+    if beyond and failed:
+        solution.message += f"; {beyond}"
+    if stretches.run is None or (failed and raises):
+        return ""
+    remarks = [beyond, *_trouble(solution, stretches.run, plan, start)]
+    if trouble := "; ".join(filter(None, remarks)):
+        solution.message += f"; warning: {trouble}"
+    return trouble
+
+
+def _trouble(solution: Solution, run: Run, plan: Plan, start: float) -> Iterator[str]:
+    """Yield what is wrong with a run that looks all right."""
+    each_step = plan.every == 1 and not plan.free
+    if solution.success and not np.isfinite(plan.rtol):
+        by_step = plan.every == 1 and plan.times is None
+        yield unresolved_laws(solution, plan.step, start, by_step)
+    if each_step and not solution.events and run.facts.oscillation:
         last = solution.acting_lam(slice(-OSCILLATION_INSTANTS, None))
-        words = oscillation(solution.model, last, run.facts.oscillation * run.h**2)
-    judged = solution.success and not np.isfinite(plan.rtol)
-    large = (
-        too_large(solution, plan.step, in_a_row and run.facts.error is not None) if judged else ""
-    )
-    by_step = plan.every == 1 and plan.times is None
-    unresolved = unresolved_laws(solution, plan.step, start, by_step) if judged else ""
-    by_rates = solution.success and run.facts.level == "velocity"
-    drift = drifted(solution, plan.rtol) if by_rates else ""
-    return "; ".join(x for x in (unresolved, words, large, drift) if x)
+        yield oscillation(solution.model, last, run.facts.oscillation * run.h**2)
+    if solution.success and not np.isfinite(plan.rtol):
+        yield too_large(solution, plan.step, each_step and run.facts.error is not None)
+    if solution.success and run.facts.level == "velocity":
+        yield drifted(solution, plan.rtol)
 
 
 def _record(
