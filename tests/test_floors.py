@@ -23,7 +23,6 @@ ORDER = (
     "fmi", "studies", "cli", "__main__",
 )  # fmt: skip
 APART = {"formulations", "interactions"}
-TABLE = "base/above.py"  # of what lower rooms call by name: the one file whose imports go up
 DRAW = ("drawing", "animation", "studies", "cli")
 LAZY = {"matplotlib", "xarray", "h5py", "h5netcdf", "tqdm"}  # inside functions only
 KNOW_NUMBA = (
@@ -72,7 +71,7 @@ def test_the_walk_finds_something():
 def test_imports_go_down():
     ups = []
     for name in BELOW:
-        for module, _ in imports(name) if name != TABLE else ():
+        for module, _ in imports(name):
             if module.startswith("mbd."):
                 apart = {name.split("/")[0], module.split(".")[1]} == APART
                 if apart or room_of(module) > room_of(name):
@@ -83,7 +82,7 @@ def test_imports_go_down():
 def test_no_circles():
     """Lazy imports and those for type checkers count."""
     graph = networkx.DiGraph()
-    for name in set(NAMES) - {TABLE}:
+    for name in NAMES:
         graph.add_edges_from((f"mbd.{name[:-3].replace('/', '.')}", x) for x, _ in imports(name))
     assert not [c for c in networkx.strongly_connected_components(graph) if len(c) > 1]
 

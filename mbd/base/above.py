@@ -1,19 +1,28 @@
-"""From above: the one table of what lower rooms call by name, because it stands above them.
+"""Calls of rooms above: the one table of what lower rooms call by name, because it stands above.
 
 A model can be drawn, a solution saved or shown moving: such methods belong to their objects, which
-have their signatures and docstrings, but the work is done in rooms above. ``tests/test_floors.py``
-allows imports that go up in this file only.
+have their signatures and docstrings, but the work is done in rooms above them.
 """
 
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any, TypeVar
-
-if TYPE_CHECKING:  # types of what these methods return
-    from mbd.animation.animation import Animation as Animation  # noqa: PLC0414  # taken from here
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
 
 T = TypeVar("T")
+
+
+class MovingPicture(Protocol):
+    """What ``solution.animate`` returns: an ``mbd.animation.animation.Animation``."""
+
+    @property
+    def html(self) -> str:
+        """The page: one file that needs no network and no other file."""
+
+    def save(self, path: str | Path, **options: Any) -> Path:
+        """Write ``.html`` or ``.gif``."""
+
 
 #: who calls it -> "module:name" of a function, whose first argument is the object, or of a class
 ABOVE = {

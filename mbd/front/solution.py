@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mbd.base.above import from_above
+from mbd.base.above import MovingPicture, from_above
 from mbd.base.html_tables import facts, page, table
 from mbd.history.columns import parts
 from mbd.history.history import History
@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     import xarray as xr
     from matplotlib.figure import Figure
-
-    from mbd.base.above import Animation
 
 
 class Solution(History):
@@ -96,7 +94,7 @@ class Solution(History):
         """
         return from_above("Solution.save", self, path, every, quantities, single, **notes)
 
-    def animate(self, path: str | Path | None = None, **options: Any) -> Animation:
+    def animate(self, path: str | Path | None = None, **options: Any) -> MovingPicture:
         """Return the moving picture of the run; write it to ``.html`` or ``.gif`` if asked.
 
         Jupyter shows what is returned. The page is one file that needs no network.
