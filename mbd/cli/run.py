@@ -82,13 +82,15 @@ def view(options: argparse.Namespace) -> int:
     """Simulate or load, write the page, open it."""
     if options.output and Path(options.output).suffix.lower() not in (".html", ".htm", ".gif"):
         raise ValueError(f"the name of the page must end in .html or .gif, got {options.output!r}")
+    from mbd.animation.animation import animate
+
     check_outputs("view", (options.output, ()))
     done = stored(options.file)
     with collected() as remarks:
         name, title, solution = (_loaded if done else _simulated)(options)
     path = Path(options.output) if options.output else _folder() / f"{name}.html"
     look = {"trails": options.trails, "speed": options.speed, "plots": options.plots}
-    animation = solution.animate(path, title=title or name.replace("_", " "), **look)
+    animation = animate(solution, path, title=title or name.replace("_", " "), **look)
     if not options.no_open:
         import webbrowser
 
