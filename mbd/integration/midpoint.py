@@ -33,8 +33,15 @@ from mbd.base.tolerances import (
     MIDPOINT_SMALLEST,
     NEWTON_ROUND_OFF,
 )
-from mbd.integration.newton_loop import CONVERGED, FAILED, PIVOTS, keep_record, next_time
-from mbd.integration.round_off import measure_place, measure_rows
+from mbd.integration.newton_loop import (
+    CONVERGED,
+    FAILED,
+    PIVOTS,
+    keep_record,
+    measure_place,
+    next_time,
+)
+from mbd.integration.verdicts import measure_rows
 from mbd.machine import buffer as m
 from mbd.machine.jit import call, ints, jit, loop
 from mbd.machine.subnormal import flushing

@@ -13,7 +13,6 @@ in units of
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from mbd.base.tolerances import (
@@ -29,61 +28,8 @@ from mbd.base.tolerances import (
 from mbd.machine import buffer as m
 from mbd.machine.jit import ints, jit
 from mbd.machine.two_threads import by_sides
-from mbd.machine.unknowns import faces_of, is_velocity, unknowns_of
+from mbd.machine.unknowns import is_velocity, unknowns_of
 from mbd.model.evaluation import evaluate_level, is_off, stage
-
-
-@jit
-def measure_speed(I: Any, F: Any) -> None:
-    """Note the largest velocities, and by them the round-off of a step that meets rates."""
-    S = ints(F)
-    for i in range(I[m.N_U]):
-        if is_velocity(I, i):
-            size = m.SIZE + I[I[m.UNKNOWN_KIND] + i]
-            F[size] = max(F[size], abs(F[I[m.V] + i]))
-    if S[m.LEVEL] == m.POSITION:
-        F[m.ROUND] = 1.0
-        return
-    moved = 0.0  # in a step, relative to the extent of the model
-    for k in range(m.FORCE):
-        moved = max(moved, F[m.H] * (F[m.SIZE + k] + F[m.H] * F[m.SCALE + k]) / F[m.UNIT + k])
-    F[m.ROUND] = min(1.0, 4.0 * moved + 1e-4)
-
-
-@by_sides(m.EXTENT_TASK, largest=1)
-def _extent(I: Any, F: Any, side: int) -> float:
-    """Return the largest coordinate of all faces but that of ground."""
-    first, last = faces_of(I, side)
-    far = 0.0
-    for y in range(I[m.Y] + 12 * first, I[m.Y] + 12 * last, 12):
-        far = max(far, abs(F[y]), abs(F[y + 1]), abs(F[y + 2]))
-    return far
-
-
-@jit
-def measure_place(I: Any, F: Any) -> None:
-    """Let floors follow where bodies are, by a power of two: exactly there and back."""
-    scale, length = F[m.FAR], F[m.LENGTH]
-    far = _extent(I, F)
-    if not far < 1e300:
-        return
-    while far >= 2 * scale * length:
-        scale *= 2
-    while scale > 1.0 and far < scale * length:
-        scale *= 0.5
-    if scale != F[m.FAR]:
-        for k in range(m.N_UNKNOWN_KINDS):
-            F[m.FLOOR + k] *= scale / F[m.FAR]
-        F[m.FAR] = scale
-
-
-@jit
-def set_least(I: Any, F: Any) -> None:
-    """Set the smallest increments that count: those of the tolerance, or round-off."""
-    measure_place(I, F)
-    for k in range(m.N_UNKNOWN_KINDS):
-        least = F[m.TOL] * F[m.SCALE + k] / F[m.RATE + k] + F[m.ROUND] * F[m.FLOOR + k]
-        F[m.PER_LEAST + k] = 1.0 / least if least > 0.0 else math.inf
 
 
 @jit
@@ -193,17 +139,6 @@ def settled(I: Any, F: Any) -> bool:
         elif not abs(F[x + i]) <= SETTLED * F[m.UNIT + I[I[m.UNKNOWN_KIND] + i]] * round_off:
             return False
     return True
-
-
-@jit
-def ask_positions(I: Any, F: Any) -> None:
-    """Put to X what positions lack of their rows: the right-hand side of their correction."""
-    x, gap = I[m.X], I[m.GAP]
-    for i in range(I[m.N_U]):
-        if is_velocity(I, i):
-            F[x + i] = 0.0
-        else:
-            F[x + i] = F[gap + i]
 
 
 @by_sides(m.SPEED_TASK, largest=2)
