@@ -147,10 +147,10 @@ def chord(equations: Equations) -> Any:
                 if (k > 0 and theta > MATRIX_WORN) or has_aged(I, F, k + 1):
                     S[HAVE_FACTOR] = 0
                 return CONVERGED
-            if k > 0 and theta > 0.5:
-                if fresh and size * F[m.ROUND] < NEWTON_ROUND_OFF:
-                    F[m.OPEN] = max(F[m.OPEN], 2.0)  # are rows met?
-                    return CONVERGED
+            if k > 0 and theta > 0.5 and fresh and size * F[m.ROUND] < NEWTON_ROUND_OFF:
+                F[m.OPEN] = max(F[m.OPEN], 2.0)  # are rows met?
+                return CONVERGED
+            if k > 0 and (theta > 0.5 or (theta > 0.3 and k > 4)):
                 S[HAVE_FACTOR] = 0
             last = size
         return FAILED
@@ -176,7 +176,7 @@ def has_aged(I: Any, F: Any, iterations: int) -> bool:
     S = ints(F)
     S[m.STEPS_OF_FACTOR] += 1
     S[m.ITERATIONS_OF_FACTOR] += iterations
-    return iterations * S[m.STEPS_OF_FACTOR] > I[m.PRICE] + S[m.ITERATIONS_OF_FACTOR]
+    return (iterations + 1) * S[m.STEPS_OF_FACTOR] > I[m.PRICE] + S[m.ITERATIONS_OF_FACTOR]
 
 
 # --- generalized-alpha ----------------------------------------------------------------------------
