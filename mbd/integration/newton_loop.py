@@ -171,12 +171,15 @@ def has_aged(I: Any, F: Any, iterations: int) -> bool:
     """Tell whether a new matrix pays, after a step of so many iterations with the one at hand.
 
     It does where one more such step costs more than those since the matrix was made did in the
-    mean, its price among them.
+    mean, its price among them. One that costs no more than the step is also new where that needs a
+    fourth iteration, or a third with it new: that the next one will need more is not in the mean.
     """
     S = ints(F)
     S[m.STEPS_OF_FACTOR] += 1
     S[m.ITERATIONS_OF_FACTOR] += iterations
-    return (iterations + 1) * S[m.STEPS_OF_FACTOR] > I[m.PRICE] + S[m.ITERATIONS_OF_FACTOR]
+    if iterations > (3 if S[m.STEPS_OF_FACTOR] > 1 else 2) and I[m.PRICE] <= iterations:
+        return True
+    return iterations * S[m.STEPS_OF_FACTOR] > I[m.PRICE] + S[m.ITERATIONS_OF_FACTOR]
 
 
 # --- generalized-alpha ----------------------------------------------------------------------------
