@@ -129,10 +129,6 @@ parabola: where they jump, that overshoots more."""
 NEWTON_CONTRACTION = 5e-3
 """[1] Contraction that one ratio of increments is trusted to show; the first ratio may flatter."""
 
-MATRIX_CHEAP = 4
-"""[iterations] Price of a matrix up to which it is made again before it has aged: those of chains
-and trees of bodies with six coordinates cost two to four."""
-
 MATRIX_WORN = 0.1
 """[1] Contraction from which on a matrix is made again after a step; of a cheap one the slowest in
 the step: it grows from step to step, and above one half an iteration is in vain."""
@@ -144,21 +140,8 @@ NEWTON_PATIENCE = 5
 """[iterations] So many times as many are made of a step that failed, while they shrink: at a pose
 where rows lose rank they do so slowly."""
 
-NEWTON_REACH = 1e-6
-"""[length of the model, or one] Largest increment of positions that may ever count as small."""
-
-NEWTON_LACK = 10.0
-"""[tolerance of Newton] Last correction of positions alone: rates of rows see it undiminished."""
-
 TURN_UNSURE = 1.0
 """[rad] Angles of a step that are farther from the integral of their rates: turns are not sure."""
-
-SETTLED = 2.0**-46
-"""[forces of inertia and multipliers; length of the model, or one] Residuals below are round-off:
-in a linkage that is locked, multipliers are large beside accelerations."""
-
-OPEN_RATE = 1e-12
-"""[size of a row] Part of a step by which rates leave rows that counts: less is round-off."""
 
 OPEN_LEAST = 1e-9
 """[size of a row] Violations that no motion mends, from which on a failed step is laid to them."""
@@ -169,12 +152,12 @@ OPEN_STEP = 1e-3
 OPEN_SHARE = 0.3
 """[violation] Part that no motion mends, from which on it is a contradiction of rows."""
 
-OPEN_FAR = 1e-3
-"""[size of a row] Larger violations may be those of an iteration that went astray: whether rows
-contradict each other is then told from the start of the step."""
-
 NEWTON_FREE = 1e-6
 """[rtol] Newton's tolerance of free steps: what it leaves is no error of the step."""
+
+STEP_HALVED = 6
+"""[-] A step of one size that fails is halved so many times at most, where it is taken in parts of
+itself: a sixty-fourth of it finds what turns by a radian in one."""
 
 # --- steps in time: sizes of free steps -----------------------------------------------------------
 
@@ -185,17 +168,10 @@ ERROR_SLOW = 1e-3
 """[fastest kind] A kind of velocities so much slower than the others is of no interest: those of
 round-off would choose the steps."""
 
-STEP_SAFE = 0.9
-"""[-] Factor of prudence of a new step."""
-
-STEP_GROWS = 2.0
-"""[-] Largest factor of a new step."""
-
-STEP_SHRINKS = 0.2
-"""[-] Smallest factor of a new step."""
-
-STEP_STAYS = 1.2
-"""[-] A step that could grow by less stays, and with it the matrix."""
+STEP_CONTROL = (0.9, 0.2, 2.0, 1.2)
+"""[factors of a step] Prudence, smallest and largest factor of a new step, and the growth below
+which it stays, and with it the matrix: Hairer and Wanner, Solving Ordinary Differential Equations
+II, section IV.8. Theirs grow by 8: here steps of an estimate of third order are followed by 2."""
 
 CRAWL_STEPS = 200_000
 """[-] Free steps in a row that must bring a run `CRAWL_SHARE` further."""
@@ -225,14 +201,6 @@ LOST_VELOCITY = 0.2
 """[size of velocities, or of a row] A step has thrown bodies, as across a singular pose, and is
 refused, where velocities that follow from positions leave their rows by more, or positions theirs
 that follow from velocities."""
-
-# --- steps in time: conserving --------------------------------------------------------------------
-
-MIDPOINT_CLOSE = 10.0
-"""[round-off of positions] Increments below have converged."""
-
-MIDPOINT_SMALLEST = 1 / 64
-"""[step] Smallest part that is tried where a whole step fails."""
 
 # --- statics --------------------------------------------------------------------------------------
 

@@ -28,7 +28,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from mbd.base.tolerances import MIDPOINT_SMALLEST
+from mbd.base.tolerances import STEP_HALVED
 from mbd.integration.newton_loop import (
     CONVERGED,
     FAILED,
@@ -242,7 +242,7 @@ def _in_parts(I: Any, F: Any, t: float, h: float) -> int:
         F[start + i] = F[I[V] + i]
         F[way + i] = 0.0
     at, part = 0.0, 0.5
-    while at < 1.0 and part >= MIDPOINT_SMALLEST:
+    while at < 1.0 and part >= 0.5**STEP_HALVED:
         _set_size(I, F, part * h)
         if _step(I, F, t + at * h, 0) == CONVERGED:
             at += part

@@ -39,7 +39,6 @@ from mbd.base.tolerances import (
     MATRIX_WORN,
     NEWTON_CONTRACTION,
     NEWTON_PATIENCE,
-    NEWTON_REACH,
     NEWTON_ROUND_OFF,
     PARABOLA_MISS,
 )
@@ -150,7 +149,7 @@ def chord(equations: Equations) -> Any:
             if k > 0 and theta > 0.5 and fresh and size * F[m.ROUND] < NEWTON_ROUND_OFF:
                 F[m.OPEN] = max(F[m.OPEN], 2.0)  # are rows met?
                 return CONVERGED
-            if k > 0 and (theta > 0.5 or (theta > 0.3 and k > 4)):
+            if k > 0 and theta > 0.5:
                 S[HAVE_FACTOR] = 0
             last = size
         return FAILED
@@ -188,9 +187,6 @@ def predict(I: Any, F: Any) -> None:
     """Start the step: keep the old state, extrapolate v' and lam, predict v and the increment."""
     S = ints(F)
     predict_vectors(I, F)
-    most = NEWTON_REACH * F[m.RATE] / F[TOL]
-    for k in range(m.FORCE):  # what accelerations allow of an increment is bounded by the model
-        F[m.SCALE + k] = min(F[m.SCALE + k], most * F[m.UNIT + k])
     if S[m.LEVEL] != m.POSITION:
         measure_speed(I, F)
 

@@ -19,9 +19,8 @@ from mbd.base.tolerances import (
     LOST_VELOCITY,
     OPEN_DROPPED,
     OPEN_LEAST,
-    OPEN_RATE,
     RANK_STAYS,
-    SETTLED,
+    ROUND_OFF,
     START_POSITION,
     START_VELOCITY,
 )
@@ -47,7 +46,7 @@ def measure_rows(I: Any, F: Any, rows: int) -> float:
     S = ints(F)
     by_rates = S[m.LEVEL] != m.POSITION
     place = START_POSITION * F[m.FAR]
-    rate = max(START_VELOCITY * _speed(F) * F[m.ROW_RATE], OPEN_RATE) * F[m.FAR]
+    rate = START_VELOCITY * _speed(F) * F[m.ROW_RATE] * F[m.FAR]
     largest = 0.0
     for i in range(I[m.N_U]):
         if not is_velocity(I, i):
@@ -134,9 +133,9 @@ def settled(I: Any, F: Any) -> bool:
     for i in range(I[m.N_U]):
         if is_velocity(I, i):
             force = F[I[m.DIAG] + i] * fastest + push / F[m.UNIT + I[I[m.UNKNOWN_KIND] + i]]
-            if not abs(F[x + i]) <= SETTLED * F[m.SCALE_R] * force:
+            if not abs(F[x + i]) <= ROUND_OFF * F[m.SCALE_R] * force:
                 return False
-        elif not abs(F[x + i]) <= SETTLED * F[m.UNIT + I[I[m.UNKNOWN_KIND] + i]] * round_off:
+        elif not abs(F[x + i]) <= ROUND_OFF * F[m.UNIT + I[I[m.UNKNOWN_KIND] + i]] * round_off:
             return False
     return True
 
