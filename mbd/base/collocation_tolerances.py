@@ -7,6 +7,3 @@ SWEEP_SHARE = 0.4
 
 COLLOCATION_STRICT = 0.2
 """[tolerance, to the power of the estimate] What the estimate of a step may use."""
-
-ROWS_MET = 4e-15
-"""[length of the model, or one] What the end of a step lacks of its rows is round-off below."""

@@ -28,7 +28,8 @@ bodies: 1e-16 of the force on a heavy one is 1e-10 of theirs."""
 # --- steps and their end --------------------------------------------------------------------------
 
 WHOLE_STEPS = 1e-9
-"""[step] A time that is nearer to a whole number of steps is one: 3 steps of 0.1 s end at 0.3 s."""
+"""[step] A time that is nearer to a whole number of steps is one: 3 steps of 0.1 s end at 0.3 s.
+Events that are nearer to each other happen at one instant."""
 
 RTOL_LEAST = 1e-13
 """[-] Smaller tolerances of free steps are refused: errors of round-off are larger."""
@@ -95,9 +96,6 @@ RESOLVED_PARTS = (4, 8, 16, 32, 64, 128, 256)
 
 EVENT_ROUND_OFF = 1e-12
 """[largest value of the function so far] Values below have no sign."""
-
-EVENT_TOGETHER = 1e-9
-"""[step] Events that are nearer to each other happen at one instant."""
 
 EVENT_AHEAD = (1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0)
 """[step] Where one looks ahead for the side on which a function goes on."""
