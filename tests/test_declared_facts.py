@@ -4,7 +4,8 @@ import ast
 
 import numpy as np
 import pytest
-from test_floors import NAMES, ORDER, ROOT, room_of, tree
+from sources import nodes, within, word
+from test_floors import BELOW, NAMES, ORDER, room_of
 
 import mbd
 from mbd.interactions.kind import Attachment, Element
@@ -27,73 +28,67 @@ def part_classes():
     return classes(Part) - {"Part"}
 
 
-def classes_asked_for(tree):
+def classes_asked_for(nodes):
     """Yield the names of classes by which a file decides what to do."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name | ast.Attribute):
-            called = getattr(node.func, "id", getattr(node.func, "attr", ""))
+    for node in nodes:
+        if isinstance(node, ast.Call):
+            called = word(node.func)
             if called in ("isinstance", "issubclass") and len(node.args) == 2:
-                yield from names_in(node.args[1])
+                yield from within(node.args[1])
             elif called == "register":
-                yield from (x for argument in node.args for x in names_in(argument))
-        elif isinstance(node, ast.FunctionDef) and any(
-            "register" in ast.dump(x) for x in node.decorator_list
-        ):
-            yield from (y for x in node.args.args if x.annotation for y in names_in(x.annotation))
+                yield from (x for argument in node.args for x in within(argument))
+        elif isinstance(node, ast.FunctionDef):
+            if any("register" in within(x) for x in node.decorator_list):
+                yield from (y for x in node.args.args if x.annotation for y in within(x.annotation))
         elif isinstance(node, ast.Dict):  # a table by classes
-            yield from (getattr(x, "id", getattr(x, "attr", "")) for x in node.keys)
-        elif isinstance(node, ast.Compare) and "type" in ast.dump(node.left):
-            yield from (y for x in node.comparators for y in names_in(x))
-
-
-def names_in(node):
-    for x in ast.walk(node):
-        if isinstance(x, ast.Name | ast.Attribute):
-            yield getattr(x, "id", getattr(x, "attr", ""))
+            yield from map(word, node.keys)
+        elif isinstance(node, ast.Compare) and within(node.left) & {"type", "__class__"}:
+            yield from (y for x in node.comparators for y in within(x))
 
 
 def test_the_walk_finds_classes():
     assert {"RigidBody", "Revolute", "Motor", "Drive", "PointForce", "Joint"} <= part_classes()
     text = "isinstance(x, int | forces.Moment); f = {Motor: 1}"
-    assert {"Moment", "Motor"} <= set(classes_asked_for(ast.parse(text)))
-
-
-def trees():
-    """Yield name and syntax tree of every file above the parts."""
-    return ((name, tree(ROOT / name)) for name in ABOVE)
+    assert {"Moment", "Motor"} <= set(classes_asked_for(ast.walk(ast.parse(text))))
 
 
 def test_no_file_above_asks_for_the_class_of_a_part():
     parts = part_classes()
-    asked = {name: y for name, x in trees() if (y := parts & {*classes_asked_for(x)})}
+    asked = {name: y for name in ABOVE if (y := parts & {*classes_asked_for(nodes(name))})}
     assert not asked, "declare a fact in mbd/parts/part.py instead"
 
 
-def names_of_kinds(tree):
-    """Yield where a file compares the name of a kind, or takes it apart."""
-    for node in ast.walk(tree):
-        inside = (node.left, *node.comparators) if isinstance(node, ast.Compare) else ()
-        taken = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
-        inside = (node.func.value,) if taken else inside
-        for x in (y for part in inside for y in ast.walk(part)):
-            if isinstance(x, ast.Attribute) and x.attr == "name":
-                yield from {ast.unparse(x.value).rpartition(".")[2]} & {"kind", "measure"}
+def test_nobody_asks_for_the_class_of_a_method():
+    """Names of methods stand outside of their files in defaults and lists only."""
+    methods = {"GeneralizedAlpha", "EnergyMomentum", "LieRungeKutta4", "RadauCollocation"}
+    asks = {"isinstance", "issubclass", "singledispatch"}
+    for name in BELOW:
+        calls = (x for x in nodes(name) if isinstance(x, ast.Call) and word(x.func) in asks)
+        assert not methods & set().union(*map(within, calls)), name
 
 
-def test_no_file_above_compares_the_name_of_a_kind():
+def names_of_kinds(nodes):
+    """Yield where a file reads the name of a kind or of a measure."""
+    for node in nodes:
+        if isinstance(node, ast.Attribute) and node.attr == "name":
+            yield from {word(node.value)} & {"kind", "measure"}
+
+
+def test_names_of_kinds_are_for_messages_of_interactions():
+    """All others compare kinds by `is`."""
     text = "x.kind.name == 'y'; y in (e.measure.name, 1); kind.name.split(); a.name == 'y'"
-    assert len([*names_of_kinds(ast.parse(text))]) == 3
-    assert len([*names_of_kinds(ast.parse("'y' == x.measure.name"))]) == 1
-    assert not [name for name, x in trees() if [*names_of_kinds(x)]]
+    assert len([*names_of_kinds(ast.walk(ast.parse(text)))]) == 3
+    others = [x for x in BELOW if not x.startswith("interactions/")]
+    assert not [x for x in others if [*names_of_kinds(nodes(x))]]
 
 
 def test_nodes_are_asked_from_the_model():
     """Only what describes a system or writes its description knows the table of its bodies."""
     wrong = []
-    for name, x in trees():
-        tables = [y for y in ast.walk(x) if isinstance(y, ast.Attribute) and y.attr == "bodies"]
+    for name in ABOVE:
+        tables = [x for x in nodes(name) if isinstance(x, ast.Attribute) and x.attr == "bodies"]
         own = name.startswith(("model/", "files/"))
-        if not own and any(ast.unparse(y.value).endswith("system") for y in tables):
+        if not own and any(word(x.value).endswith("system") for x in tables):
             wrong.append(f"{name}: take model.nodes")
     assert not wrong
 

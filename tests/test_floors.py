@@ -2,34 +2,36 @@
 
 import ast
 import functools
+import importlib
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import networkx
 import pytest
+import sources
+from sources import nodes, tree, within, word
 
 import mbd
+from mbd.base.above import ABOVE
 
-ROOT = Path(mbd.__file__).parent
 # from below to above; formulations and interactions do not know each other
 ORDER = (
-    "machine", "base", "algebra", "figures", "formulations", "interactions", "parts", "model",
-    "beams", "flexible", "linear", "integration", "small_motions", "statics", "history", "runs",
-    "files", "store", "pictures", "surfaces", "animation", "front", "analyses",
-    "derivatives", "fitting", "control", "fmi", "studies", "cli", "__main__",
+    "machine", "base", "algebra", "formulations", "interactions", "parts", "model", "beams",
+    "flexible", "linear", "integration", "small_motions", "statics", "history", "runs", "front",
+    "files", "store", "drawing", "animation", "analyses", "derivatives", "fitting", "control",
+    "fmi", "studies", "cli", "__main__",
 )  # fmt: skip
 APART = {"formulations", "interactions"}
-DRAW = ("figures", "pictures", "surfaces", "animation", "studies", "cli")
+TABLE = "base/above.py"  # of what lower rooms call by name: the one file whose imports go up
+DRAW = ("drawing", "animation", "studies", "cli")
 LAZY = {"matplotlib", "xarray", "h5py", "h5netcdf", "tqdm"}  # inside functions only
 KNOW_NUMBA = (
     "machine/inlined.py", "machine/jit.py", "machine/subnormal.py", "machine/tables.py",
     "machine/two_threads.py", "machine/vector_code.py",
 )  # fmt: skip
 HEAVY = ("numba", "scipy", "matplotlib", "networkx", "xarray", "h5py", "h5netcdf")
-FILES = sorted(p for p in ROOT.rglob("*.py") if "models" not in p.relative_to(ROOT).parts)
-NAMES = [str(p.relative_to(ROOT)) for p in FILES]
+NAMES = [x for x in sources.FILES if "models/" not in x]
 MODULES = {f"mbd.{x[:-3].replace('/', '.')}" for x in NAMES}
 BELOW = [x for x in NAMES if x != "__init__.py"]
 
@@ -41,42 +43,36 @@ def room_of(module):
 
 
 @functools.cache
-def tree(path):
-    """Return the syntax tree of a file."""
-    return ast.parse(path.read_text(encoding="utf-8"))
-
-
-@functools.cache
-def imports(path):
+def imports(name):
     """Return (module, lazy) of every import of a file, also of those for type checkers."""
-    return tuple(_imports(path, tree(path), False))
+    return tuple(_imports(name, tree(name), False))
 
 
-def _imports(path, node, lazy):
+def _imports(file, node, lazy):
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.Import):
             yield from ((name.name, lazy) for name in child.names)
         elif isinstance(child, ast.ImportFrom):
-            assert child.level == 0, f"{path}: relative import; write it out"
+            assert child.level == 0, f"{file}: relative import; write it out"
             for name in child.names:  # from mbd.front import simulate
                 full = f"{child.module}.{name.name}"
                 yield full if full in MODULES else child.module, lazy
         elif isinstance(child, ast.stmt | ast.excepthandler):
             later = isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef)
-            typing = isinstance(child, ast.If) and "TYPE_CHECKING" in ast.dump(child.test)
-            yield from _imports(path, child, lazy or later or typing)
+            typing = isinstance(child, ast.If) and "TYPE_CHECKING" in within(child.test)
+            yield from _imports(file, child, lazy or later or typing)
 
 
 def test_the_walk_finds_something():
-    modules = {module for p in FILES for module, _ in imports(p)}
+    modules = {module for x in NAMES for module, _ in imports(x)}
     assert {"numba", "numpy", "mbd.machine.jit", "mbd.front.solution"} <= modules
-    assert len(FILES) > 25
+    assert len(NAMES) > 25
 
 
 def test_imports_go_down():
     ups = []
     for name in BELOW:
-        for module, _ in imports(ROOT / name):
+        for module, _ in imports(name) if name != TABLE else ():
             if module.startswith("mbd."):
                 apart = {name.split("/")[0], module.split(".")[1]} == APART
                 if apart or room_of(module) > room_of(name):
@@ -87,18 +83,31 @@ def test_imports_go_down():
 def test_no_circles():
     """Lazy imports and those for type checkers count."""
     graph = networkx.DiGraph()
-    for name in NAMES:
-        graph.add_edges_from(
-            (f"mbd.{name[:-3].replace('/', '.')}", x) for x, _ in imports(ROOT / name)
-        )
+    for name in set(NAMES) - {TABLE}:
+        graph.add_edges_from((f"mbd.{name[:-3].replace('/', '.')}", x) for x, _ in imports(name))
     assert not [c for c in networkx.strongly_connected_components(graph) if len(c) > 1]
+
+
+def test_what_is_called_from_above_is_above_and_in_the_table():
+    """Each entry has one caller; what is not above it, a caller imports as everything else."""
+    callers = {
+        node.args[0].value: name
+        for name in BELOW
+        for node in nodes(name)
+        if isinstance(node, ast.Call) and word(node.func) == "from_above"
+    }
+    assert set(callers) == set(ABOVE)
+    for who, place in ABOVE.items():
+        module, _, attribute = place.partition(":")
+        assert callable(getattr(importlib.import_module(module), attribute)), place
+        assert room_of(module) > room_of(callers[who]), who
 
 
 def test_what_begins_with_an_underscore_is_a_file_s_own():
     taken = [
         f"{name} takes {x.name} of {node.module}"
         for name in NAMES
-        for node in ast.walk(tree(ROOT / name))
+        for node in nodes(name)
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("mbd")
         for x in node.names
         if x.name.startswith("_")
@@ -107,7 +116,7 @@ def test_what_begins_with_an_underscore_is_a_file_s_own():
 
 
 def test_who_knows_numba_scipy_and_matplotlib():
-    wrong = [x for name in BELOW for x in heavy_imports(name, imports(ROOT / name))]
+    wrong = [x for name in BELOW for x in heavy_imports(name, imports(name))]
     assert not wrong
 
 
@@ -138,8 +147,8 @@ def test_nothing_below_the_solvers_knows_a_time_step():
     for name in NAMES:
         if name == "__init__.py" or room_of(name) >= ORDER.index("linear") or "buffer" in name:
             continue
-        for node in ast.walk(tree(ROOT / name)):
-            if isinstance(node, ast.Attribute) and getattr(node.value, "id", "") == "m":
+        for node in nodes(name):
+            if isinstance(node, ast.Attribute) and word(node.value) == "m":
                 assert node.attr not in words, f"{name} reads {node.attr}"
             if isinstance(node, ast.ImportFrom) and node.module == "mbd.machine.buffer":
                 assert not words & {n.name for n in node.names}, f"{name} imports a time step"
@@ -185,11 +194,11 @@ def test_every_public_name_can_be_had():
 
 def test_the_start_of_the_readme_is_two_lines():
     """From a clone to a result, and from a clone to the tests."""
-    text = (ROOT.parent / "README.md").read_text()
+    text = (sources.ROOT.parent / "README.md").read_text()
     block = text.split("```sh\n")[1].split("```")[0]
     lines = block.strip().splitlines()
     assert len(lines) == 2
     assert "mbd run models/" in lines[0]
     assert lines[1].endswith("pytest")
     scene = next(word for word in lines[0].split() if word.startswith("models/"))
-    assert (ROOT.parent / scene).exists()
+    assert (sources.ROOT.parent / scene).exists()

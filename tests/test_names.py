@@ -6,13 +6,8 @@ import re
 from collections import defaultdict
 from pathlib import Path
 
-import mbd
+from sources import FILES, nodes
 
-ROOT = Path(mbd.__file__).parent
-TREES = {
-    p.relative_to(ROOT).as_posix(): ast.parse(p.read_text(encoding="utf-8"))
-    for p in sorted(ROOT.rglob("*.py"))
-}
 # of each word: its meaning where it stands alone, the rooms that speak of it, and the names in
 # which another word says of what else it is (None: in these rooms it is the same in all names)
 GLOSSARY = {
@@ -50,11 +45,11 @@ def apart(name):
 @functools.cache
 def names(path):
     """Return what a file calls modules, classes, functions, arguments and variables."""
-    return {apart(x) for x in (Path(path).stem, *_names(TREES[path]))}
+    return {apart(x) for x in (Path(path).stem, *_names(path))}
 
 
-def _names(tree):
-    for node in ast.walk(tree):
+def _names(path):
+    for node in nodes(path):
         if isinstance(node, ast.ClassDef | ast.FunctionDef):
             yield node.name
         elif isinstance(node, ast.arg):
@@ -78,12 +73,12 @@ def strays(path, all_names):
 
 
 def test_words_of_the_glossary_have_one_meaning():
-    wrong = [x for path in TREES for x in strays(path, names(path))]
+    wrong = [x for path in FILES for x in strays(path, names(path))]
     assert not wrong, "; ".join(wrong)
 
 
 def test_the_glossary_has_no_words_that_nobody_uses():
-    used = set().union(*map(names, TREES))
+    used = set().union(*map(names, FILES))
     assert not [x for *_, qualified in GLOSSARY.values() for x in qualified or () if x not in used]
 
 
@@ -94,8 +89,8 @@ def test_other_meanings_are_noticed():
 
 def test_no_two_classes_share_a_name():
     places = defaultdict(list)
-    for path, tree in TREES.items():
-        for node in ast.walk(tree):
+    for path in FILES:
+        for node in nodes(path):
             if isinstance(node, ast.ClassDef):
                 places[apart(node.name)].append(f"{path}:{node.lineno} {node.name}")
     assert len(places) > 300

@@ -6,6 +6,7 @@ import scipy.sparse as sp
 from scenes import four_bar, random_system
 
 import mbd
+from mbd.analyses.stability import slices
 from mbd.base.tolerances import TARGET_IN_VAIN
 from mbd.formulations import NAMES
 from mbd.integration.newton_loop import advance
@@ -14,7 +15,6 @@ from mbd.machine import buffer as m
 from mbd.model import independent_rows
 from mbd.model.workspace import Workspace
 from mbd.statics import inverse_kinematics as targets
-from mbd.statics.spectrum_slices import slices
 
 
 def filled(model, step):

@@ -10,10 +10,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
-
-import mbd
-
-ROOT = Path(mbd.__file__).parent
+from sources import FILES, ROOT, nodes, text, tree, word
 
 
 def of_docs():
@@ -27,7 +24,6 @@ def of_docs():
 
 TABLE = of_docs().entries()
 ROOMS = ("model", "linear", "integration", "small_motions", "statics", "runs")
-SOLVERS = sorted(p for room in ROOMS for p in (ROOT / room).rglob("*.py"))
 # sizes of pieces of memory and of work: they change no number of a result
 SIZES = {
     "_SMALL",
@@ -43,10 +39,15 @@ SIZES = {
 }
 
 
-def private_numbers(path):
+def of_rooms(rooms):
+    """Return the files of some rooms."""
+    return [name for name in FILES if name.split("/")[0] in rooms]
+
+
+def private_numbers(tree):
     """Return the names of numbers that a module defines for itself alone."""
     found = set()
-    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+    for node in tree.body:
         if isinstance(node, ast.Assign | ast.AnnAssign):
             inner = list(ast.walk(node.value)) if node.value else []
             number = any(
@@ -62,18 +63,15 @@ def private_numbers(path):
     return found - SIZES
 
 
-def test_the_walk_finds_private_numbers(tmp_path):
-    file = tmp_path / "module.py"
-    file.write_text(
-        "_A, _B = 1e-7, 3\n_C = 1 / 64\n_D = (0.1, 2)\n_E: float = -1.0\n_F = 'x'\nG = 2\n"
-    )
-    assert private_numbers(file) == {"_A", "_B", "_C", "_D", "_E"}
+def test_the_walk_finds_private_numbers():
+    code = "_A, _B = 1e-7, 3\n_C = 1 / 64\n_D = (0.1, 2)\n_E: float = -1.0\n_F = 'x'\nG = 2\n"
+    assert private_numbers(ast.parse(code)) == {"_A", "_B", "_C", "_D", "_E"}
 
 
 def test_no_module_has_a_threshold_of_its_own():
     """It goes to mbd/base/tolerances.py, with a reason."""
-    own = {path.name: x for path in SOLVERS if (x := private_numbers(path))}
-    assert own == {"topology.py": {"_GROUND"}}  # the index of the ground
+    own = {name: x for name in of_rooms(ROOMS) if (x := private_numbers(tree(name)))}
+    assert own == {"model/topology.py": {"_GROUND"}}  # the index of the ground
 
 
 DECIDE = {"allclose", "clip", "isclose", "max", "maximum", "min", "minimum"}
@@ -81,14 +79,11 @@ DECIDING = (*ROOMS, "analyses", "control", "derivatives", "history", "studies")
 EXACT = {0.5, 1e300, 1e-300}  # halves; beyond all numbers, below all
 
 
-def deciding_numbers(path):
+def deciding_numbers(nodes):
     """Return the numbers in comparisons and bounds of a module, and its small or large factors."""
     found = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        name = getattr(node, "func", None)
-        bound = (
-            isinstance(node, ast.Call) and getattr(name, "id", getattr(name, "attr", "")) in DECIDE
-        )
+    for node in nodes:
+        bound = isinstance(node, ast.Call) and word(node.func) in DECIDE
         if not (bound or isinstance(node, ast.Compare | ast.BinOp)):
             continue
         inner = [n.value for n in ast.walk(node) if isinstance(n, ast.Constant)]
@@ -111,19 +106,17 @@ def written():
     return where
 
 
-def test_the_walk_finds_numbers_that_decide(tmp_path):
-    file = tmp_path / "module.py"
-    file.write_text(
+def test_the_walk_finds_numbers_that_decide():
+    code = (
         "a = x < 1e-7 * y\nb = max(x, 3e-9)\nc = 0.25 * x\nd = 1e-4 * x if x > 0.5 else 2.0\n"
         "e = np.clip(x, 0.0, 0.75)\nf = x == 1e300\ng = 16 * eps > x >= 4.0\nh = [1e-5]\n"
     )
-    assert deciding_numbers(file) == {1e-7, 3e-9, 1e-4, 0.75}
+    assert deciding_numbers(ast.walk(ast.parse(code))) == {1e-7, 3e-9, 1e-4, 0.75}
 
 
 def test_what_decides_is_in_a_table_or_has_its_reason():
     """A new threshold goes to a table of mbd/base, with a reason and a guard."""
-    paths = {str(p.relative_to(ROOT)): p for room in DECIDING for p in (ROOT / room).rglob("*.py")}
-    seen = {name: x for name, p in paths.items() if (x := deciding_numbers(p))}
+    seen = {name: x for name in of_rooms(DECIDING) if (x := deciding_numbers(nodes(name)))}
     assert seen == written()
 
 
@@ -131,7 +124,7 @@ def test_what_decides_is_in_a_table_or_has_its_reason():
 def test_each_has_a_unit_and_a_reason_and_is_used(entry):
     assert entry.unit
     assert len(entry.reason.split()) >= 4
-    used = [p for p in ROOT.rglob("*.py") if entry.name in p.read_text(encoding="utf-8")]
+    used = [name for name in FILES if entry.name in text(name)]
     assert len(used) >= 2, f"{entry.name} is not used"
 
 

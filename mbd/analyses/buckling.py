@@ -5,7 +5,7 @@ load factor f, so that the critical factors are the eigenvalues of
 
 .. math:: L^T \left(K_0 + f\,(K_1 - K_0)\right) N\,\phi = 0 .
 
-A pose that the loads move is followed to its first critical point (``critical_load.py``).
+A pose that the loads move is followed to its first critical point (``load_path.py``).
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from mbd.model.system import System, model_of
 from mbd.model.workspace import displaced
 from mbd.small_motions.metric import Metric
 from mbd.statics.balance import Balance, Statics, least_multipliers, scaled_loads
-from mbd.statics.critical_load import first_critical
-from mbd.statics.descent import nearest
+from mbd.statics.load_path import first_critical
+from mbd.statics.search import nearest
 
 _BENT = 0.02  # modal part of a shape that is told of, of its largest turn or displacement
 

@@ -80,7 +80,7 @@ class Campbell:
 
     def plot(self, path: str | Path | None = None, *, orders: Iterable[float] = (1.0,)) -> Figure:
         """Draw frequencies over speed; dashed lines are multiples of the speed."""
-        from mbd.figures.modal import campbell_figure
+        from mbd.drawing.modal import campbell_figure
 
         expected = "plot: orders must be numbers in a list [-]"
         multiples = [number("plot", "orders", x, "-") for x in listed(expected, orders)]

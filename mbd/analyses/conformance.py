@@ -13,11 +13,11 @@ the time loop factors, the right sides from central differences of fourth order.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from mbd.analyses.checks import BlockError, CheckError, CheckReport
 from mbd.base.checked import shown, whole
 from mbd.base.door import number
 from mbd.base.tolerances import TANGENT_COLUMNS, TANGENT_NOISE, TANGENT_STEP, TANGENT_VISIBLE
@@ -37,80 +37,9 @@ from mbd.parts.joints import Revolute, Spherical
 from mbd.parts.part import Body, Part
 
 
-@dataclass(frozen=True)
-class BlockError:
-    """Largest error in one block, relative to the smaller of its row's and column's maximum."""
-
-    block: str
-    error: float
-    row: str
-    column: str
-    matrix: float
-    differences: float
-
-    def __str__(self) -> str:
-        return (
-            f"{self.block:4s} {self.error:.1e} at ({self.row!r}, {self.column!r}): matrix "
-            f"{self.matrix:.9g}, differences {self.differences:.9g}"
-        )
-
-
-@dataclass(frozen=True)
-class TangentReport:
-    """What `check_tangents` found; prints as text.
-
-    Attributes
-    ----------
-    who : str
-        What was checked.
-    blocks : tuple of BlockError
-        The worst entry of M, G, K, B, B^T, and of K T and B T at a finite increment.
-    tolerance : float
-    """
-
-    who: str
-    blocks: tuple[BlockError, ...]
-    tolerance: float
-
-    @property
-    def error(self) -> float:
-        """The largest of all errors."""
-        return max((b.error for b in self.blocks), default=0.0)
-
-    @property
-    def ok(self) -> bool:
-        """Whether all errors are within the tolerance."""
-        return self.error <= self.tolerance
-
-    def __getitem__(self, block: str) -> BlockError:
-        for error in self.blocks:
-            if error.block == block:
-                return error
-        raise KeyError(f"no block {block!r}; there are {', '.join(b.block for b in self.blocks)}")
-
-    def __str__(self) -> str:
-        verdict = "agree with" if self.ok else "differ from"
-        head = f"tangents of {self.who} {verdict} differences (tolerance {self.tolerance:g})"
-        return "\n  ".join([head, *(str(b) for b in self.blocks)])
-
-
-class TangentError(ValueError):
-    """Tangents that are not the derivatives of the residual; ``.report`` holds all blocks."""
-
-    def __init__(self, report: TangentReport) -> None:
-        bad = [str(b) for b in report.blocks if not b.error <= report.tolerance]
-        super().__init__(
-            f"tangents of {report.who} differ from differences of the residual by more than "
-            f"{report.tolerance:g} in {len(bad)} of {len(report.blocks)} blocks:\n  "
-            + "\n  ".join(bad)
-            + "\ncorrect the law of the tangent (or of the residual) that fills these entries"
-        )
-        self.report = report
-
-
 def check_tangents(
     item: Any, *, state: State | None = None, tolerance: float = 1e-6, seed: int = 60427
-) -> TangentReport:
+) -> CheckReport:
     """Compare M, G, K, B and B^T with differences of the residual, tangent operator included.
 
     Parameters
@@ -127,11 +56,12 @@ def check_tangents(
 
     Returns
     -------
-    TangentReport
+    CheckReport
+        Of the worst entries of M, G, K, B, B^T, and of K T and B T at a finite increment.
 
     Raises
     ------
-    TangentError
+    CheckError
         If a block is beyond the tolerance; it names block, row and column.
 
     Examples
@@ -155,9 +85,14 @@ def check_tangents(
     for error in _compare(model, at, rng):
         if error.block not in worst or not error.error <= worst[error.block].error:
             worst[error.block] = error
-    report = TangentReport(who, tuple(worst.values()), tolerance)
+    report = CheckReport(who, tuple(worst.values()), tolerance, kind="tangents")
     if not report.ok:
-        raise TangentError(report)
+        raise CheckError(
+            report,
+            f"tangents of {who} differ from differences of the residual by more than "
+            f"{tolerance:g} in {len(report.failed)} of {len(report.properties)} blocks",
+            "correct the law of the tangent (or of the residual) that fills these entries",
+        )
     return report
 
 

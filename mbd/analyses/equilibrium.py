@@ -26,10 +26,9 @@ from mbd.model.turns_so_far import turns_so_far
 from mbd.model.workspace import Workspace, displaced
 from mbd.small_motions.small_motion import small_motion
 from mbd.statics.balance import Statics, least_multipliers, scaled_loads
-from mbd.statics.branches import along_the_load
-from mbd.statics.descent import descend, nearest
 from mbd.statics.imbalance import LoadSize
-from mbd.statics.search import EquilibriumError, SearchResult
+from mbd.statics.load_path import along_the_load, follow
+from mbd.statics.search import EquilibriumError, SearchResult, descend, nearest
 from mbd.statics.steady_motion import turned_on
 
 _MOST_STEPS = 1_000_000
@@ -124,6 +123,9 @@ class PartAtPose:
             raise AttributeError(name)
         return _first(getattr(self._history, name))
 
+    def __getitem__(self, name: Any) -> Any:
+        return _first(self._history[name])
+
     def __dir__(self) -> list[str]:
         return [n for n in dir(self._history) if not n.startswith("_")]
 
@@ -213,8 +215,6 @@ def equilibrium(
                 f"equilibrium: give load_steps or arc_length, got both ({load_steps} and "
                 f"{shown(arc_length)}); the path chooses its load factors itself"
             )
-        from mbd.statics.arc_length import follow
-
         ds = number("equilibrium", "arc_length", arc_length, "-", positive=True)
         points = follow(problem, start, target, ds, int(max_iterations))
         results = [(f, x, stability(problem, x.balance)) for f, x in points]

@@ -22,17 +22,16 @@ is the one to correct. Flights without forces close the list.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy.spatial.transform import Rotation
 
 from mbd.analyses import formulation_properties as properties
-from mbd.analyses.conformance import TangentError, check_tangents
+from mbd.analyses.checks import CheckError, CheckReport, PropertyError, relative
+from mbd.analyses.conformance import check_tangents
 from mbd.analyses.formulation_properties import Motion
 from mbd.analyses.one_body import OneBody
-from mbd.analyses.part_checks import PropertyError, lines_of, named_property, relative
 from mbd.base.checked import shown, whole
 from mbd.base.door import number
 from mbd.base.tolerances import FLIGHT_ORDER
@@ -117,54 +116,9 @@ _WORDS = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True)
-class FormulationReport:
-    """What `check_formulation` measured; prints as text.
-
-    Attributes
-    ----------
-    who : str
-        What was checked.
-    properties : tuple of PropertyError
-        In the order in which they were tried; those after a failure were not.
-    tolerance : float
-    to_blame : str
-        Functions or facts of the formulation that the first failure comes from, most likely first.
-    """
-
-    who: str
-    properties: tuple[PropertyError, ...]
-    tolerance: float
-    to_blame: str = ""
-
-    @property
-    def ok(self) -> bool:
-        """Whether all errors are within the tolerance."""
-        return all(x.error <= self.tolerance for x in self.properties)
-
-    def __getitem__(self, what: str) -> PropertyError:
-        return named_property(self.properties, what)
-
-    def __str__(self) -> str:
-        return "\n  ".join(lines_of(self.who, self.tolerance, self.properties))
-
-
-class FormulationError(ValueError):
-    """A formulation without a property that each must have; ``.report`` holds what was measured."""
-
-    def __init__(self, report: FormulationReport) -> None:
-        bad = [x for x in report.properties if not x.error <= report.tolerance]
-        super().__init__(
-            f"{report.who} fails (tolerance {report.tolerance:g}):\n  "
-            + "\n  ".join(f"{x}, {_WORDS[x.what][0]}" for x in bad)
-            + f"\ncorrect {report.to_blame}"
-        )
-        self.report = report
-
-
 def check_formulation(
     formulation: Any, *, tolerance: float = 1e-6, seed: int = 60427
-) -> FormulationReport:
+) -> CheckReport:
     """Check what every formulation must keep to, also one that is not of this package.
 
     One after the other, until one fails:
@@ -190,11 +144,11 @@ def check_formulation(
 
     Returns
     -------
-    FormulationReport
+    CheckReport
 
     Raises
     ------
-    FormulationError
+    CheckError
         If a property fails; it says which, by how much, and what of the formulation is to blame.
     ValueError, TypeError
         If its facts contradict each other, or a function does not compile.
@@ -216,11 +170,12 @@ def check_formulation(
         if failed:
             to_blame = _to_blame(failed)
             break
-    report = FormulationReport(
-        f"formulation {formulation.name!r}", tuple(errors), tolerance, to_blame
-    )
+    who = f"formulation {formulation.name!r}"
+    report = CheckReport(who, tuple(errors), tolerance, to_blame=to_blame)
     if not report.ok:
-        raise FormulationError(report)
+        wrong = {what: words for what, (words, _) in _WORDS.items()}
+        fails = f"{who} fails (tolerance {tolerance:g})"
+        raise CheckError(report, fails, f"correct {to_blame}", wrong)
     return report
 
 
@@ -301,7 +256,7 @@ def _stages(
 def _error_of_tangents(formulation: Formulation, tolerance: float, seed: int) -> float:
     try:
         return check_tangents(formulation, tolerance=tolerance, seed=seed).error
-    except TangentError as error:
+    except CheckError as error:
         return error.report.error
 
 

@@ -5,16 +5,15 @@ Time derivatives and derivatives by increments are central differences of fourth
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import null_space
 from scipy.spatial.transform import Rotation
 
+from mbd.analyses.checks import PropertyError, rate_of, relative
 from mbd.analyses.one_body import OneBody
-from mbd.analyses.part_checks import PropertyError, relative
-from mbd.base.tolerances import TANGENT_STEP
 from mbd.formulations.formulation import Formulation
 from mbd.machine.buffer import DIRECTOR, ROTATION
 from mbd.parts.bodies import StackedBodies
@@ -38,11 +37,6 @@ def _compare(what: str, value: Any, expected: Any, *size: Any) -> PropertyError:
 
 def _fact(what: str, holds: bool) -> PropertyError:
     return PropertyError(what, 0.0 if holds else np.inf)
-
-
-def _rate(value: Callable[[float], Any]) -> Any:
-    h = TANGENT_STEP
-    return (8 * (value(h) - value(-h)) - value(2 * h) + value(-2 * h)) / (12 * h)
 
 
 def end_of_increment(one: OneBody, at: Motion) -> np.ndarray:
@@ -78,7 +72,7 @@ def rate_of_the_face(one: OneBody, at: Motion) -> list[PropertyError]:
     yd = one.move(0.0)[1]
     errors = [
         _fact("all numbers", np.isfinite(yd).all()),
-        _compare("rate of the face", yd, _rate(lambda t: one.move(t * at.v)[0])),
+        _compare("rate of the face", yd, rate_of(lambda t: one.move(t * at.v)[0])),
     ]
     faces = one.formulation.faces
     if faces is not None:
@@ -92,7 +86,7 @@ def accelerations(one: OneBody, at: Motion) -> list[PropertyError]:
     """Compare face_acceleration with the rate of face_velocity."""
     one.hold(at.q, at.v, at.a)
     ydd = one.move(0.0)[2]
-    rate = _rate(lambda t: one.move(t * at.v, at.v + t * at.a)[1])
+    rate = rate_of(lambda t: one.move(t * at.v, at.v + t * at.a)[1])
     return [_compare("acceleration of the face", ydd, rate)]
 
 
@@ -117,8 +111,8 @@ def own_rows(one: OneBody, on: Motion, off: Motion) -> list[PropertyError]:
     first, second = rates(0.0)
     return [
         _compare("own rows", zero, 0.0, 1.0),
-        _compare("rate of own rows", first, _rate(rows)),
-        _compare("second rate of own rows", second, _rate(lambda t: rates(t)[0])),
+        _compare("rate of own rows", first, rate_of(rows)),
+        _compare("second rate of own rows", second, rate_of(lambda t: rates(t)[0])),
     ]
 
 
@@ -231,7 +225,7 @@ def _power(one: OneBody, at: Motion, inner: np.ndarray) -> PropertyError:
         one.move(t * at.v, at.v)
         return one.energies()[0]
 
-    change = _rate(stored)
+    change = rate_of(stored)
     one.move(0.0, at.v)
     dissipated = one.energies()[1]
     told = change + dissipated
@@ -249,7 +243,7 @@ def maps(one: OneBody, at: Motion, rng: np.random.Generator) -> list[PropertyErr
         return np.einsum("k,nkc->nc", weights, one.move(d, v))
 
     one.hold(at.q, at.v, at.a)
-    by_d = np.array([_rate(lambda t, u=u: point(at.d + t * u, at.v)) for u in units])  # type: ignore[misc]
+    by_d = np.array([rate_of(lambda t, u=u: point(at.d + t * u, at.v)) for u in units])  # type: ignore[misc]
     by_v = np.array([point(at.d, at.v + u) - point(at.d, at.v - u) for u in units]) / 2
     point(at.d, at.v)
     Z = _test_map(one) @ np.kron(weights[:, None], np.eye(3))
@@ -267,7 +261,7 @@ def for_methods(one: OneBody, at: Motion, rng: np.random.Generator) -> list[Prop
     one.hold(at.q, at.v, at.a)
     if formulation.flow is not None:
         yd, k = one.move(at.d, at.v)[1], one.flow()
-        errors.append(_compare("flow", _rate(lambda t: one.move(at.d + t * k)[0]), yd))
+        errors.append(_compare("flow", rate_of(lambda t: one.move(at.d + t * k)[0]), yd))
     if formulation.convect is not None:
         errors.append(_convect(one, at))
     if formulation.carry is not None:

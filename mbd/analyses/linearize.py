@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from mbd.analyses.base_motion import base_motion, steady_minimal
-from mbd.analyses.frequency_response import FrequencyResponse
 from mbd.analyses.ports import Output, OutputRows, input_column, named_coordinates, output_rows
-from mbd.analyses.reaction_rows import reaction_rows
 from mbd.base.checked import extra, listed, names, shown
 from mbd.base.door import array
 from mbd.machine import buffer as m
@@ -26,11 +25,64 @@ from mbd.small_motions.small_motion import SmallMotion
 from mbd.small_motions.spectrum import spectrum
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
     from scipy.signal import StateSpace
 
     from mbd.analyses.equilibrium import Equilibrium
 
 _MOTION = ("position", "velocity")  # of the rows of outputs
+
+
+@dataclass(frozen=True, eq=False)
+class FrequencyResponse:
+    """Steady response to sinusoidal inputs.
+
+    Attributes
+    ----------
+    frequencies : (n,) array [Hz]
+    values : (n, outputs, inputs) complex array
+        Output over input, in their units.
+    inputs, outputs : tuple of str
+    units : dict
+    """
+
+    frequencies: np.ndarray
+    values: np.ndarray
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    units: dict[str, str]
+
+    @property
+    def magnitude(self) -> np.ndarray:
+        """Amplitude of the output for an input of one unit, (n, outputs, inputs)."""
+        return np.abs(self.values)
+
+    @property
+    def phase(self) -> np.ndarray:
+        """Phase of the output against the input [rad], without jumps."""
+        return np.unwrap(np.angle(self.values), axis=0)
+
+    def plot(self, path: str | Path | None = None) -> Figure:
+        """Draw magnitude and phase over frequency."""
+        from mbd.drawing.figure import new_figure, saved
+
+        figure = new_figure("plot", figsize=(7, 5.5))
+        top, low = figure.subplots(2, 1, sharex=True)
+        used = set()
+        for j, into in enumerate(self.inputs):
+            for i, out in enumerate(self.outputs):
+                name = f"{out} for {into}"
+                unit = f"{self.units[out]} per {self.units[into]}"
+                used.add(unit)
+                top.loglog(self.frequencies, self.magnitude[:, i, j], label=f"{name} [{unit}]")
+                low.semilogx(self.frequencies, np.degrees(self.phase[:, i, j]))
+        top.set_ylabel(f"magnitude [{used.pop()}]" if len(used) == 1 else "magnitude")
+        top.legend(fontsize=8)
+        low.set_ylabel("phase [deg]")
+        low.set_xlabel("frequency [Hz]")
+        for ax in (top, low):
+            ax.grid(True, which="both", linewidth=0.3)
+        return saved(figure, path)
 
 
 @dataclass(frozen=True, eq=False)
@@ -265,7 +317,7 @@ def ports_about(
     motion: SmallMotion, inputs: list[Any], outputs: list[Any]
 ) -> tuple[list[Any], list[OutputRows]]:
     """Return label, unit and load of each input, and the rows of outputs, as they are written."""
-    return [input_column(motion, x) for x in inputs], [_rows(motion, x) for x in outputs]
+    return [input_column(motion, x) for x in inputs], [output_rows(motion, x) for x in outputs]
 
 
 def _several(what: str, value: Any) -> list[Any]:
@@ -273,16 +325,3 @@ def _several(what: str, value: Any) -> list[Any]:
     if isinstance(value, str):
         return [value]
     return list(listed(f"linearize: {what} must be names or tuples in a list", value))
-
-
-def _rows(motion: SmallMotion, what: Output) -> OutputRows:
-    """Return the rows of an output; reactions need results."""
-    if isinstance(what, str):
-        stem, _, axis = what.rpartition(".")
-        whole, pick = (stem, "xyz".index(axis)) if axis in ("x", "y", "z") else (what, None)
-        owner, _, quantity = whole.rpartition(".")
-        joint = motion.model.system.joints.get(owner)
-        if joint is not None and quantity in ("force", "moment"):
-            rows = reaction_rows(motion, joint, quantity)
-            return rows if pick is None else rows.component(pick)
-    return output_rows(motion, what)

@@ -309,7 +309,7 @@ class Modes:
 
     def plot(self, path: str | Path | None = None) -> Figure:
         """Draw eigenvalues and the parts of the bodies in the kinetic energy."""
-        from mbd.figures.modal import modes_figure
+        from mbd.drawing.modal import modes_figure
 
         return modes_figure(self.eigenvalues, self.bodies, self.kinetic, path)
 

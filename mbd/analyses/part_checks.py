@@ -17,90 +17,20 @@ differences of fourth order along a motion through a random state.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from mbd.analyses.conformance import TangentReport, check_tangents, random_state, with_its_bodies
+from mbd.analyses.checks import CheckError, CheckReport, PropertyError, rate_of, relative
+from mbd.analyses.conformance import check_tangents, random_state, with_its_bodies
 from mbd.base.checked import whole
 from mbd.base.door import number
-from mbd.base.tolerances import TANGENT_STEP
 from mbd.machine import buffer as m
 from mbd.model.workspace import Workspace
 from mbd.parts.part import Part
 
 
-@dataclass(frozen=True)
-class PropertyError:
-    """How far a property is from what it must be, relative to the largest number in it."""
-
-    what: str
-    error: float
-
-    def __str__(self) -> str:
-        return f"{self.what}: {self.error:.1e}"
-
-
-def named_property(properties: tuple[PropertyError, ...], what: str) -> PropertyError:
-    """Return one of the properties by its name."""
-    for x in properties:
-        if x.what == what:
-            return x
-    raise KeyError(f"no property {what!r}; there are {', '.join(x.what for x in properties)}")
-
-
-def lines_of(who: str, tolerance: float, properties: tuple[PropertyError, ...]) -> list[str]:
-    """Return a report as lines: what was checked, then each property."""
-    return [f"properties of {who} (tolerance {tolerance:g})", *map(str, properties)]
-
-
-@dataclass(frozen=True)
-class PartReport:
-    """What `check_part` measured; prints as text.
-
-    Attributes
-    ----------
-    who : str
-        What was checked.
-    tangents : TangentReport
-    properties : tuple of PropertyError
-        Of those that the part can have: rows for a part with rows, reaction for one between bodies.
-    tolerance : float
-    """
-
-    who: str
-    tangents: TangentReport
-    properties: tuple[PropertyError, ...]
-    tolerance: float
-
-    @property
-    def ok(self) -> bool:
-        """Whether all errors are within the tolerance."""
-        return self.tangents.ok and all(x.error <= self.tolerance for x in self.properties)
-
-    def __getitem__(self, what: str) -> PropertyError:
-        return named_property(self.properties, what)
-
-    def __str__(self) -> str:
-        lines = lines_of(self.who, self.tolerance, self.properties)
-        return "\n  ".join([str(self.tangents), *lines])
-
-
-class PartError(ValueError):
-    """A part without a property that every part must have; ``.report`` holds all of them."""
-
-    def __init__(self, report: PartReport) -> None:
-        bad = [str(x) for x in report.properties if not x.error <= report.tolerance]
-        super().__init__(
-            f"{report.who} fails {len(bad)} of {len(report.properties)} checks (tolerance "
-            f"{report.tolerance:g}):\n  " + "\n  ".join(bad) + "\ncorrect the elements of the "
-            "part, or the forces, rates or energy of their kind"
-        )
-        self.report = report
-
-
-def check_part(part: Any, *, tolerance: float = 1e-6, seed: int = 60427) -> PartReport:
+def check_part(part: Any, *, tolerance: float = 1e-6, seed: int = 60427) -> CheckReport:
     """Check what every joint and force must keep to, also one that is not of this package.
 
     - *tangents*: those of `mbd.check_tangents`.
@@ -122,14 +52,14 @@ def check_part(part: Any, *, tolerance: float = 1e-6, seed: int = 60427) -> Part
 
     Returns
     -------
-    PartReport
+    CheckReport
+        Of the properties that the part can have: rows for a part with rows, reaction for one
+        between bodies.
 
     Raises
     ------
-    TangentError
-        If a tangent is beyond the tolerance.
-    PartError
-        If another property is; it names each.
+    CheckError
+        If a tangent is beyond the tolerance, or else another property; it names each.
 
     Examples
     --------
@@ -156,19 +86,15 @@ def check_part(part: Any, *, tolerance: float = 1e-6, seed: int = 60427) -> Part
         properties += _reaction(Workspace(model, described if rows else state))
     properties += _rates(Workspace(model, state), model.numbering.owners.get(part.name))
     properties.append(_power(Workspace(model, state)))
-    report = PartReport(repr(part), tangents, tuple(properties), tolerance)
+    report = CheckReport(repr(part), tuple(properties), tolerance, tangents)
     if not report.ok:
-        raise PartError(report)
+        failed = f"fails {len(report.failed)} of {len(properties)} checks"
+        raise CheckError(
+            report,
+            f"{part!r} {failed} (tolerance {tolerance:g})",
+            "correct the elements of the part, or the forces, rates or energy of their kind",
+        )
     return report
-
-
-def relative(error: Any, size: Any) -> float:
-    """Return the largest error over the largest number; infinite where one is NaN."""
-    largest = max((float(np.abs(x).max()) for x in size if np.size(x)), default=0.0)
-    worst = float(np.abs(error).max()) if np.size(error) else 0.0
-    if not np.isfinite(worst):
-        return np.inf
-    return worst / largest if worst else 0.0
 
 
 def _reconstruction(part: Part) -> list[PropertyError]:
@@ -218,7 +144,7 @@ def _rate_of_momenta(work: Workspace) -> tuple[Any, Any, Any]:
 
 def _along(work: Workspace, value: Callable[[], Any]) -> Any:
     """Return the time derivative of a value along the motion with the present v and a."""
-    n, h = work.model.numbering, TANGENT_STEP
+    n = work.model.numbering
     v, a, t = work.vector(m.V)[n.v], work.vector(m.A)[n.v], float(work.F[m.T])
 
     def at(dt: float) -> Any:
@@ -228,7 +154,7 @@ def _along(work: Workspace, value: Callable[[], Any]) -> Any:
         work.evaluate()
         return value()
 
-    rate = (8 * (at(h) - at(-h)) - at(2 * h) + at(-2 * h)) / (12 * h)
+    rate = rate_of(at)
     at(0.0)
     return rate
 

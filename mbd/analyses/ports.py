@@ -18,11 +18,15 @@ import numpy as np
 from mbd.algebra.norms import norms
 from mbd.base.checked import absent, meant, names, shown
 from mbd.base.door import unit_vector, vector
+from mbd.base.tolerances import REACTION_STEP
 from mbd.history.elements import grouped
 from mbd.history.faces import Faces
+from mbd.history.joints import JointHistory
+from mbd.history.trajectory import Trajectory
 from mbd.interactions.driven_rows import total
 from mbd.interactions.kind import Element
 from mbd.model.assembly import compliance
+from mbd.model.workspace import displaced
 from mbd.parts.part import Applied, Coordinate, Part
 from mbd.small_motions.face_maps import FaceMaps
 from mbd.small_motions.small_motion import SmallMotion
@@ -45,13 +49,8 @@ class OutputRows:
     def component(self, i: int) -> OutputRows:
         """Return one row."""
         pick = slice(i, i + 1)
-        return OutputRows(
-            self.labels[pick],
-            self.unit,
-            self.position[pick],
-            self.velocity[pick],
-            self.multiplier[pick],
-        )
+        rows = self.position[pick], self.velocity[pick], self.multiplier[pick]
+        return OutputRows(self.labels[pick], self.unit, *rows)
 
 
 Output = str | tuple[Any, ...]
@@ -242,8 +241,8 @@ def named_coordinates(who: str, motion: SmallMotion, wanted: Any) -> list[str]:
 
 
 # --- outputs --------------------------------------------------------------------------------------
-_BODY = ("position", "velocity", "rotation", "angular_velocity")
 _UNITS = {"position": "m", "velocity": "m/s", "rotation": "rad", "angular_velocity": "rad/s"}
+_REACTIONS = {"force": "N", "moment": "N m"}
 
 
 def output_rows(motion: SmallMotion, what: Output) -> OutputRows:
@@ -263,19 +262,21 @@ def output_rows(motion: SmallMotion, what: Output) -> OutputRows:
     if what in model.numbering.lam_labels:
         return _of_row(motion, what)
     stem, _, axis = what.rpartition(".")
-    if axis in _AXES and stem.rpartition(".")[2] in (*_BODY, "force", "moment"):
+    if axis in _AXES and stem.rpartition(".")[2] in (*_UNITS, *_REACTIONS):
         return output_rows(motion, stem).component(_AXES[axis])
     owner, _, quantity = what.rpartition(".")
-    if owner in model.bodies and quantity in _BODY:
+    if owner in model.bodies and quantity in _UNITS:
         return _of_body(motion, owner, quantity, np.zeros(3))
     joint = model.system.joints.get(owner)
+    if joint is not None and quantity in _REACTIONS:
+        return _of_reaction(motion, joint, quantity)
     if joint is not None and quantity.removesuffix("_rate") in (*joint.coordinates, *_COORDINATES):
         return _of_coordinate(motion, joint, quantity)
     if what in model.numbering.v_labels:
         i = model.numbering.v_labels.index(what)
         return _rows(motion, (what,), "-", np.eye(model.n_v)[i : i + 1])
     raise ValueError(
-        f"linearize: there is no output {shown(what)}; a body has {', '.join(_BODY)}, a joint "
+        f"linearize: there is no output {shown(what)}; a body has {', '.join(_UNITS)}, a joint "
         "force, moment, and angle or displacement, each with '.x', '.y', '.z' for one component "
         "(as 'cart.position.x'); coordinates and rows have the labels of the model"
     )
@@ -298,9 +299,9 @@ def _rows(
 
 def _of_body(motion: SmallMotion, name: str, quantity: Any, point: np.ndarray) -> OutputRows:
     """Return position, velocity, small rotation or angular velocity of a body."""
-    if not isinstance(quantity, str) or quantity not in _BODY:
+    if not isinstance(quantity, str) or quantity not in _UNITS:
         raise ValueError(
-            f"linearize: a body has the outputs {', '.join(_BODY)}, got {shown(quantity)} "
+            f"linearize: a body has the outputs {', '.join(_UNITS)}, got {shown(quantity)} "
             f"of {name!r}"
         )
     body = motion.maps[motion.model.bodies[name]]
@@ -347,3 +348,43 @@ def _of_row(motion: SmallMotion, label: str) -> OutputRows:
         B, C = compliance(motion.model, motion.state)
         return _rows(motion, (label,), "-", B[[i]].toarray() / C[i])
     return _rows(motion, (label,), "-", multiplier=np.eye(motion.model.n_lam)[i : i + 1])
+
+
+def _of_reaction(motion: SmallMotion, joint: Part, quantity: str) -> OutputRows:
+    """Return force [N] or moment [N m] of a joint on its second body.
+
+    Linear in the multipliers; the attachments turn with the bodies, which enters by differences.
+    """
+    model, state = motion.model, motion.state
+    owned = model.numbering.owners[joint.name]
+    k = owned.stop - owned.start
+    joined = {body.name for body in joint.bodies}
+    columns = np.concatenate(
+        [np.arange(b.v.start, b.v.stop) for b in motion.maps if b.name in joined]
+    )
+    steps = REACTION_STEP * motion.scale[columns]
+    q, lam = [], []
+    for i, h in zip(columns, steps, strict=True):
+        unit = np.zeros(model.n_v)
+        unit[i] = h
+        for at in (-2, -1, 1, 2):
+            there = displaced(model, state, at * unit)
+            q.append(there.q)
+            lam.append(there.lam)
+    for i in range(k):
+        one = np.zeros(model.n_lam)
+        one[owned.start + i] = 0.0 if model.compliant[owned.start + i] else 1.0
+        q.append(state.q)
+        lam.append(one)
+    n = len(q)
+    zero = np.zeros((n, model.n_v))
+    poses = Trajectory(model, np.zeros(n), np.array(q), zero, zero, np.array(lam), last=state)
+    values = getattr(JointHistory(joint, poses), quantity)
+    moved = values[: 4 * len(columns)].reshape(-1, 4, 3)
+    slope = np.einsum("i,nic->nc", [1.0, -8.0, 8.0, -1.0], moved) / (12 * steps[:, None])
+    P = np.zeros((3, model.n_v))
+    P[:, columns] = slope.T
+    mu = np.zeros((3, model.n_lam))
+    mu[:, owned] = values[4 * len(columns) :].T
+    labels = tuple(f"{joint.name}.{quantity}.{c}" for c in "xyz")
+    return OutputRows(labels, _REACTIONS[quantity], P, np.zeros_like(P), mu)

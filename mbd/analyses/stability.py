@@ -1,12 +1,30 @@
-"""Stability of an equilibrium, and its free motions."""
+r"""Stability of an equilibrium, and its free motions.
+
+Few motions are looked at in full. Of many, the eigenvalues x of
+:math:`K\delta + B^T\mu = x M\delta,\; B\delta = 0` below any number are counted by the inertia of
+:math:`K - xM` [1]_: a few counts bracket the lowest one that is not neutral; inverse iteration
+between brackets finds it. What is unstable and what is neutral is counted without M, by the inertia
+of :math:`K \pm \tau W`, where W has the size of the stiffness body by body and :math:`\tau` is
+round-off: a neutral motion meets no stiffness beside that of the springs which it does not stretch,
+however heavy or light, stiff or soft the others are.
+
+References
+----------
+.. [1] B. N. Parlett, The symmetric eigenvalue problem, SIAM, 1998, sections 3.3 and 10.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+import scipy.sparse as sp
 
-from mbd.base.tolerances import NEUTRAL_MANY, UNSTABLE
+from mbd.base.tolerances import HELD, NEUTRAL, NEUTRAL_LARGE, NEUTRAL_MANY, SYMMETRIC, UNSTABLE
+from mbd.linear.arnoldi import largest
+from mbd.linear.inertia import Inertia
+from mbd.model.model import Model
 from mbd.model.null_space import independent, null_space
 from mbd.small_motions.eigenvalues import dense, grows, sparse
 from mbd.small_motions.face_maps import test_map
@@ -14,8 +32,7 @@ from mbd.small_motions.metric import Metric
 from mbd.small_motions.minimal import minimal, sizes_of
 from mbd.small_motions.small_motion import small_motion
 from mbd.small_motions.spectrum import Pencil, spectrum
-from mbd.statics.balance import Balance, Statics
-from mbd.statics.spectrum_slices import slices
+from mbd.statics.balance import Balance, SaddlePoint, Statics
 
 _FEW = 150  # velocities, up to which all motions are looked at
 
@@ -98,3 +115,142 @@ def _movers(problem: Statics, shapes: np.ndarray) -> tuple[str, ...]:
             movers.append(name)
         first += n
     return tuple(movers)
+
+
+@dataclass(frozen=True, eq=False)
+class Slices:
+    """Counts of eigenvalues; the lowest that is not neutral with its shape; neutral motions."""
+
+    unstable: int
+    lowest: float
+    shape: np.ndarray
+    neutral: np.ndarray
+
+
+class _UnclearError(ArithmeticError):
+    """Some pivot did not tell its sign."""
+
+
+class _Spectrum:
+    """K against M on the motions that the rows allow."""
+
+    def __init__(
+        self, model: Model, K: sp.csr_matrix, M: sp.csr_matrix, W: sp.csr_matrix, B: sp.csr_matrix
+    ) -> None:
+        self.K, self.M, self.B, self.W = K, M, B, NEUTRAL * W
+        self.inertia = Inertia(model)
+        if model.n_v > NEUTRAL_MANY:  # else one looks at all of the spectrum
+            size = NEUTRAL
+            while size <= NEUTRAL_LARGE and None in (
+                self._count_if_clear(size * W, x) for x in (-1.0, 1.0)
+            ):
+                size *= 10.0
+            self.W = size * W
+
+    def below(self, x: float) -> int:
+        """Return the number of eigenvalues below x."""
+        return self._count(self.M, x)
+
+    def unstable(self) -> int:
+        """Return the number of motions with a negative stiffness."""
+        return self._count(self.W, -1.0)
+
+    def neutral(self) -> int:
+        """Return the number of motions that meet no stiffness."""
+        return self._count(self.W, 1.0) - self.unstable()
+
+    def at_most(self, x: float, n: int) -> bool:
+        """Tell whether at most n eigenvalues are below x; so few too where pivots are too small."""
+        count = self._count_if_clear(self.M, x)
+        return count is None or count <= n
+
+    def _count(self, of: sp.csr_matrix, x: float) -> int:
+        count = self._count_if_clear(of, x)
+        if count is None:
+            raise _UnclearError
+        return count
+
+    def _count_if_clear(self, of: sp.csr_matrix, x: float) -> int | None:
+        """Return the number of negative eigenvalues of K - x of; None if pivots are too small."""
+        counts = (self.inertia.negative(self.K - y * of, self.B) for y in (x, 1.01 * x, 0.99 * x))
+        return next((count for count in counts if count is not None), None)
+
+    def near(self, x: float) -> tuple[float, np.ndarray]:
+        """Return the eigenvalue nearest to x and its vector."""
+        _, X, _ = largest(self._inverse(self.M, x), self.K.shape[0], 1)
+        shapes = np.column_stack([X.real, X.imag])
+        shapes = shapes[:, np.abs(shapes).max(0) > 1e-3 * np.abs(shapes).max()]
+        over = np.einsum("ij,ij->j", shapes, self.K @ shapes)
+        values = over / np.einsum("ij,ij->j", shapes, self.M @ shapes)
+        best = int(np.argmin(np.abs(values - x)))
+        return float(values[best]), shapes[:, best]
+
+    def free(self) -> np.ndarray:
+        """Return a random neutral motion, in which everything neutral takes part."""
+        vector = np.random.default_rng(48271).normal(size=self.K.shape[0])
+        inverse = self._inverse(self.W, -HELD / NEUTRAL)
+        for _ in range(8):
+            vector = inverse(vector)
+            vector = vector / np.abs(vector).max()
+        return vector[:, None]
+
+    def _inverse(self, of: sp.csr_matrix, x: float) -> Callable[[np.ndarray], np.ndarray]:
+        """Return v -> the delta that M v makes against K - x M; M may be W."""
+        rows = np.zeros(self.B.shape[0])
+        solver = SaddlePoint(sp.csr_matrix(self.K - x * of), self.B, sp.csr_matrix(self.B.T))
+        return lambda v: solver.solve(of @ v, rows)[0]
+
+
+def slices(
+    model: Model, K: sp.csr_matrix, M: sp.csr_matrix, W: sp.csr_matrix, B: sp.csr_matrix,
+    scale: np.ndarray,
+) -> Slices | None:  # fmt: skip
+    """Return what the counts say; None where K is not symmetric, or they say nothing.
+
+    Parameters
+    ----------
+    K, M : (n_v, n_v)
+        Stiffness and mass, rows tested as increments are.
+    W : (n_v, n_v)
+        The size of the stiffness, body by body.
+    scale : (n_v,) array
+        Size of a small change of each velocity.
+    """
+    weighted = sp.diags(scale) @ K @ sp.diags(scale)
+    mass = float(np.abs(sp.diags(scale) @ M @ sp.diags(scale)).max())
+    size = float(np.abs(weighted).max()) if K.nnz else 0.0
+    if size == 0.0 or np.abs(weighted - weighted.T).max() > SYMMETRIC * size:
+        return None
+    spectrum = _Spectrum(model, 0.5 * (K + K.T), 0.5 * (M + M.T), W, B)
+    try:
+        return _bracketed(spectrum, size / mass)
+    except _UnclearError:
+        return None
+
+
+def _bracketed(spectrum: _Spectrum, size: float) -> Slices:
+    """Count and bracket, from round-off of a size on."""
+    freedoms, unstable, neutral = (
+        spectrum.below(1e8 * size),
+        spectrum.unstable(),
+        spectrum.neutral(),
+    )
+    n = spectrum.K.shape[0]
+    free = spectrum.free() if neutral else np.zeros((n, 0))
+    step = float(np.finfo(float).eps) * size
+    if unstable:
+        while not spectrum.at_most(-step, 0):
+            step *= 4.0
+        return Slices(unstable, *spectrum.near(-step), free)
+    if neutral == freedoms:
+        return Slices(0, np.inf, np.zeros(n), free)
+    low, high = step, 8.0 * step
+    while spectrum.at_most(high, neutral):
+        low, high = high, 8.0 * high
+    while high > 1.5 * low:
+        middle = np.sqrt(low * high)
+        if spectrum.at_most(middle, neutral):
+            low = middle
+        else:
+            high = middle
+    return Slices(0, *spectrum.near(low), free)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mbd.animation.drawing import Drawing, End, Label, Strand, SweptBeam
+from mbd.drawing.surfaces import beam_rings, caps, hanging, quads, tube_rings
 from mbd.history.beams import SECTION_FORCES, BeamHistory, lines
-from mbd.surfaces.swept import beam_rings, caps, hanging, quads, tube_rings
 
 if TYPE_CHECKING:
     from mbd.history.history import History

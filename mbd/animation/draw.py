@@ -31,10 +31,10 @@ from mbd.animation.points import lines, trails
 from mbd.animation.view import corners, direction, upwards
 from mbd.base import checked
 from mbd.base.door import array, number, unit_vector
+from mbd.drawing.curves import lines as lines_of
+from mbd.drawing.curves import panels_of
 from mbd.history.beams import SECTION_FORCES
 from mbd.parts.part import Body
-from mbd.pictures.curves import lines as lines_of
-from mbd.pictures.curves import panels_of
 
 if TYPE_CHECKING:
     from mbd.history.history import History

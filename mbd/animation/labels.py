@@ -10,7 +10,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from mbd.animation.drawing import End, FixedShape, Label, Rod, Wire
-from mbd.surfaces.solids import surface
+from mbd.drawing.surfaces import surface
 
 _GAP = 6.0  # pixels between a point and its name
 # where a name may stand: to the right of its point or to the left, above or below

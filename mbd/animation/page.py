@@ -13,9 +13,9 @@ import numpy as np
 from mbd.algebra.rotations import quaternion_from_matrix
 from mbd.animation.drawing import Drawing, End, Strand, SweptBeam, Track
 from mbd.animation.pack import Pack, squeezed
+from mbd.drawing.surfaces import COLORS
 from mbd.history.beams import SECTION_FORCES
 from mbd.parts.shapes import Box, Capsule, Cylinder, Mesh, Shape, Sphere
-from mbd.surfaces.colors import COLORS
 
 _HERE = Path(__file__).parent
 _SCRIPTS = ("unpack.js", "batches.js", "beams.js", "world.js", "camera.js", "panel.js", "plots.js",

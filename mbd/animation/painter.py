@@ -15,11 +15,10 @@ from mbd.animation.labels import settled
 from mbd.base.atomic import replaced
 from mbd.base.checked import extra, file_path, shown
 from mbd.base.door import number, vector
-from mbd.figures.figure import save_figure
+from mbd.drawing.figure import save_figure
+from mbd.drawing.surfaces import shade, surface
 from mbd.history.beams import SECTION_FORCES
 from mbd.parts.shapes import Mesh
-from mbd.surfaces.colors import shade
-from mbd.surfaces.solids import surface
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mbd.animation.drawing import FixedShape, Rod, Track
-from mbd.surfaces.solids import surface
+from mbd.drawing.surfaces import surface
 
 _INSTANTS = 100
 _FLAT = 0.2  # a motion is seen as planar whose third extent is below this part of the largest

@@ -23,10 +23,8 @@ hardly tells these parameters apart."""
 
 OPTIMUM_MET = 1e-6
 """[objective, constraint, size of the parameter] What is left of the conditions of a minimum, and
-of a constraint that is met; a bound that is nearer is active."""
-
-OPTIMUM_BOX = 1e-7
-"""[size of the parameters] A smaller box about values without runs beyond it is not searched."""
+of a constraint that is met; a bound that is nearer is active, and values without a run that are
+nearer end the search."""
 
 FIT_SAME = 1e-6
 """[values] Evaluations in a file, and members of a study, that differ more from what is computed

@@ -3,8 +3,8 @@
 # --- derivatives of runs --------------------------------------------------------------------------
 
 SENSITIVITY_STEP = 1e-2
-"""[parameter, or its vector] Distance of the values of a stencil of order 8; what it leaves out is
-at round-off, 1e-16."""
+"""[parameter, its vector, or quantity that is read] Distance of the values of a stencil of order 8;
+what it leaves out is at round-off, 1e-16."""
 
 SENSITIVITY_ZERO = 1e-15
 """[size of its kind in the model] A value that is smaller is round-off of zero."""

@@ -97,20 +97,14 @@ TARGET_OPEN = 1e-9
 TARGET_STEP = 0.3
 """[1 rad, or length of the model] Largest step of an iteration."""
 
-TARGET_RANK = 1e-9
-"""[largest singular value, at least one] Directions below are not moved by a target."""
-
 TARGET_STALLED = 1e-11
-"""[miss] Part by which a step must lower it; else the steps end."""
+"""[miss] Part by which a step, or a push, must lower it; else the steps end, the push was vain."""
 
 TARGET_PUSHES = (0.1, 0.5, 1.5, 0.3, 1.0, 2.0)
 """[1 rad, or length of the model] Pushes away from a saddle, or a bad minimum, where steps end."""
 
 TARGET_IN_VAIN = 3
 """[-] Pushes that found nothing better, after which there is nothing better."""
-
-TARGET_BETTER = 1e-6
-"""[miss] Part that counts as better."""
 
 # --- factorisation --------------------------------------------------------------------------------
 

@@ -112,7 +112,7 @@ def _check_outputs(options: argparse.Namespace) -> None:
             "--plot; give --plot NAME.png"
         )
     if options.plot:
-        from mbd.figures.figure import checked_path
+        from mbd.drawing.figure import checked_path
         from mbd.studies.comparison import checked_quantity
 
         checked_path(options.plot, "plot")

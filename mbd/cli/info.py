@@ -68,8 +68,8 @@ def _of_results(
     options: argparse.Namespace,
 ) -> tuple[Model | None, list[str], float, dict[str, Any]]:
     """Return the model in a file of results, if it is there, and how the run ended."""
-    from mbd.front.load import load
-    from mbd.front.stored import Stored
+    from mbd.store.load import load
+    from mbd.store.stored import Stored
 
     if options.parameters:
         raise ValueError(f"{options.file} is a run that was done; -p is for a model")
@@ -88,7 +88,7 @@ def _written(options: argparse.Namespace, model: Model, step: float) -> list[str
         written += [str(path) for path in model.assemble().save(options.matrices)]
     if options.spy:
         figure = model.assemble().spy(step=step)
-        from mbd.figures.figure import save_figure
+        from mbd.drawing.figure import save_figure
 
         save_figure(figure, options.spy, "info")
         written.append(options.spy)

@@ -139,8 +139,8 @@ def writable(command: str, *paths: str | None) -> None:
 
 def whole_run(path: str, without: str) -> Solution:
     """Return the run of a file that holds its model; else say what cannot be had without."""
-    from mbd.front.load import load
     from mbd.front.solution import Solution
+    from mbd.store.load import load
 
     run = load(path)
     if not isinstance(run, Solution):

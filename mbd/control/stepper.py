@@ -10,6 +10,7 @@ import numpy as np
 from mbd.base.checked import flag, names, whole
 from mbd.base.door import number
 from mbd.control.settable import Settable
+from mbd.drawing.curves import curves
 from mbd.front.solution import Solution
 from mbd.history.quantities import SINCE_THE_START
 from mbd.integration.acting_rows import Past
@@ -24,7 +25,6 @@ from mbd.model.model import Model
 from mbd.model.state import State
 from mbd.model.system import System, model_of
 from mbd.model.turns_so_far import turns_so_far
-from mbd.pictures.curves import curves
 from mbd.runs.interrupts import Interrupt
 from mbd.runs.methods import checked_method
 from mbd.runs.plan import Plan

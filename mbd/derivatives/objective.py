@@ -14,18 +14,20 @@ from typing import Any
 
 import numpy as np
 
+from mbd.analyses.equilibrium import PartAtPose
 from mbd.base.checked import called, function
+from mbd.base.sensitivity_tolerances import SENSITIVITY_STEP
 from mbd.derivatives.differences import KinkError, slope
 from mbd.derivatives.named import moved
 from mbd.derivatives.stencil import Stencil
+from mbd.derivatives.step_kernels import DA, DQ, DV, INSTANT_SIZE
 from mbd.history.history import History
 from mbd.history.quantities import SINCE_THE_START
+from mbd.machine import buffer as m
 from mbd.model.frozen import FrozenModel
 from mbd.model.turns_so_far import turns_so_far
 from mbd.model.values import changed
 from mbd.statics.search import EquilibriumError
-
-_SHARE = 1e-2  # [size of the quantity] distance of the values of a stencil
 
 
 @dataclass(frozen=True)
@@ -82,7 +84,7 @@ class _NotingHistory:
     def __getitem__(self, name: str) -> Any:
         self._names.add(name)
         part = self._history[name]
-        return _Last(part) if self._last else part
+        return PartAtPose(part) if self._last else part
 
     def __getattr__(self, name: str) -> Any:
         if name == "t":
@@ -93,7 +95,7 @@ class _NotingHistory:
         value = getattr(self._history, name)
         if name == "energy":
             value = _EnergyNow(value)
-        return _Last(value) if self._last else value
+        return PartAtPose(value) if self._last else value
 
 
 class _EnergyNow:
@@ -122,42 +124,18 @@ class View:
         return self._quantities[name]
 
 
-class _Last:
-    """The last instant of a part: its quantities without the time axis."""
-
-    def __init__(self, part: Any) -> None:
-        self._part = part
-
-    def __getitem__(self, name: Any) -> Any:
-        value = self._part[name]
-        return value[-1] if isinstance(value, np.ndarray) else _Last(value)
-
-    def __getattr__(self, name: str) -> Any:
-        value = getattr(self._part, name)
-        if isinstance(value, np.ndarray):
-            return value[-1]
-        if callable(value):
-            return lambda *args, **options: _Last(value(*args, **options))
-        return _Last(value)
-
-
 @dataclass(frozen=True, eq=False)
 class Gradients:
-    """Derivatives of the terms of n instants: (n, n_v), (n, n_lam); by parameters (n_p, n), t (n,).
+    """Values of the terms of n instants (n,), and their derivatives.
 
-    That by time is of what depends on it beside the state.
+    ``z`` (n, 3, n_u) by q, v and (v', lam), ``p`` (n_p, n) by parameters, ``t`` (n,) by time, of
+    what depends on it apart from the state.
     """
 
-    q: np.ndarray
-    v: np.ndarray
-    a: np.ndarray
-    lam: np.ndarray
+    value: np.ndarray
+    z: np.ndarray
     p: np.ndarray
     t: np.ndarray
-
-    def along(self, q: np.ndarray, v: np.ndarray, a: np.ndarray, lam: np.ndarray) -> float:
-        """Return the derivative along a tangent of the only instant."""
-        return float(self.q[0] @ q + self.v[0] @ v + self.a[0] @ a + self.lam[0] @ lam)
 
 
 def _terms(term: Callable[[Any], Any], history: Any, names: set[str], last: bool) -> np.ndarray:
@@ -206,7 +184,7 @@ def by_values(
     weights = {key: np.zeros(y.shape, complex) for key, y in values.items()}
     for key, y in values.items():
         for i in np.ndindex(y.shape):
-            step = _SHARE * float(abs(y[i]) or _size(y))
+            step = SENSITIVITY_STEP * float(abs(y[i]) or _size(y))
             for unit in (1.0, 1j) if np.iscomplexobj(y) else (1.0,):
 
                 def there(
@@ -219,21 +197,6 @@ def by_values(
                 if there(float(0.5 * step)) != J:
                     weights[key][i] += _slope(there, step, "terminal") * np.conj(unit)
     return J, weights
-
-
-def values_of(term: Callable[[Any], Any], history: Any, last: bool) -> np.ndarray:
-    """Return the values of a term at the instants of a history, (n,)."""
-    return _terms(term, history, set(), last)
-
-
-def value_of(objective: Objective, solution: Any) -> float:
-    """Return J of a solution with all its steps."""
-    J = 0.0
-    if objective.running is not None:
-        J += float(np.trapezoid(values_of(objective.running, solution, False), solution.t))
-    if objective.terminal is not None:
-        J += float(values_of(objective.terminal, last_of(solution), True)[0])
-    return J
 
 
 def last_of(solution: Any) -> History:
@@ -273,8 +236,7 @@ def gradients(
     model, names, word = here.model, set[str](), "terminal" if last else "running"
     rest = _terms(term, here, names, last)
     arrays = {"q": here.q, "v": here.v, "a": here.a, "lam": here.lam}
-    sizes = {"v": model.n_v, "a": model.n_v, "lam": model.n_lam, "q": model.n_v}
-    out = {name: np.zeros((len(here.t), n)) for name, n in sizes.items()}
+    out = np.zeros((len(here.t), INSTANT_SIZE, int(model.I[m.N_U])))
 
     def terms(of: Any = None, **changes: np.ndarray) -> np.ndarray:
         t = changes.pop("t", here.t)
@@ -289,17 +251,20 @@ def gradients(
     nodes, rows = _coordinates(model, names)
     slices = _velocities(model)
     columns = [i for x in nodes for i in range(slices[x].start, slices[x].stop)]
-    for name, of in (("v", columns), ("a", columns), ("lam", rows)):
+    v, lam = model.numbering.v, model.numbering.lam
+    for name, of, row, unknowns in (
+        ("v", columns, DV, v), ("a", columns, DA, v), ("lam", rows, DA, lam),
+    ):  # fmt: skip
         if depends(name):
             x = arrays[name]
-            step = _SHARE * _size(x)
+            step = SENSITIVITY_STEP * _size(x)
             for i in of:
                 unit = np.eye(1, x.shape[1], i)[0]
 
                 def along(e: float, name: str = name, x: Any = x, unit: Any = unit) -> np.ndarray:
                     return terms(**{name: x + e * unit})
 
-                out[name][:, i] = _slope(along, step, word)
+                out[:, row, unknowns[i]] = _slope(along, step, word)
     for name in nodes:
         for i in range(slices[name].start, slices[name].stop):
             d = np.eye(1, model.n_v, i)
@@ -307,10 +272,10 @@ def gradients(
             def turned(e: float, name: str = name, d: np.ndarray = d) -> np.ndarray:
                 return terms(q=moved(model, here.q, e * d, name))
 
-            out["q"][:, i] = _slope(turned, _SHARE * model.units[i], word)
+            out[:, DQ, v[i]] = _slope(turned, SENSITIVITY_STEP * model.units[i], word)
     by_t = np.zeros(len(rest))
-    if not np.array_equal(rest, terms(t=here.t + _SHARE * h)):
-        by_t = _slope(lambda e: terms(t=here.t + e), _SHARE * h, word)
+    if not np.array_equal(rest, terms(t=here.t + SENSITIVITY_STEP * h)):
+        by_t = _slope(lambda e: terms(t=here.t + e), SENSITIVITY_STEP * h, word)
 
     def reads(models: Iterable[Any]) -> bool:
         return any(not np.array_equal(rest, terms(x)) for x in models)
@@ -320,7 +285,7 @@ def gradients(
         for j, s in enumerate(stencils):
             if reads(s.described):
                 by_p[j] = s.derivative(terms)
-    return Gradients(out["q"], out["v"], out["a"], out["lam"], by_p, by_t)
+    return Gradients(rest, out, by_p, by_t)
 
 
 def _slope(term: Callable[[float], Any], step: float, word: str) -> np.ndarray:

@@ -32,10 +32,10 @@ from mbd.analyses.equilibrium import Equilibrium, PartAtPose
 from mbd.base.sensitivity_tolerances import BEGIN_REACH, SENSITIVITY_MET
 from mbd.derivatives.differences import PAIRS
 from mbd.derivatives.named import Tangents, derivative_by_name, not_unique
-from mbd.derivatives.objective import Objective, gradients, value_of
-from mbd.derivatives.programs import Appendix, add_variation, program
+from mbd.derivatives.objective import Objective, gradients, last_of
+from mbd.derivatives.programs import Appendix, add_variation, flows, program
 from mbd.derivatives.stencil import Stencil, stencils
-from mbd.formulations.families import family
+from mbd.derivatives.step_kernels import DA, DQ
 from mbd.interactions.laws import check
 from mbd.machine import buffer as m
 from mbd.machine.jit import kernel
@@ -98,27 +98,12 @@ class AtRest:
         programs = tables.table([program(model, tables, s) for s in of if s is not None])
         self.out = tables.start + len(tables.F)
         self.k = tables.table([len(self.which), programs, self.out])
-        self.flows = self._flows(tables)
+        self.flows = flows(model, tables)
         self.work = work = Workspace(model, state, own=self.out + len(self.which) * n - model.size)
         work.I = m.entries(tables.I)
         work.F[tables.start : self.out] = tables.F
         still = np.zeros(model.n_v)
         self.here = MotionBeside(still, still, still, np.zeros(model.n_lam))
-
-    def _flows(self, tables: Appendix) -> list[tuple[Any, int]]:
-        """Return kernels that write T^-1 v of the nodes of a formulation, and their tables."""
-        groups: dict[Any, list[int]] = {}
-        for name, node in self.model.nodes.items():
-            groups.setdefault(node.formulation, []).append(self.model.node_records[name])
-        pairs = []
-        for formulation, records in groups.items():
-            if formulation.flow is None:
-                raise ValueError(
-                    f"Formulation {formulation.name!r} must have a flow, by which increments carry "
-                    "tangents; got none"
-                )
-            pairs.append((family(formulation).flow, tables.table([len(records), records[0]])))
-        return pairs
 
     def put(self, x: MotionBeside) -> None:
         """Go to a point beside the pose, and evaluate it."""
@@ -343,12 +328,22 @@ def gradient_of_pose(
         )
     _check_rest(owner, pose)
     of = Pose(owner, pose.model, pose.state, parameters)
-    g = gradients(objective.terminal, pose.solution, of.of, True, 1.0)
-    right = -np.concatenate([g.q[0], g.lam[0]])
+    g = gradients(objective.terminal, last_of(pose.solution), of.of, True, 1.0)
+    numbering = pose.model.numbering
+    right = -np.concatenate([g.z[0, DQ, numbering.v], g.z[0, DA, numbering.lam]])
     mu = of.solved(of.E.T, right)
     _met(owner, "the objective", of.E.T, mu, right)
     slopes = of.slopes @ mu + g.p[:, 0]
-    return value_of(objective, pose.solution), of.names, slopes, of.stats
+    return float(g.value[0]), of.names, slopes, of.stats
+
+
+def check_still(owner: str, motion: Any) -> None:
+    """Refuse small motions about a motion."""
+    if not motion.at_rest or motion.omega.any():
+        raise ValueError(
+            f"{owner}: small motions about a steady motion have no derivative here; take those "
+            "about rest"
+        )
 
 
 def _check_rest(owner: str, pose: Equilibrium) -> None:

@@ -62,6 +62,23 @@ class Appendix:
         return where
 
 
+def flows(model: FrozenModel, appendix: Appendix) -> list[tuple[Any, int]]:
+    """Return kernels that write T^-1 v of the nodes of each formulation, and their tables."""
+    groups: dict[Any, list[int]] = {}
+    for name, node in model.nodes.items():
+        groups.setdefault(node.formulation, []).append(model.node_records[name])
+    pairs = []
+    for formulation, records in groups.items():
+        flow = family(formulation).flow
+        if flow is None:
+            raise ValueError(
+                f"Formulation {formulation.name!r} must have a flow, by which increments carry "
+                "tangents; got none"
+            )
+        pairs.append((flow, appendix.table([len(records), records[0]])))
+    return pairs
+
+
 @jit
 def _evaluate_point(I: Any, F: Any, p: int, point: int, by_rate: bool) -> None:
     """Evaluate the residual and the rows of the touched elements and nodes at a point."""

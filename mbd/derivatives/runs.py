@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -13,8 +13,8 @@ import numpy as np
 from mbd.base.checked import flag, shown
 from mbd.base.door import number
 from mbd.base.run_tolerances import WHOLE_STEPS
-from mbd.derivatives.begins import Start
-from mbd.derivatives.legs import Leg, held, legs_of
+from mbd.derivatives.restarts import Initialisation
+from mbd.derivatives.segments import Segment, held_run, segments_of
 from mbd.derivatives.stencil import Stencil, stencils
 from mbd.front.simulate import simulate
 from mbd.front.solution import Solution
@@ -26,17 +26,27 @@ from mbd.model.system import model_of
 from mbd.runs.methods import checked_method
 from mbd.runs.plan import number_of_steps
 
+Taken = tuple[Solution, list[Segment]]  # some steps of a run, all of them kept
+
 
 @dataclass(frozen=True, eq=False)
-class DifferentiableRun:
-    """A run with all its steps, and the parameters by which it is differentiated."""
+class Setup:
+    """What a run begins with, and the parameters by which it is differentiated."""
 
     model: Any
     method: Method
+    start: Initialisation
     stencils: list[Stencil]
+
+
+@dataclass(frozen=True, eq=False)
+class DifferentiableRun:
+    """A run in one or more pieces, of which each can be had with all its steps."""
+
+    setup: Setup
     solution: Solution
-    legs: list[Leg]
     h: float
+    pieces: list[Callable[[], Taken]]
 
 
 def _method(owner: str, method: Any, free: bool) -> Method:
@@ -62,19 +72,9 @@ def _method(owner: str, method: Any, free: bool) -> Method:
     return method
 
 
-@dataclass(frozen=True, eq=False)
-class Prepared:
-    """What a run of which derivatives are taken begins with."""
-
-    model: Any
-    method: Method
-    start: Start
-    stencils: list[Stencil]
-
-
-def prepared(
+def _setup(
     owner: str, system: Any, parameters: Any, method: Any, state: Any, project: Any, free: bool
-) -> Prepared:
+) -> Setup:
     """Check what a run begins with."""
     model = model_of(owner, system)
     method = _method(owner, method, free)
@@ -101,42 +101,41 @@ def prepared(
     if project is not None:
         project = flag(owner, "project", project)
     of = stencils(owner, model, parameters)
-    return Prepared(model, method, Start(method, state, project), of)
+    return Setup(model, method, Initialisation(method, state, project), of)
 
 
 def run(
-    owner: str, system: Any, parameters: Any, t_end: Any, step: Any, method: Any, state: Any,
-    project: Any, progress: Any, rtol: Any, events: Any,
+    owner: str, system: Any, parameters: Any, t_end: Any, step: Any, *, method: Any, state: Any,
+    project: Any, progress: Any, rtol: Any, events: Any, every: int = 1,
 ) -> DifferentiableRun:  # fmt: skip
     """Run a system, and check that the run has a derivative."""
-    of = prepared(owner, system, parameters, method, state, project, rtol is not None)
-    model, method, start = of.model, of.method, of.start
+    if every > 1:
+        _refuse_with_every(rtol, events)
+    of = _setup(owner, system, parameters, method, state, project, rtol is not None)
+    if every > 1:
+        return _in_pieces(of, t_end, step, progress, every)
     options: dict[str, Any] = {
-        "method": method, "state": start.state, "project": project, "progress": progress,
+        "method": of.method, "state": of.start.state, "project": project, "progress": progress,
     }  # fmt: skip
     if rtol is None:
-        solution = simulate(model, t_end, step, events=events, **options)
+        solution = simulate(of.model, t_end, step, events=events, **options)
         check_steps(owner, solution)
-        with keeping(solution), quiet():
-            legs = legs_of(owner, model, method, solution, start, float(step), float(t_end))
         h = float(step)
+        with keeping(solution), quiet():
+            segments = segments_of(owner, of.model, of.method, solution, of.start, h, float(t_end))
     else:
-        _no_events(owner, events)
-        chosen = simulate(model, t_end, step, rtol=rtol, **options)
+        if not (isinstance(events, tuple | list) and not events):
+            raise ValueError(
+                f"{owner}: events need steps of one size, got rtol= too; give step= alone, of the "
+                "size that such a run took"
+            )
+        chosen = simulate(of.model, t_end, step, rtol=rtol, **options)
         check_steps(owner, chosen)
+        sizes = np.diff(np.asarray(chosen.t))
         with keeping(chosen), quiet():
-            solution, leg = held(model, method, chosen, start)
-        legs, h = [leg], float(leg.steps.h.max())
-    return DifferentiableRun(model, method, of.stencils, solution, legs, h)
-
-
-def _no_events(owner: str, events: Any) -> None:
-    """Refuse events in a run that chooses its steps."""
-    if not (isinstance(events, tuple | list) and not events):
-        raise ValueError(
-            f"{owner}: events need steps of one size, got rtol= too; give step= alone, of the size "
-            "that such a run took"
-        )
+            solution, segment = held_run(of.model, of.method, sizes, of.start, chosen)
+        segments, h = [segment], float(segment.steps.h.max())
+    return DifferentiableRun(of, solution, h, [lambda: (solution, segments)])
 
 
 def check_steps(owner: str, solution: Solution) -> None:
@@ -174,7 +173,7 @@ def quiet() -> Iterator[None]:
 _WHO = "gradient"
 
 
-def refuse_with_every(rtol: Any, events: Any) -> None:
+def _refuse_with_every(rtol: Any, events: Any) -> None:
     """Refuse what does not go in pieces of as many steps each."""
     for name, value in (("rtol", rtol), ("events", None if events == () else events)):
         if value is not None and not (isinstance(value, list) and not value):
@@ -185,10 +184,10 @@ def refuse_with_every(rtol: Any, events: Any) -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class RunPiece:
+class _RunPiece:
     """Some steps of a run, on from a state of it; none: from its start."""
 
-    of: Prepared
+    of: Setup
     state: State | None
     t_end: float
     step: float
@@ -204,29 +203,27 @@ class RunPiece:
         check_steps(_WHO, solution)
         return solution
 
-    def again(self) -> tuple[Solution, list[Leg]]:
-        """Take the steps again; return them, all of them kept, and their legs."""
+    def __call__(self) -> Taken:
+        """Take the steps again; return them, all of them kept, and their segments."""
+        of = self.of
         with quiet():
             solution = self.run(False)
-            start = self.of.start if self.state is None else self.state
-            of = self.of
-            return solution, legs_of(
+            start = of.start if self.state is None else self.state
+            return solution, segments_of(
                 _WHO, of.model, of.method, solution, start, self.step, self.t_end
             )
 
 
-def in_pieces(
-    of: Prepared, t_end: Any, step: Any, progress: Any, every: int
-) -> tuple[list[RunPiece], Solution]:
-    """Run in pieces of so many steps; return them, and a solution of the instants between them."""
+def _in_pieces(of: Setup, t_end: Any, step: Any, progress: Any, every: int) -> DifferentiableRun:
+    """Run in pieces of so many steps; its solution has the instants between them."""
     h, end = (number(_WHO, word, x, "s", positive=True) for word, x in
               (("step", step), ("t_end", t_end)))  # fmt: skip
     begin = 0.0 if of.start.state is None else float(of.start.state.t)
     n = int(np.ceil(number_of_steps(_WHO, end - begin, every * h) - (1.0 + WHOLE_STEPS) / every))
     times = [begin + k * every * h for k in range(1, max(n, 1))] + [end]
-    pieces, runs = list[RunPiece](), list[Solution]()
+    pieces, runs = list[_RunPiece](), list[Solution]()
     for t in times:
-        pieces.append(RunPiece(of, runs[-1].state if runs else None, t, h))
+        pieces.append(_RunPiece(of, runs[-1].state if runs else None, t, h))
         try:
             runs.append(pieces[-1].run(progress, every))
         except BaseException as error:
@@ -235,10 +232,10 @@ def in_pieces(
             if some:
                 vars(error)["solution"] = _joined(of, some, end, every)
             raise
-    return pieces, _joined(of, runs, end, every)
+    return DifferentiableRun(of, _joined(of, runs, end, every), h, list(pieces))
 
 
-def _joined(of: Prepared, runs: list[Solution], end: float, every: int) -> Solution:
+def _joined(of: Setup, runs: list[Solution], end: float, every: int) -> Solution:
     """Return the instants of runs that go on from each other."""
     stats = dict[str, float]()
     for name in runs[0].stats:

@@ -15,7 +15,7 @@ from typing import Any, cast
 
 from mbd.base.atomic import replaced
 from mbd.base.checked import absent, file_path, mapping, shown
-from mbd.files.lines import line_of
+from mbd.files.toml import line_of
 from mbd.files.value_types import PlaceError
 from mbd.model.description import Description, described_parameters
 from mbd.model.system import System
@@ -193,8 +193,8 @@ def _toml(path: Path, *, formulation: Any = None, parameters: Any = None) -> Doc
 
 READERS: dict[str, str | Callable[..., Document]] = {
     ".toml": _toml,
-    ".urdf": "mbd.files.robots.read_urdf:read_urdf",
-    ".xacro": "mbd.files.robots.read_urdf:read_urdf",
-    ".xml": "mbd.files.robots.read_mjcf:read_mjcf",
-    ".mjcf": "mbd.files.robots.read_mjcf:read_mjcf",
+    ".urdf": "mbd.files.robots.urdf:read_urdf",
+    ".xacro": "mbd.files.robots.urdf:read_urdf",
+    ".xml": "mbd.files.robots.mjcf:read_mjcf",
+    ".mjcf": "mbd.files.robots.mjcf:read_mjcf",
 }

@@ -14,7 +14,7 @@ from mbd.base.recorded_call import signature
 from mbd.files.formulas import RESERVED
 from mbd.files.references import make
 from mbd.files.units import unit_in
-from mbd.files.value_types import Number, Place, PlaceError, unknown_key
+from mbd.files.value_types import Number, Place, PlaceError, check_keys
 from mbd.files.vocabulary import SECTIONS, arguments, parts, run_settings, section
 from mbd.model.system import System
 
@@ -65,9 +65,7 @@ class Reader:
     ) -> None:
         self.data, self.formulation = data, formulation
         self.place = Place("", folder, self._part, arguments)
-        for key in data:
-            if key not in _TOP:
-                raise unknown_key(self.place, key, _TOP)
+        check_keys(self.place, data, _TOP)
         for key in ("title", "mbd"):
             if not isinstance(data.get(key, ""), str):
                 raise (self.place / key).must("a string", data[key])
@@ -87,9 +85,7 @@ class Reader:
     def _parameters(self, instead: dict[str, Any]) -> dict[str, Parameter]:
         """Return the parameters of the file, with other values of some."""
         place, values = self.place / "parameters", self._table("parameters")
-        for name in instead:
-            if name not in values:
-                raise unknown_key(place, name, values)
+        check_keys(place, instead, values)
         parameters = {}
         for name, value in (values | instead).items():
             if name in RESERVED:
@@ -117,9 +113,8 @@ class Reader:
     def run(self) -> dict[str, Any]:
         """Return the arguments of ``mbd.simulate`` that the file has."""
         place, settings, arguments = self.place / "run", run_settings(), {}
+        check_keys(place, self._table("run"), settings)
         for key, value in self._table("run").items():
-            if key not in settings:
-                raise unknown_key(place, key, settings)
             arguments[key] = settings[key].read(value, place / key)
             if key in _POSITIVE and arguments[key] <= 0:
                 raise (place / key).must("positive", value)

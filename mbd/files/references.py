@@ -1,4 +1,4 @@
-"""Types of values that are objects: parts, frames, formulations, rotations."""
+"""Types of values that are objects, or about some: parts, coordinates, frames, rotations."""
 
 from __future__ import annotations
 
@@ -11,7 +11,12 @@ import numpy as np
 from mbd.algebra.rotations import rotation
 from mbd.base.checked import floats
 from mbd.base.recorded_call import parameters_in, signature
-from mbd.files.value_types import Array, Number, Place, ValueType, unknown_key
+from mbd.files.value_types import Array, Number, Place, ValueType, check_keys, list_of
+from mbd.parts.joint import chosen
+from mbd.parts.part import Coordinate
+
+_UNIT = "unit"  # what stands next to components that have a unit without a coordinate
+_FREE = "free"
 
 
 @dataclass(frozen=True)
@@ -29,6 +34,108 @@ class PartName:
     def schema(self) -> dict[str, Any]:
         """Return a string."""
         return {"type": "string", "description": f"name of one of the {self.table}"}
+
+
+_JOINT = PartName("joints")
+
+
+class Chosen:
+    """The name of a joint, or a table with ``joint`` and ``coordinate``."""
+
+    def read(self, value: Any, place: Place) -> Any:
+        """Return the joint, or its coordinate."""
+        if not isinstance(value, dict):
+            return _JOINT.read(value, place)
+        check_keys(place, value, ("joint", "coordinate"))
+        joint = _JOINT.read(value.get("joint"), place / "joint")
+        try:
+            return chosen(str(joint.name), joint, value.get("coordinate"))
+        except (ValueError, TypeError) as error:
+            raise place.error(error) from None
+
+    def schema(self) -> dict[str, Any]:
+        """Return name or table."""
+        name = _JOINT.schema()
+        keys = {"joint": name, "coordinate": {"type": "string"}}
+        table = {"type": "object", "properties": keys, "required": ["joint"]}
+        return {"anyOf": [name, {**table, "additionalProperties": False}]}
+
+
+@dataclass(frozen=True)
+class Along:
+    """A number along the coordinate that the part acts on.
+
+    ``unit`` has ``u`` for the unit of the coordinate (rad or m) and ``F`` for that of a force along
+    it (N m or N), such as ``F s/u``.
+    """
+
+    unit: str
+
+    def read(self, value: Any, place: Place) -> Any:
+        """Return it in SI."""
+        return self._number(place).read(value, place)
+
+    def _number(self, place: Place) -> Number:
+        at = _about(place)
+        if at is not None and _UNIT in at.beside:
+            units = {"u": str(at.beside[_UNIT])}
+        else:
+            coordinate = None if at is None else _coordinate(at)
+            if coordinate is None:
+                return Number("-")  # the part will say what is wrong with its joint
+            units = {"u": coordinate.unit, "F": coordinate.load_unit}
+        return Number(" ".join(_replaced(word, units) for word in self.unit.split()))
+
+    def schema(self) -> dict[str, Any]:
+        """Return number or string."""
+        return Number(self.unit).schema()
+
+
+def _replaced(word: str, units: dict[str, str]) -> str:
+    return "/".join(units.get(x, x) for x in word.split("/"))
+
+
+def _about(place: Place) -> Place | None:
+    """Return the nearest table above that says what its numbers are along."""
+    at = place.above
+    while at is not None and not at.beside.keys() & {"joint", "coordinates", _UNIT}:
+        at = at.above
+    return at
+
+
+def _coordinate(at: Place) -> Coordinate | None:
+    """Return the coordinate that a table is about."""
+    several = at.beside.get("coordinates")
+    what = several[0] if isinstance(several, list) and several else at.beside.get("joint")
+    part = Chosen().read(what, at / ("coordinates" if several else "joint"))
+    try:
+        return chosen("", part, at.beside.get("coordinate"))
+    except (ValueError, TypeError):
+        return None
+
+
+@dataclass(frozen=True)
+class Three:
+    """A list of three components, each a number with its unit or a law of time, or "free"."""
+
+    unit: str
+    component: ValueType
+
+    def read(self, value: Any, place: Place) -> Any:
+        """Return three of them; None for "free"."""
+        if not isinstance(value, list) or len(value) != 3:
+            raise place.must(
+                f'a list of three numbers or laws of time [{self.unit}], or "free"', value
+            )
+        inside = place.among({_UNIT: self.unit})
+        return tuple(
+            None if x == _FREE else self.component.read(x, inside / i) for i, x in enumerate(value)
+        )
+
+    def schema(self) -> dict[str, Any]:
+        """Return a list of three."""
+        one = {"anyOf": [{"const": _FREE}, self.component.schema()]}
+        return {**list_of(3, one), "description": f"[{self.unit}]"}
 
 
 @dataclass(frozen=True)
@@ -88,9 +195,7 @@ class Turn:
         expected = "3x3 numbers, or one of {axis, angle}, {quaternion}, {rotvec}, {rpy}"
         if not isinstance(value, dict):
             raise place.must(expected, value)
-        for key in value:
-            if key not in self._KEYS:
-                raise unknown_key(place, key, self._KEYS)
+        check_keys(place, value, self._KEYS)
         read = {k: self._KEYS[k].read(x, place / k) for k, x in value.items()}
         if parameters_in(read):
             return self._of_parameters(read, place)
@@ -136,9 +241,7 @@ def make(
 ) -> Any:
     """Call a class or function with the arguments of a table; those in `fixed` are no text."""
     takes = place.arguments(maker)
-    for key in values:
-        if key not in takes:
-            raise unknown_key(place, key, takes)
+    check_keys(place, values, takes)
     for key, x in signature(maker).parameters.items():
         if x.default is x.empty and key in takes and key not in values:
             raise place.error(f"{key} is missing; a {maker.__name__} needs it")

@@ -21,7 +21,7 @@ from mbd.base.door import AXES
 from mbd.base.parameter import Formula, Parameter, evaluated
 from mbd.files.expressions import Expression
 from mbd.files.formulas import formula, text_of, used
-from mbd.files.units import NUMBER, convert
+from mbd.files.units import NUMBER, convert, has_unit
 
 _FINITE = re.compile(rf"\s*{NUMBER}\s*")
 _NUMBER = {"anyOf": [{"type": "number"}, {"type": "string"}]}
@@ -77,9 +77,12 @@ class Place:
         return PlaceError(f"{self.path}: {text}" if self.path else str(text), self.keys)
 
 
-def unknown_key(place: Place, key: str, keys: Iterable[str]) -> PlaceError:
-    """Return the error that there is no such key."""
-    return PlaceError(str(place.error(absent("key ", key, [*keys]))), (*place.keys, key))
+def check_keys(place: Place, values: Iterable[str], keys: Iterable[str]) -> None:
+    """Refuse keys of a table that it cannot have."""
+    keys = [*keys]
+    for key in values:
+        if key not in keys:
+            raise PlaceError(str(place.error(absent("key ", key, keys))), (*place.keys, key))
 
 
 class ValueType(Protocol):
@@ -90,6 +93,11 @@ class ValueType(Protocol):
 
     def schema(self) -> dict[str, Any]:
         """Return a JSON schema."""
+
+
+def list_of(n: int, items: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema of a list of n items."""
+    return {"type": "array", "items": items, "minItems": n, "maxItems": n}
 
 
 def _plain(value: Any) -> bool:
@@ -213,7 +221,7 @@ class Array:
         for shape in self.shapes:
             items: dict[str, Any] = _NUMBER
             for n in reversed(shape):
-                items = {"type": "array", "items": items, "minItems": n, "maxItems": n}
+                items = list_of(n, items)
             choices.append(items)
         described = {"description": self.expected}
         return {**choices[0], **described} if len(choices) == 1 else {"anyOf": choices, **described}
@@ -256,6 +264,32 @@ class FunctionOf:
 
 
 @dataclass(frozen=True)
+class OrLaw:
+    """A number with its unit, a table with a ready-made law, or an expression."""
+
+    number: ValueType
+    variables: tuple[str, ...] = ("t",)
+    laws: ValueType | None = None
+
+    def read(self, value: Any, place: Place) -> Any:
+        """Return number or function."""
+        if isinstance(value, dict) and self.laws is not None:
+            return self.laws.read(value, place)
+        if isinstance(value, str) and not has_unit(value):
+            law = FunctionOf(self.variables).read(value, place)
+            if law.names:
+                return law
+        return self.number.read(value, place)
+
+    def schema(self) -> dict[str, Any]:
+        """Return all of them."""
+        number = self.number.schema()
+        words = f"{number.get('description', '')} or an expression in {', '.join(self.variables)}"
+        number = {**number, "description": words.strip()}
+        return number if self.laws is None else {"anyOf": [number, self.laws.schema()]}
+
+
+@dataclass(frozen=True)
 class Load:
     """Components, each a number with its unit or an expression in t (SI)."""
 
@@ -263,10 +297,10 @@ class Load:
 
     def read(self, value: Any, place: Place) -> Any:
         """Return three numbers, or a law of time."""
-        expected = f"3 numbers [{self.unit}], or expressions in t"
         if not isinstance(value, list) or len(value) != 3:
-            raise place.must(expected, value)
-        components = [self._component(x, place / i, expected) for i, x in enumerate(value)]
+            raise place.must(f"3 numbers [{self.unit}], or expressions in t", value)
+        component = OrLaw(Number(self.unit))
+        components = [component.read(x, place / i) for i, x in enumerate(value)]
         if not any(isinstance(x, Expression) for x in components):
             return tuple(components)
         texts = [
@@ -275,23 +309,9 @@ class Load:
         ]
         return Expression(*texts, **used(" ".join(map(str, texts)), place.parameters))
 
-    def _component(self, x: Any, place: Place, expected: str) -> Any:
-        if not isinstance(x, str):
-            return _number(x, self.unit, place, expected)
-        try:
-            number = convert(x, self.unit)
-        except ValueError as error:
-            raise place.error(error) from None
-        if number is not None:
-            return number
-        law = FunctionOf(("t",)).read(x, place)
-        return law if law.names else _number(x, self.unit, place, expected)
-
     def schema(self) -> dict[str, Any]:
         """Return a list of three."""
-        size = {"minItems": 3, "maxItems": 3}
-        description = f"[{self.unit}], or expressions in t"
-        return {"type": "array", "items": _NUMBER, **size, "description": description}
+        return {**list_of(3, _NUMBER), "description": f"[{self.unit}], or expressions in t"}
 
 
 @dataclass(frozen=True)

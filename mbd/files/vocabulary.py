@@ -15,8 +15,7 @@ from typing import Any
 from mbd.base.public import PLACES, public
 from mbd.base.recorded_call import signature
 from mbd.beams.section import Section
-from mbd.files.coordinate_types import Along, Chosen, OrLaw, Three
-from mbd.files.references import Constructed, PartName, Turn
+from mbd.files.references import Along, Chosen, Constructed, PartName, Three, Turn
 from mbd.files.value_types import (
     Array,
     AxisValue,
@@ -27,6 +26,7 @@ from mbd.files.value_types import (
     Mapping,
     Number,
     OneOf,
+    OrLaw,
     Several,
     ValueType,
     Whole,

@@ -13,13 +13,13 @@ from scipy.interpolate import CubicSpline
 from mbd.base.checked import called, floats, mapping, shown
 from mbd.base.door import number, speaking_as
 from mbd.base.identity import Identity
-from mbd.derivatives.forward import Sensitivities, sensitivities
-from mbd.fitting.variables import knows
+from mbd.derivatives.sensitivities import Sensitivities, sensitivities
+from mbd.drawing.curves import curves
+from mbd.fitting.evaluations import knows
 from mbd.model.description import WHO
 from mbd.model.model import Model
 from mbd.model.part_names import put_system
 from mbd.model.system import model_of
-from mbd.pictures.curves import curves
 
 _TUPLES = "(t, values) or (t, values, sigma)"
 _FORM = '{"hinge.angle": (t, values, sigma)}'

@@ -19,15 +19,19 @@ from scipy.optimize import Bounds, NonlinearConstraint, minimize, nnls
 
 from mbd.analyses.equilibrium import equilibrium
 from mbd.base.checked import called, check_options, floats, listed, mapping, one_of, shown, whole
-from mbd.base.fit_tolerances import FIT_TOL, OPTIMUM_BOX, OPTIMUM_MET
+from mbd.base.fit_tolerances import FIT_TOL, OPTIMUM_MET
 from mbd.base.html_tables import facts, page, table
 from mbd.base.identity import Identity
-from mbd.derivatives.adjoint import gradient
 from mbd.derivatives.differences import slope as slope_of
-from mbd.derivatives.forward import sensitivities
-from mbd.derivatives.objective import Objective, value_of
-from mbd.fitting.evaluations import Evaluation, Evaluations
-from mbd.fitting.variables import Variables, interval, variables_of
+from mbd.derivatives.gradient import gradient
+from mbd.derivatives.objective import Objective
+from mbd.fitting.evaluations import (
+    Evaluation,
+    Evaluations,
+    Variables,
+    interval,
+    variables_of,
+)
 from mbd.model.part_names import put_system
 from mbd.model.system import model_of
 from mbd.runs.interrupts import listening
@@ -229,16 +233,13 @@ def _of_run(
     """Return an objective of the run, or of the equilibrium, and its gradient."""
     if what.of is not None:
         g = gradient(what, model, names)
-        return g.value, g.array
-    if t_end is not None or step is not None:
+    elif t_end is not None or step is not None:
         g = gradient(what, model, names, t_end, step, progress=False, **options)
-        return g.value, g.array
-    if what.running is not None:
+    elif what.running is not None:
         raise TypeError(f"{_WHO}: an equilibrium has no time to run; give t_end= and step= [s]")
-    pose = equilibrium(model, **options)
-    slopes = sensitivities(pose, names)
-    slope = [slopes[x].of(lambda run: value_of(what, run)) for x in names]
-    return value_of(what, pose.solution), np.array(slope)
+    else:
+        g = gradient(what, equilibrium(model, **options), names)
+    return g.value, g.array
 
 
 def _of_values(what: Any, variables: Variables, x: np.ndarray) -> tuple[float, np.ndarray]:
@@ -306,7 +307,7 @@ class _Iterates:
                 except _NoRunError as trial:
                     here = self.iterates[-1].x / self.variables.size
                     box = 0.25 * min(box, float(np.abs(trial.args[0] - here).max()))
-                    if box < OPTIMUM_BOX:
+                    if box < OPTIMUM_MET:
                         why = self.runs.last_failure()
                         return 1, f"nearer values are better, but there is no run: {why}"
                     continue

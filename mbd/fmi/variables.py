@@ -12,6 +12,7 @@ from mbd.base.door import speaking_as
 from mbd.base.parameter import evaluated
 from mbd.control.settable import Settable
 from mbd.control.stepper import Stepper, refuse_sum, solution_at
+from mbd.drawing.curves import curves
 from mbd.history.columns import parts
 from mbd.model.description import (
     WHO,
@@ -22,7 +23,6 @@ from mbd.model.description import (
     described_parameters,
 )
 from mbd.model.model import Model
-from mbd.pictures.curves import curves
 
 _AXES = ("x", "y", "z")
 

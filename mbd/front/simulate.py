@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from mbd.base.above import from_above
 from mbd.base.checked import file_path, flag, names
 from mbd.base.run_tolerances import OSCILLATION_INSTANTS
 from mbd.front.richardson import checked_order, of_order
@@ -234,10 +235,8 @@ def _record(
     if stream is None:
         return ArrayRecord(model, plan.expected)
     file_path("simulate", stream)
-    from mbd.store.stream import FileRecord
-
     expected = () if plan.free else (plan.expected,)  # who knows how many free steps there are
-    return FileRecord(model, stream, method, options, first, *expected)
+    return from_above("simulate(stream=)", model, stream, method, options, first, *expected)
 
 
 def _first(

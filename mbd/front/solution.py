@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mbd.base.above import from_above
 from mbd.base.html_tables import facts, page, table
 from mbd.history.columns import parts
 from mbd.history.history import History
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     import xarray as xr
     from matplotlib.figure import Figure
 
-    from mbd.animation.animation import Animation
+    from mbd.base.above import Animation
 
 
 class Solution(History):
@@ -63,9 +64,7 @@ class Solution(History):
         Dimensions time, body, joint, row, component (x, y, z) ...; units
         and frames are attributes of each variable, statistics and method those of the data set.
         """
-        from mbd.store.data_set import to_xarray
-
-        return to_xarray(self)
+        return from_above("Solution.to_xarray", self)
 
     def save(
         self, path: str | Path, *, every: int = 1, quantities: Sequence[str] | None = None,
@@ -95,9 +94,7 @@ class Solution(History):
         notes
             Stored with the results (``.nc`` and ``.npz``): text, numbers, lists of them.
         """
-        from mbd.store.file_kinds import save
-
-        return save(self, path, every, quantities, single, **notes)
+        return from_above("Solution.save", self, path, every, quantities, single, **notes)
 
     def animate(self, path: str | Path | None = None, **options: Any) -> Animation:
         """Return the moving picture of the run; write it to ``.html`` or ``.gif`` if asked.
@@ -132,9 +129,7 @@ class Solution(History):
             Quantities by the names of ``plot``, drawn over time beside the picture of a page; a
             cursor in them is the instant that is shown.
         """
-        from mbd.animation.animation import animate
-
-        return animate(self, path, **options)
+        return from_above("Solution.animate", self, path, **options)
 
     def snapshot(
         self, path: str | Path, t: float | None = None, *, size: Any = (800, 600), **options: Any
@@ -144,9 +139,7 @@ class Solution(History):
         Drawn by matplotlib, without a graphics card; default the last instant. ``size`` is in
         pixels, the other options are those of ``animate``.
         """
-        from mbd.animation.animation import snapshot
-
-        return snapshot(self, path, t, size, **options)
+        return from_above("Solution.snapshot", self, path, t, size, **options)
 
     def plot(self, *names: str, ax: Any = None) -> Figure:
         """Draw quantities by name over time (needs the extra "plot").
@@ -164,9 +157,7 @@ class Solution(History):
         -------
         Figure
         """
-        from mbd.pictures.plots import plot
-
-        return plot(self, names, ax)
+        return from_above("Solution.plot", self, names, ax)
 
     def diagram(self, beam: str, *names: str, t: Any = None, ax: Any = None) -> Figure:
         """Draw section forces along a beam (needs the extra "plot").
@@ -186,9 +177,7 @@ class Solution(History):
         -------
         Figure
         """
-        from mbd.pictures.diagrams import diagram
-
-        return diagram(self, beam, names, t, ax)
+        return from_above("Solution.diagram", self, beam, names, t, ax)
 
     def _repr_html_(self) -> str:
         t = self.t

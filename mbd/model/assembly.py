@@ -19,6 +19,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from mbd.algebra.newmark import damping_weights, matrix_weights
+from mbd.base.above import from_above
 from mbd.base.atomic import replaced, replaced_together
 from mbd.base.checked import absent, file_path, floats, one_of, scalar, shown
 from mbd.base.matlab import structures
@@ -36,7 +37,6 @@ from mbd.model.workspace import Workspace
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from mbd.figures.matrix_pattern import Group
     from mbd.model.terms import ResidualTerms
 
 _MATRICES = ("M", "G", "K", "B", "Bt", "turn")
@@ -339,34 +339,8 @@ class Assembly:
         ax: Any = None,
     ) -> Figure:  # fmt: skip
         """Draw the pattern of a matrix, or of the iteration matrix "S", with labels."""
-        from mbd.figures.figure import checked_axes
-        from mbd.figures.matrix_pattern import spy
-
         one_of("spy", "which", which, (*_MATRICES, "S"))
-        ax = checked_axes(ax, "spy")
-        matrix = self.iteration_matrix(step) if which == "S" else getattr(self, which)
-        figure = spy(which, matrix, *self._blocks(), ax)
-        if which == "S":
-            axis = (figure.axes[0] if ax is None else ax).xaxis
-            axis.set_label_text(f"{axis.get_label_text()}, h = {step:g} s")
-        return figure
-
-    def _blocks(self) -> tuple[list[Group], list[Group]]:
-        """Return the blocks of velocities by body, and of rows by joint, with their labels."""
-        velocities: list[Group] = []
-        at = 0
-        for name, body in self.model.nodes.items():
-            labels = tuple(body.formulation.velocities)
-            velocities.append((at, len(labels), name, labels))
-            at += len(labels)
-        numbering = self.model.numbering
-        rows = [
-            (s.start, s.stop - s.start, name,
-             tuple(x.removeprefix(f"{name}.") for x in numbering.lam_labels[s]))
-            for name, s in numbering.owners.items()
-            if s.stop > s.start
-        ]  # fmt: skip
-        return velocities, rows
+        return from_above("Assembly.spy", self, which, step, ax)
 
     def save(self, path: str | Path) -> list[Path]:
         """Write M, G, K, B, Bt, turn with their labels; return the paths of the files.

@@ -66,16 +66,3 @@ def _chains(model: FrozenModel, name: str) -> list[list[str]]:
     return [
         [x for x in bodies if x != "ground"] if len(bodies) == 3 else bodies for bodies in chains
     ]  # of three the ground is the housing of two shafts
-
-
-def picture(graph: nx.MultiGraph) -> list[tuple[str, str, str, str]]:
-    """Return first and second body, text, and style of every edge."""
-    styles = {"drive": "drive or motor", "transmission": "transmission", "joint": "joint"}
-    lines = []
-    for a, b, facts in graph.edges(data=True):
-        text, style = f"{facts['part']}\n{facts['type']}", styles.get(facts["kind"], "")
-        if n := len(facts["redundant"]):
-            text += f", {n} of {len(facts['rows'])} rows redundant"
-            style = "joint with redundant rows" if style == "joint" else style
-        lines.append((a, b, text, style or "force between bodies"))
-    return lines

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mbd.base.above import from_above
 from mbd.base.html_tables import page
 from mbd.base.tolerances import SOFT_LOOPS
 from mbd.interactions.kind import Kind
@@ -191,12 +192,7 @@ class Model(FrozenModel):
 
         Needs the extra "plot"; ``ax`` are matplotlib Axes to draw in.
         """
-        from mbd.figures.topology import draw_topology
-        from mbd.model.graph import picture
-
-        n, joints = len(self.nodes), len(self.system.joints)
-        lines = picture(self.graph())
-        return draw_topology(list(self.nodes), lines, f"{n} bodies, {joints} joints", ax)
+        return from_above("Model.plot_topology", self, ax)
 
     def graph(self, state: State | None = None) -> MultiGraph:
         """Return bodies, and what is between them, as a graph of networkx.

@@ -7,11 +7,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from mbd.base.checked import shown
 from mbd.base.door import label, number
 from mbd.interactions.kind import Element
 from mbd.interactions.laws import spring_law
 from mbd.interactions.springs import held, motor, rubbing, spring, stop
+from mbd.parts.forces import tension_law
 from mbd.parts.joint import chosen
 from mbd.parts.part import Coordinate, Part
 
@@ -58,9 +58,7 @@ class JointSpring(Part):
         self.stiffness = number(self.name, "stiffness", k, f"{u.load_unit}/{u.unit}")
         self.damping = number(self.name, "damping", c, f"{u.load_unit} s/{u.unit}")
         self.reference = number(self.name, "reference", reference, u.unit)
-        if law is not None and not callable(law):
-            raise TypeError(f"{self.name}: law must be a function f(u, rate, t), got {shown(law)}")
-        self.law = None if law is None else spring_law(self.name, law, u.start)
+        self.law = tension_law(self.name, law, u.start)
 
     def elements(self) -> list[Element]:
         """Return the spring on the coordinate."""

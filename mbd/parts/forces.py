@@ -24,6 +24,9 @@ from mbd.parts.joint import (
     acted_upon,
     apart,
     at_its_position,
+    distance,
+    frame_at,
+    needs_axes,
     of_one_size,
     two_frames,
     two_points,
@@ -32,9 +35,10 @@ from mbd.parts.joints import Cylindrical, Planar, Revolute
 from mbd.parts.part import Applied, Frame, Part, Symbol
 
 
-def _spring_law(owner: str, law: Any, u: float) -> Any:
+def tension_law(owner: str, law: Any, u: float) -> Any:
+    """Return the law of a spring, tried at u, or None."""
     form = "f(u, rate, t) -> tension (for a linear spring give stiffness= and damping=)"
-    return spring_law(owner, function(owner, "law", law, form), u)
+    return None if law is None else spring_law(owner, function(owner, "law", law, form), u)
 
 
 _DIRECTORS = ((0.0, 1.0, 0.0, 0.0), (0.0, 0.0, 1.0, 0.0), (0.0, 0.0, 0.0, 1.0))
@@ -85,16 +89,13 @@ class PointForce(Part):
         self, name: str, body: Any, force: Any, *, at: Any = None, follow: bool = False
     ) -> None:
         self.name = label(name, "PointForce")
-        self.body = acted_upon(self.name, body.body if isinstance(body, Frame) else body)
-        self.frame, _ = two_points(self.name, body, body, at, None)
+        self.body = acted_upon(self.name, body, frames=True)
+        self.frame = frame_at(self.name, body, at)
         place = self.frame.position
         self.applied = _applied(self.name, self.frame, force, follow, place, moment=False)
         self.law = self.applied.law
-        if not self.body.formulation.axes and np.abs(place).max() > 1e-12:
-            raise ValueError(
-                f"{self.name}: {body.name!r} is a point; a force acts at its position, leave out "
-                "at="
-            )
+        only = "is a point; a force acts at its position, leave out at="
+        at_its_position(self.name, self.frame, only=only)
 
     def elements(self) -> list[Element]:
         """Return the force on its point."""
@@ -118,10 +119,9 @@ class Moment(Part):
 
     def __init__(self, name: str, body: Any, moment: Any, *, follow: bool = False) -> None:
         self.name = label(name, "Moment")
-        self.body = acted_upon(self.name, body.body if isinstance(body, Frame) else body)
-        self.frame, _ = two_points(self.name, body, body, None, None)
-        if not self.body.formulation.axes:
-            raise ValueError(f"{self.name}: a moment needs axes, but {body.name!r} is a point")
+        self.body = acted_upon(self.name, body, frames=True)
+        self.frame = frame_at(self.name, body, None)
+        needs_axes(self.name, "a moment", self.frame)
         middle = np.zeros(3) if self.frame.face else self.body.center_of_mass
         self.applied = _applied(self.name, self.frame, moment, follow, middle, moment=True)
         self.law = self.applied.law
@@ -169,16 +169,12 @@ class Spring(Part):
     ) -> None:
         self.name = label(name, "Spring")
         self.ends = self.A, self.B = two_points(self.name, first, second, at, to)
-        apart(self.name, *self.ends)
-        at_its_position(self.name, *self.ends)
         self.stiffness = number(self.name, "stiffness", stiffness, "N/m")
         self.damping = number(self.name, "damping", damping, "N s/m")
-        p, q = (f.start[0] for f in self.ends)
-        now = float(np.linalg.norm(q - p))
-        self.length = number(
-            self.name, "length", now if length is None else length, "m", positive=False
-        )
-        self.law = None if law is None else _spring_law(self.name, law, now)
+        now = distance(*self.ends)
+        free = now if length is None else length
+        self.length = number(self.name, "length", free, "m", positive=False)
+        self.law = tension_law(self.name, law, now)
 
     def elements(self) -> list[Element]:
         """Return the spring on the length."""
@@ -228,7 +224,7 @@ class RotationalSpring(Part):
         self.stiffness = number(self.name, "stiffness", stiffness, "N m/rad")
         self.damping = number(self.name, "damping", damping, "N m s/rad")
         self.angle = number(self.name, "angle", angle, "rad")
-        self.law = None if law is None else _spring_law(self.name, law, 0.0)
+        self.law = tension_law(self.name, law, 0.0)
 
     def elements(self) -> list[Element]:
         """Return the spring on the angle."""
@@ -279,9 +275,7 @@ class Bushing(Part):
             axes = rotation_matrix(self.name, "axes", axes)
         self.ends = self.A, self.B = two_frames(self.name, first, second, at, axes)
         apart(self.name, *self.ends)
-        for f in self.ends:
-            if not f.body.formulation.axes:
-                raise ValueError(f"{self.name}: Bushing needs axes, but {f.name!r} is a point")
+        needs_axes(self.name, "Bushing", *self.ends)
         self.stiffness = symmetric(self.name, "stiffness", stiffness, "N/m, N m/rad")
         self.damping = symmetric(self.name, "damping", damping, "N s/m, N m s/rad")
         self._turns = bool(self.stiffness[3:].any() or self.damping[3:].any())

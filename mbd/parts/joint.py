@@ -47,8 +47,9 @@ def check_sides(owner: str, first: Any, second: Any) -> None:
             )
 
 
-def acted_upon(owner: str, body: Any) -> Body:
-    """Return a body on which a load may act."""
+def acted_upon(owner: str, part: Any, *, frames: bool = False) -> Body:
+    """Return a body on which a load may act; with `frames` also that of a Frame."""
+    body = part.body if frames and isinstance(part, Frame) else part
     if not isinstance(body, Body) or not body.moves:
         raise TypeError(f"{owner}: must act on a body of the system, got {shown(body)}")
     return body
@@ -100,6 +101,18 @@ def apart(owner: str, A: Frame, B: Frame) -> None:
         )
 
 
+def needs_axes(owner: str, what: str, *ends: Frame | Body, remedy: str = "") -> None:
+    """Refuse points, which have no axes."""
+    for x in ends:
+        if not (x.body if isinstance(x, Frame) else x).formulation.axes:
+            raise ValueError(f"{owner}: {what} needs axes, but {x.name!r} is a point{remedy}")
+
+
+def distance(A: Frame, B: Frame) -> float:
+    """Return the distance between the origins of two frames at the initial pose [m]."""
+    return float(np.linalg.norm(B.start[0] - A.start[0]))
+
+
 def of_one_size(owner: str, what: str, *frames: Frame) -> None:
     """Refuse frames of bodies that breathe."""
     for frame in frames:
@@ -110,11 +123,16 @@ def of_one_size(owner: str, what: str, *frames: Frame) -> None:
             )
 
 
-def at_its_position(owner: str, *frames: Frame) -> None:
+def at_its_position(
+    owner: str, *frames: Frame, only: str = "is a point; hold it at its position"
+) -> None:
     """Refuse frames of points that are elsewhere than the points themselves."""
     for frame in frames:
         if not frame.body.formulation.axes and np.abs(frame.position).max() > 1e-12:
-            raise ValueError(f"{owner}: {frame.name!r} is a point; hold it at its position")
+            raise ValueError(
+                f"{owner}: {frame.name!r} {only}, got an offset of {frame.position.tolist()} [m]; "
+                "only a RigidBody has other points"
+            )
 
 
 _FIRST_AXES = AngleBetween(0, 1, 0)  # b1 in the plane of a1 and a2
@@ -242,20 +260,12 @@ class Joint(Part):
 
     def _check(self) -> None:
         apart(self.name, self.A, self.B)
-        for frame, needed in zip(self.ends, self.with_axes, strict=True):
-            if frame.body.formulation.axes:
-                continue
-            if needed:
-                raise ValueError(
-                    f"{self.name}: {type(self).__name__} needs axes, but {frame.name!r} is a point "
-                    "without axes; use Spherical, Distance or PointOnLine, or make it a RigidBody"
-                )
-            if np.abs(frame.position).max() > 1e-12:
-                raise ValueError(
-                    f"{self.name}: {frame.name!r} is a point and can be held at its position only, "
-                    f"got an offset of {frame.position.tolist()} [m]; place it at the mass, or "
-                    "make it a RigidBody"
-                )
+        needing = [x for x, needed in zip(self.ends, self.with_axes, strict=True) if needed]
+        use = " without axes; use Spherical, Distance or PointOnLine, or make it a RigidBody"
+        needs_axes(self.name, type(self).__name__, *needing, remedy=use)
+        at_its_position(
+            self.name, *self.ends, only="is a point and can be held at its position only"
+        )
 
     def _coincide(self) -> Element:
         names = ("force x", "force y", "force z")
@@ -316,25 +326,31 @@ def turning(parts: Iterable[Part]) -> dict[Measure, Angles]:
     return angles
 
 
+def frame_at(owner: str, part: Any, point: Any, word: str = "at") -> Frame:
+    """Return a Frame, or that of a body at an inertial point at the initial pose; None: its origin.
+
+    The point was given as the argument `word`.
+    """
+    if isinstance(part, Frame):
+        if point is not None:
+            raise ValueError(f"{owner}: a Frame says where it is; leave out {word}=")
+        return part
+    if not isinstance(part, Body):
+        raise TypeError(f"{owner}: expected a body, system.ground or a Frame, got {shown(part)}")
+    if point is None:
+        return part.frame()
+    return part.placed_frame(vector(owner, word, point, "m"), part.rotation)
+
+
 def two_points(owner: str, first: Any, second: Any, at: Any, to: Any) -> tuple[Frame, Frame]:
-    """Return frames at two points, from Frames or from at= and to= at the initial pose."""
-    frames = []
-    for part, word, point in ((first, "at", at), (second, "to", to)):
-        if isinstance(part, Frame):
-            if point is not None:
-                raise ValueError(f"{owner}: a Frame says where it is; leave out {word}=")
-            frames.append(part)
-        elif isinstance(part, Body):
-            if point is None:
-                frames.append(part.frame())
-            else:
-                where = vector(owner, word, point, "m")
-                frames.append(part.placed_frame(where, part.rotation))
-        else:
-            raise TypeError(
-                f"{owner}: expected a body, system.ground or a Frame, got {shown(part)}"
-            )
-    return frames[0], frames[1]
+    """Return frames at points of two bodies, from Frames or from at= and to= at the initial pose.
+
+    Points of mass are held where they are.
+    """
+    ends = frame_at(owner, first, at), frame_at(owner, second, to, "to")
+    apart(owner, *ends)
+    at_its_position(owner, *ends)
+    return ends
 
 
 def chosen(owner: str, what: Any, name: str | None = None) -> Coordinate:

@@ -16,20 +16,21 @@ from __future__ import annotations
 
 import re
 from copy import copy
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.linalg import null_space
 
 from mbd.base.checked import mapping, shown
 from mbd.base.door import number, vector
 from mbd.base.tolerances import (
+    NULL_RANK,
     POSE_DUST,
-    TARGET_BETTER,
     TARGET_IN_VAIN,
     TARGET_MET,
     TARGET_OPEN,
     TARGET_PUSHES,
-    TARGET_RANK,
     TARGET_STALLED,
     TARGET_STEP,
 )
@@ -43,7 +44,7 @@ from mbd.model.frozen import state_of
 from mbd.model.model import Model
 from mbd.model.state import State
 from mbd.model.system import model_of
-from mbd.model.workspace import Workspace
+from mbd.model.workspace import Workspace, displaced
 from mbd.parts.part import Part
 from mbd.statics.balance import accepted
 
@@ -150,7 +151,7 @@ def _least(levels: list[Level], n: int, damping: float) -> np.ndarray:
         if not len(J) or not N.shape[1]:
             continue
         U, s, Vt = np.linalg.svd(J @ N, full_matrices=True)
-        rank = int((s > TARGET_RANK * max(1.0, s[0])).sum())
+        rank = int((s > NULL_RANK * max(1.0, s[0])).sum())
         s, soften = s[:rank], damping if level else 0.0
         z = (U[:, :rank].T @ (miss + J @ x)) * s / (s * s + soften)
         x -= N @ (Vt[:rank].T @ z)
@@ -158,31 +159,50 @@ def _least(levels: list[Level], n: int, damping: float) -> np.ndarray:
     return x
 
 
+@dataclass(frozen=True, eq=False)
+class _TargetPose:
+    """A pose, all rows there with their gaps, and by how much targets are missed, hard ones first.
+
+    ``missed`` is infinite where the mechanism is not closed.
+    """
+
+    state: State
+    B: np.ndarray
+    gap: np.ndarray
+    missed: float
+
+
 class _TargetSearch:
     """Rows and targets of a model: what is open at a state, and how it is closed."""
 
     def __init__(self, model: Model, wanted: list[_Target]) -> None:
+        self.wanted = wanted
         self.model = both = _extended(model, wanted) if wanted else model
         n = both.numbering
         self.size = both.units
-        aims = np.arange(both.n_lam)[n.owners[_TargetRows.name]] if wanted else np.zeros(0, int)
+        mine = n.owners[_TargetRows.name] if wanted else slice(0, 0)
+        self.aims = aims = np.arange(both.n_lam)[mine]
         rows = np.setdiff1d(np.arange(both.n_lam), aims)
-        places = rows[n.lam_kinds[rows] != m.VELOCITY_ROW]
 
         def per_row(values: list[Any], dtype: type) -> np.ndarray:
-            lengths = [len(t.wanted) for t in wanted]
-            return np.repeat(np.array(values, dtype), lengths) if wanted else np.zeros(0, dtype)
+            return np.repeat(
+                np.array(values, dtype), np.array([len(t.wanted) for t in wanted], int)
+            )
 
         rate = per_row([t.rate for t in wanted], bool)
         soft = per_row([t.weight is not None for t in wanted], bool)
-        weight = per_row([1.0 if t.weight is None else t.weight for t in wanted], float)
         self.weight = np.ones(both.n_lam)
-        self.weight[aims] = np.sqrt(weight)
-        self.wanted = np.zeros(both.n_lam)
-        self.wanted[aims[rate]] = np.concatenate([[], *(t.wanted for t in wanted if t.rate)])
+        self.weight[aims] = per_row([np.sqrt(t.weight or 1.0) for t in wanted], float)
+        self.wanted_rates = np.zeros(both.n_lam)
+        self.wanted_rates[aims[rate]] = np.concatenate([[], *(t.wanted for t in wanted if t.rate)])
         # in order of priority
+        places = rows[n.lam_kinds[rows] != m.VELOCITY_ROW]
         self.places = [places, aims[~rate & ~soft], aims[~rate & soft]]
         self.rates = [rows, aims[rate & ~soft], aims[rate & soft]]
+
+    def without_forces(self, state: State) -> State:
+        """Return a state of the model with the targets: no accelerations, no multipliers."""
+        return state.replace(a=np.zeros(self.model.n_v), lam=np.zeros(self.model.n_lam))
 
     def step(
         self, B: np.ndarray, miss: np.ndarray, levels: list[np.ndarray], damping: float = 0.0
@@ -192,111 +212,106 @@ class _TargetSearch:
         parts = [(w[i, None] * B[i] * self.size, w[i] * miss[i]) for i in levels]
         return _least(parts, len(self.size), damping)
 
-    def closed(self, state: State) -> tuple[State, np.ndarray, float]:
-        """Return the nearest pose that satisfies the rows, all gaps there, the largest of rows."""
+    def moved(self, state: State, step: np.ndarray) -> State:
+        """Return a pose moved along the manifold, no further than by the longest step."""
+        step = step * min(1.0, TARGET_STEP / max(float(np.abs(step).max()), 1e-300))
+        return displaced(self.model, state, step * self.size)
+
+    def closed(self, state: State) -> _TargetPose:
+        """Return the nearest pose that satisfies the rows."""
         for _ in range(12):
             A = self.model.assemble(state)
-            gap = float(np.abs(A.gap[self.places[0]]).max(initial=0.0))
-            if gap < 1e-13 * max(1.0, float(self.size.max())):
+            B, gap = A.B.toarray(), A.gap
+            open_by = float(np.abs(gap[self.places[0]]).max(initial=0.0))
+            if open_by < 1e-13 * max(1.0, float(self.size.max())):
                 break
-            step = self.step(A.B.toarray(), A.gap, self.places[:1])
-            step *= min(1.0, TARGET_STEP / max(float(np.abs(step).max()), 1e-300))
-            state = state.replace(q=_moved(self.model, state, step * self.size))
-        return state, A.gap, gap
-
-    def missed(self, gap: np.ndarray) -> float:
-        """Return the size of all that is missed, hard targets first."""
+            state = self.moved(state, self.step(B, gap, self.places[:1]))
         hard, soft = (np.linalg.norm(self.weight[i] * gap[i]) for i in self.places[1:])
-        return float(1e3 * hard + soft)
+        return _TargetPose(
+            state, B, gap, float(1e3 * hard + soft) if open_by <= TARGET_OPEN else np.inf
+        )
 
     def posed(self, state: State) -> State:
         """Return the pose in which the targets are met as well as they can be."""
-        best, least = self._downhill(state)
+        best = self._downhill(self.closed(state))
         rng, vain = np.random.default_rng(0), 0  # the same pushes every time
         for push in TARGET_PUSHES:
-            N = self._free(best)
-            met = least <= TARGET_MET * float(self.size.min(initial=1.0))
+            B = best.B[self.places[0]] * self.size
+            N = null_space(B, NULL_RANK) if len(B) else np.eye(len(self.size))
+            met = best.missed <= TARGET_MET * float(self.size.min(initial=1.0))
             if met or vain == TARGET_IN_VAIN or not N.size:
                 break
             aside = N @ rng.standard_normal(N.shape[1])
             aside *= push / np.abs(aside).max()
-            moved = best.replace(q=_moved(self.model, best, aside * self.size))
-            trial, missed = self._downhill(moved)
-            better = missed < (1 - TARGET_BETTER) * least
-            if better:
-                best, least = trial, missed
-            vain = 0 if better else vain + 1
-        return best
+            pushed = displaced(self.model, best.state, aside * self.size)
+            trial = self._downhill(self.closed(pushed))
+            vain = 0 if trial.missed < (1.0 - TARGET_STALLED) * best.missed else vain + 1
+            best = trial if not vain else best
+        return best.state
 
-    def _free(self, state: State) -> np.ndarray:
-        """Return the motions that the rows allow, (n_v, freedoms), in units of the sizes."""
-        B = self.model.assemble(state).B.toarray()[self.places[0]] * self.size
-        if not len(B):
-            return np.eye(len(self.size))
-        _, s, Vt = np.linalg.svd(B, full_matrices=True)
-        rank = int((s > TARGET_RANK * max(1.0, float(s.max(initial=0.0)))).sum())
-        return np.asarray(Vt[rank:].T)
-
-    def _downhill(self, state: State) -> tuple[State, float]:
-        """Return where steps from a pose end, and what is missed there; inf if it is not closed."""
-        state, gap, open_by = self.closed(state)
+    def _downhill(self, now: _TargetPose) -> _TargetPose:
+        """Return where damped steps from a pose end: they are short, or miss more."""
         damping = 1e-6
-        for _ in range(100):
-            A, now = self.model.assemble(state), self.missed(gap)
-            B = A.B.toarray()
-            for _ in range(25):
-                step = self.step(B, A.gap, self.places, damping)
-                step *= min(1.0, TARGET_STEP / max(float(np.abs(step).max()), 1e-300))
-                if np.abs(step).max() < 1e-12:
-                    return state, now if open_by <= TARGET_OPEN else np.inf
-                trial = state.replace(q=_moved(self.model, state, step * self.size))
-                trial, gap, trial_open = self.closed(trial)
-                if trial_open <= max(open_by, TARGET_OPEN) and self.missed(gap) < now:
-                    state, open_by, damping = accepted(self.model, trial), trial_open, damping / 2
+        for _ in range(200):
+            step = self.step(now.B, now.gap, self.places, damping)
+            if np.abs(step).max() < 1e-12:
+                break
+            trial, before = self.closed(self.moved(now.state, step)), now.missed
+            if trial.missed < before:
+                now, damping = replace(trial, state=accepted(self.model, trial.state)), damping / 2
+                if trial.missed > (1.0 - TARGET_STALLED) * before:
                     break
-                damping *= 4
             else:
-                break
-            if self.missed(gap) > (1 - TARGET_STALLED) * now:
-                break
-        _, gap, open_by = self.closed(state)
-        return state, self.missed(gap) if open_by <= TARGET_OPEN else np.inf
+                damping *= 4
+        return now
 
     def moving(self, state: State) -> State:
         """Return the state with the velocities nearest to its own that meet rows and targets."""
         work = Workspace(self.model, state)
         work.evaluate()
-        rate = work.rates()[0] - self.wanted
+        rate = work.rates()[0] - self.wanted_rates
         B = self.model.assemble(state).B.toarray()
         return state.replace(v=state.v + self.step(B, rate, self.rates) * self.size)
 
+    def errors(self, state: State) -> dict[str, np.ndarray]:
+        """Return what a state has less what is wanted, by target."""
+        work = Workspace(self.model, state)
+        work.evaluate()
+        gap = work.vector(m.X)[self.model.numbering.lam][self.aims]
+        rate = (work.rates()[0] - self.wanted_rates)[self.aims]
+        ends = np.cumsum([len(t.wanted) for t in self.wanted])
+        parts = zip(self.wanted, *(np.split(x, ends) for x in (gap, rate)), strict=False)
+        return {t.key: of_rate if t.rate else of_place for t, of_place, of_rate in parts}
 
-def reach(
-    model: Model, state: State | None, targets: dict[str, Any], weights: dict[str, float]
-) -> State:
+    def refuse_missed(self, state: State) -> None:
+        """Refuse a state in which a target without a weight is missed."""
+        length = float(self.model.F[m.LENGTH])
+        speed = max(1.0, float(np.abs(state.v).max(initial=0.0)))
+        missed = []
+        for t, error in zip(self.wanted, self.errors(state).values(), strict=True):
+            size = (length if t.unit == "m" else 1.0) * (speed if t.rate else 1.0)
+            if t.weight is None and np.abs(error).max() > TARGET_MET * size:
+                unit = t.unit + ("/s" if t.rate else "")
+                missed.append(f"{t.key!r} by {np.linalg.norm(error):.6g} {unit}")
+        if missed:
+            raise ValueError(
+                f"assemble_pose: targets are missed: {', '.join(missed)}; ask for what the joints "
+                "allow, or give such a target a weight to come as near as possible"
+            )
+
+
+def reach(model: Model, state: State, targets: dict[str, Any], weights: dict[str, float]) -> State:
     """Return a state in which targets are met; see ``assemble_pose``."""
-    state = model.state if state is None else state
+    who = "assemble_pose"
     for key, weight in weights.items():
         if key not in targets:
-            raise ValueError(f"assemble_pose: there is a weight but no target {shown(key)}")
-        number("assemble_pose", f"the weight of {key!r}", weight, "-", positive=True)
-    who = "assemble_pose"
+            raise ValueError(f"{who}: there is a weight but no target {shown(key)}")
+        number(who, f"the weight of {key!r}", weight, "-", positive=True)
     wanted = [_Target(who, k, v, weights.get(k), model) for k, v in targets.items()]
     search = _TargetSearch(model, wanted)
-    n_lam = search.model.n_lam
-    state = state.replace(a=np.zeros(model.n_v), lam=np.zeros(n_lam))
-    state = search.moving(search.posed(state))
-    state = state.replace(lam=np.zeros(model.n_lam))
-    _refuse_missed(model, state, targets, weights)
-    return state
-
-
-def _moved(model: Model, state: State, step: np.ndarray) -> np.ndarray:
-    """Return q moved by an increment along the manifold."""
-    work = Workspace(model, state)
-    work.vector(m.D)[model.numbering.v] = step
-    work.evaluate()
-    return work.vector(m.Q, model.n_q).copy()
+    state = search.moving(search.posed(search.without_forces(state)))
+    search.refuse_missed(state)
+    return state.replace(lam=np.zeros(model.n_lam))
 
 
 def target_errors(
@@ -321,42 +336,10 @@ def target_errors(
         raise TypeError("target_errors: state must be a State (model.state), got None")
     state = state_of("target_errors", model, state)
     aims = mapping("target_errors", "targets", targets, "{'hinge.angle': 0.3}")
-    wanted = [_Target("target_errors", k, v, None, model) for k, v in aims.items()]
-    if not wanted:
-        return {}
-    both = _extended(model, wanted)
-    kept = state.replace(a=np.zeros(both.n_v), lam=np.zeros(both.n_lam))
-    work = Workspace(both, kept)
-    work.evaluate()
-    mine = both.numbering.owners[_TargetRows.name]
-    gap = work.vector(m.X)[both.numbering.lam][mine].copy()
-    rate = work.rates()[0][mine]
-    errors, at = {}, 0
-    for t in wanted:
-        cut = slice(at, at + len(t.wanted))
-        errors[t.key] = rate[cut] - t.wanted if t.rate else gap[cut]
-        at += len(t.wanted)
-    return errors
-
-
-def _refuse_missed(
-    model: Model, state: State, targets: dict[str, Any], weights: dict[str, float]
-) -> None:
-    """Refuse a state in which a target without a weight is missed."""
-    length = float(model.F[m.LENGTH])
-    speed = max(1.0, float(np.abs(state.v).max())) if len(state.v) else 1.0
-    missed = []
-    for key, error in target_errors(model, state, targets).items():
-        t = _Target("assemble_pose", key, targets[key], None, model)
-        size = (length if t.unit == "m" else 1.0) * (speed if t.rate else 1.0)
-        if key not in weights and np.abs(error).max() > TARGET_MET * size:
-            unit = t.unit + ("/s" if t.rate else "")
-            missed.append(f"{key!r} by {np.linalg.norm(error):.6g} {unit}")
-    if missed:
-        raise ValueError(
-            f"assemble_pose: targets are missed: {', '.join(missed)}; ask for what the joints "
-            "allow, or give such a target a weight to come as near as possible"
-        )
+    search = _TargetSearch(
+        model, [_Target("target_errors", k, v, None, model) for k, v in aims.items()]
+    )
+    return search.errors(search.without_forces(state))
 
 
 def assemble_pose(

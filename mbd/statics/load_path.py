@@ -13,6 +13,24 @@ without a potential leave K unsymmetric: then real negative eigenvalues count.
 Motions that meet no stiffness at the start of a path are free on all of it, and the sign of their
 curvature is round-off. They are carried along the path by inverse iteration, and rows of their own
 take them out of Newton's steps and of the count.
+
+Three searches go along a path. `along_the_load` keeps to points without negative curvature, from
+branch to branch. `first_critical` doubles its steps until the number of negative curvatures
+changes; between two such factors the root of the curvature nearest to zero, negative where the
+number is another one, is found by Brent's method [1]_. Towards a limit point, beyond which there is
+no pose, Newton's steps are lost at ever smaller steps, and the curvature vanishes as the root of
+what is left. `follow` goes on past limit points [2]_: with the tangent :math:`(t, t_f)` of unit
+length a step of length s solves
+
+.. math:: g(q, \lambda, f) = 0, \qquad \Phi(q) = 0, \qquad
+          t^T W\,\delta + t_f\,(f - f_0) = s ,
+
+where W measures displacements by the model's length and turns in radians.
+
+References
+----------
+.. [1] R. P. Brent, Algorithms for minimization without derivatives, 1973, chapter 4.
+.. [2] H. B. Keller, Numerical solution of bifurcation and nonlinear eigenvalue problems, 1977.
 """
 
 from __future__ import annotations
@@ -26,10 +44,12 @@ import scipy.sparse as sp
 from mbd.base.tolerances import FREQUENCY_REAL, HELD, REST_BALANCE, REST_SHORT, ROUND_OFF
 from mbd.linear.inertia import Inertia
 from mbd.model.null_space import independent, null_space
+from mbd.model.state import State
 from mbd.model.workspace import displaced
 from mbd.small_motions.face_maps import test_map
 from mbd.small_motions.metric import Metric
 from mbd.statics.balance import Balance, SaddlePoint, Statics, accepted
+from mbd.statics.search import EquilibriumError, SearchResult, nearest
 
 
 @dataclass(frozen=True, eq=False)
@@ -253,3 +273,147 @@ class LoadPath:
         values = np.linalg.eigvals(A)
         real = np.abs(values.imag) <= FREQUENCY_REAL * np.abs(values)
         return int(np.count_nonzero(values[real].real < 0.0))
+
+
+def along_the_load(problem: Statics, start: State, factor: float, most: int) -> SearchResult | None:
+    """Return an equilibrium to which a stable one without the load leads, if there is a path.
+
+    In a turning frame forces have no potential, and nothing is asked of K.
+    """
+    if problem.turning:
+        return None
+    try:
+        point = _followed(problem, start, factor, most)
+        if point is None:
+            return None
+        end = nearest(problem, point.balance.state, factor, most)
+    except EquilibriumError:
+        return None
+    return SearchResult(end.balance, point.iterations + end.iterations, end.imbalance)
+
+
+def _followed(problem: Statics, start: State, factor: float, most: int) -> LoadPoint | None:
+    """Return the point of a path on which no curvature is negative.
+
+    Past a critical point it goes on along another branch. Close to the critical point that begins
+    mildly, however stiff the rest is.
+    """
+    path = LoadPath(problem, nearest(problem, start, 0.0, most).balance, 0.0)
+    point, step = path.start, factor
+    if path.negative(point) or path.moves_freely(point):
+        return None
+    for _ in range(most):
+        if point.factor == factor or point.iterations > most:
+            break
+        left = factor - point.factor  # a branch may begin beyond the factor
+        step = np.copysign(min(abs(step), abs(left)), left)
+        wanted = factor if step == left else point.factor + step
+        ahead = path.to(point, wanted)
+        if ahead is None:
+            step *= 0.5
+        elif not path.negative(ahead):
+            point, step = ahead, 2.0 * step
+        elif abs(step) > 1e-3 * abs(wanted):
+            step *= 0.25
+        else:
+            branch = path.branch(ahead, 0)
+            if branch is None:
+                return None
+            point = branch
+        if abs(step) <= 1e-10 * abs(factor):
+            return None
+    return point if point.factor == factor and point.iterations <= most else None
+
+
+def follow(
+    problem: Statics, start: State, target: float, ds: float, most: int
+) -> list[tuple[float, SearchResult]]:
+    """Return the points (load factor, equilibrium) from factor 0 to the target."""
+    first = nearest(problem, start, 0.0, 100)
+    points = [(0.0, first)]
+    path, step = LoadPath(problem, first.balance, 0.0), ds
+    at = path.start
+
+    def poses() -> list[tuple[float, State]]:
+        return [(f, x.balance.state) for f, x in points]
+
+    tangent = path.tangent(at, PathTangent(np.zeros(problem.model.n_v), np.sign(target) or 1.0))
+    while len(points) < most:
+        new = path.ahead(at, tangent, step)
+        if new is None:
+            step /= 2
+            if step < ds / 1000:
+                raise EquilibriumError(
+                    f"the path of equilibria could not be followed beyond load factor "
+                    f"{at.factor:g}; try a smaller arc_length=",
+                    at.balance.state,
+                    poses(),
+                )
+            continue
+        state, f = new.balance.state, new.factor
+        if (f - target) * (at.factor - target) <= 0.0 and f != at.factor:
+            return [*points, (target, nearest(problem, state, target, 100))]
+        balance, iterations = problem.at(state, f), new.iterations - at.iterations
+        points.append((f, SearchResult(balance, iterations, problem.imbalance(balance, f))))
+        tangent, at = path.tangent(new, tangent), new
+        step = min(ds, 2.0 * step)
+    limits = f"{min(f for f, _ in points):g} to {max(f for f, _ in points):g}"
+    raise EquilibriumError(
+        f"the path of equilibria did not reach load factor {target:g} in {most} points, it has "
+        f"been at {limits} and ended at {at.factor:g}; try a larger arc_length= or "
+        "max_iterations=",
+        at.balance.state,
+        poses(),
+    )
+
+
+def first_critical(
+    problem: Statics, start: Balance, base: float
+) -> tuple[State, float, np.ndarray] | None:
+    """Return pose, load factor and shape (n_v,) of the first critical point beyond a factor.
+
+    None where none is met.
+    """
+    path = LoadPath(problem, start, base)
+    usual, first = path.negative(path.start), abs(path.lowest(path.start)[0])
+    last = path.start
+    reach = path.reach()
+    step = min(1.0, reach)
+    for _ in range(200):
+        ahead = path.to(last, last.factor + step)
+        if ahead is not None and path.negative(ahead) != usual:
+            last = _crossed(path, last, ahead, usual)
+            break
+        if ahead is None:
+            step *= 0.5
+            if step <= 1e-10 * abs(last.factor):
+                break
+        else:
+            last, step = ahead, 2.0 * step
+            if step * np.finfo(float).eps > reach:  # all stiffness is that of the loads
+                return None
+    size, shape = path.lowest(last)
+    vanished = abs(size) <= ROUND_OFF**0.25 * first
+    balanced = problem.imbalance(last.balance, last.factor).balanced
+    return (last.balance.state, last.factor, shape) if vanished and balanced else None
+
+
+def _crossed(path: LoadPath, low: LoadPoint, high: LoadPoint, usual: int) -> LoadPoint:
+    """Return the point nearest to where the number of negative curvatures changes."""
+    from scipy.optimize import brentq
+
+    points = {x.factor: x for x in (low, high)}
+
+    def curvature(factor: float) -> float:
+        if factor not in points:
+            nearest = max(f for f in points if f <= factor)
+            point = path.to(points[nearest], factor)
+            if point is None:
+                return -abs(path.lowest(low)[0])
+            points[factor] = point
+        point = points[factor]
+        size = abs(path.lowest(point)[0])
+        return size if path.negative(point) == usual else -size
+
+    root = brentq(curvature, low.factor, high.factor, xtol=np.finfo(float).tiny, rtol=1e-10)
+    return points[min(points, key=lambda f: abs(f - root))]

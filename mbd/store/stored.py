@@ -1,12 +1,15 @@
-"""Stored results without their model: quantities of the file by the same names."""
+"""Stored results without their model: histories by name, pictures, copies."""
 
 from __future__ import annotations
 
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mbd.base.above import from_above
+from mbd.base.checked import file_path
 from mbd.base.door import vector
 from mbd.history.beams import BAR_WORDS, SECTION_WORDS, BeamHistory, CableHistory
 from mbd.history.bodies import StructureHistory
@@ -23,6 +26,9 @@ from mbd.history.quantities import (
 from mbd.history.quantity import Owner, Quantity
 
 if TYPE_CHECKING:
+    import xarray as xr
+    from matplotlib.figure import Figure
+
     from mbd.store.source import Source
 
 
@@ -83,7 +89,7 @@ class StoredPart(PartHistory):
 class StoredSections:
     """What the sections of a beam bear over time, read from a file."""
 
-    def __init__(self, beam: StoredPart, of: StoredHistory) -> None:
+    def __init__(self, beam: StoredPart, of: Stored) -> None:
         self._beam, self._of = beam, of
 
     def __getattr__(self, name: str) -> np.ndarray:
@@ -110,8 +116,19 @@ class StoredSections:
         return np.moveaxis(r, 2, 0), np.einsum("eatij,eakj->teaik", R, np.asarray(axes))
 
 
-class StoredHistory:
-    """What a file of results holds, by name; see ``Stored``."""
+class Stored:
+    """What a file of results holds, with the names of a ``Solution``.
+
+    Attributes
+    ----------
+    source : mapping
+        Every quantity by its full name: ``source["rod.position"]``.
+    t, q, v, a, lam : arrays
+    status, message, method, options, stats, notes, version
+        As the run left them; the method as text.
+    events : list
+        Events that happened, each with ``name`` and ``t``.
+    """
 
     def __init__(self, source: Source) -> None:
         self.source, about = source, source.about
@@ -185,6 +202,29 @@ class StoredHistory:
         if "gap" not in self.source:
             raise AttributeError(f"there is no gap in {self.source.path.name}")
         return self.source["gap"]
+
+    def to_xarray(self) -> xr.Dataset:
+        """Return everything that a ``.nc`` file holds as one labelled data set."""
+        from mbd.store.copy import to_xarray
+
+        return to_xarray(self.source)
+
+    def save(self, path: str | Path) -> Path:
+        """Write what a ``.nc`` file holds to another one, which every program reads.
+
+        Of a run that was killed, everything up to its last writing.
+        """
+        from mbd.store.copy import save
+
+        return save(self.source, file_path("save", path))
+
+    def plot(self, *names: str, ax: Any = None) -> Figure:
+        """Draw quantities by name over time, as ``Solution.plot`` does."""
+        return from_above("Stored.plot", self, names, ax)
+
+    def diagram(self, beam: str, *names: str, t: Any = None, ax: Any = None) -> Figure:
+        """Draw section forces along a beam, as ``Solution.diagram`` does."""
+        return from_above("Stored.diagram", self, beam, names, t, ax)
 
     def __repr__(self) -> str:
         file = self.source.path.name

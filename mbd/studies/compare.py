@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from mbd.base.checked import file_path, listed, meant, shown, whole
 from mbd.base.door import number
 from mbd.base.public import public
+from mbd.base.run_tolerances import WHOLE_STEPS
 from mbd.base.spoken_options import parted
 from mbd.formulations import NAMES, named
 from mbd.formulations.formulation import Formulation
@@ -171,7 +172,7 @@ def _not_unique(masks: Values) -> list[str]:
 
 def _shortened(steps: list[float], end: float) -> list[str]:
     """Return which steps do not divide the time, so that the last one is a shorter one."""
-    odd = [h for h in steps if abs(end / h - round(end / h)) > 1e-9 * end / h]
+    odd = [h for h in steps if abs(end / h - round(end / h)) > WHOLE_STEPS * end / h]
     if not odd:
         return []
     some = ", ".join(f"{h:g}" for h in odd)

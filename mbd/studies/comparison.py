@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 from mbd.base.atomic import replaced
 from mbd.base.checked import one_of
-from mbd.figures.figure import checked_path, new_figure, save_figure
+from mbd.drawing.figure import checked_path, new_figure, save_figure
 from mbd.studies.error_measures import QUANTITIES
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _WIDTH = 100
+_MILLISECOND = 1e-3  # s
 _MOTION = [what for what, x in QUANTITIES.items() if not x.reaction]
 _REACTIONS = [what for what, x in QUANTITIES.items() if x.reaction]
 Column = tuple[str, str, str, str]  # head, unit, key of the value, key of the order or none
@@ -346,7 +347,7 @@ def _price(comparison: Comparison) -> tuple[Any, str]:
     """Return what a row costs, and what that is called: times, or else iterations, or steps."""
     rows = [row for row in comparison.rows if row["status"] == "done"]
     if any(row["run_time"] > 0 for row in rows):
-        return lambda row: 1e3 * row["run_time"], "computing time of the run [ms]"
+        return lambda row: row["run_time"] / _MILLISECOND, "computing time of the run [ms]"
     if all(row["iterations"] > 0 for row in rows):
         return lambda row: row["steps"] * row["iterations"], "Newton iterations [-]"
     return lambda row: row["steps"], "steps of the run [-]"

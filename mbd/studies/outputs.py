@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from mbd.base.checked import called, shown
+from mbd.drawing.curves import curves
 from mbd.front.solution import Solution
 from mbd.history.columns import model_columns
 from mbd.history.energy import masses
@@ -21,7 +22,6 @@ from mbd.history.quantities import SINCE_THE_START, Energy, Momentum, PartHistor
 from mbd.history.quantity import MATRIX, Owner, Quantity
 from mbd.model.model import Model
 from mbd.model.turns_so_far import Before, turns_so_far
-from mbd.pictures.curves import curves
 from mbd.studies.batch_run import BatchRecord
 
 _REDUCED: dict[str, Callable[[np.ndarray, int], np.ndarray]] = {  # over the axis of time

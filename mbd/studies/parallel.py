@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mbd.base.checked import names, one_of
-from mbd.figures.parallel_axes import parallel_axes
+from mbd.drawing.parallel_axes import parallel_axes
 from mbd.studies.results import table_of_study
 
 if TYPE_CHECKING:

@@ -14,6 +14,7 @@ import numpy as np
 
 from mbd.base.checked import called, shown
 from mbd.base.door import rotation_matrix, vector
+from mbd.base.run_tolerances import WHOLE_STEPS
 from mbd.formulations import NAMES, named
 from mbd.formulations.formulation import Formulation
 from mbd.front.richardson import weights
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 
 _LAST = 1 << 60  # keep the first and the last instant only
 _FAILURES = (ArithmeticError, RuntimeError, np.linalg.LinAlgError)
+_MICROSECOND = 1e-6  # s
 _TURN = 0.02  # a timed turn has as many runs as begin within this time [s]
 _RELATIVE = [what for what, x in QUANTITIES.items() if x.reaction]
 
@@ -179,7 +181,7 @@ def tabulate(trials: list[Trial], steps: list[float], unsure: dict[str, float]) 
             row |= one.rows.get(h, {})
             if one.seconds.get(h):
                 row["run_time"] = statistics.median(one.seconds[h])
-                row["step_time"] = 1e6 * row["run_time"] / max(1, row["steps"])
+                row["step_time"] = row["run_time"] / max(1, row["steps"]) / _MICROSECOND
                 if done[0].seconds.get(h):
                     base = statistics.median(done[0].seconds[h])
                     row["time_ratio"] = row["run_time"] / base
@@ -245,7 +247,7 @@ def reference_of(
     """Return what errors are measured against."""
     if isinstance(choice, Solution):
         end = options["t_end"]
-        if abs(choice.t[-1] - end) > 1e-9 * end:
+        if abs(choice.t[-1] - end) > WHOLE_STEPS * end:
             raise ValueError(
                 f"compare: the reference must end at t_end = {end:g} s, it ends at "
                 f"{choice.t[-1]:g} s"

@@ -10,8 +10,7 @@ from PIL import Image
 
 import mbd
 from mbd.animation.beams import surface_of
-from mbd.surfaces.colors import COLORS, shade
-from mbd.surfaces.swept import beam_rings, hanging, tube_rings
+from mbd.drawing.surfaces import COLORS, beam_rings, hanging, shade, tube_rings
 
 STEEL = {"young": 210e9, "poisson": 0.3, "density": 7850}
 

@@ -16,8 +16,8 @@ from mbd.animation.glyphs import draw_symbol
 from mbd.animation.instants import chosen, nice, pace
 from mbd.animation.labels import settled
 from mbd.animation.looks import Sizes, inertia_box, looks
+from mbd.drawing.surfaces import surface
 from mbd.parts.joint import Joint
-from mbd.surfaces.solids import surface
 
 
 def simulated(system, t_end=0.2, step=1e-2, **options):

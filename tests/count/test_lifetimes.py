@@ -1,22 +1,16 @@
 """Three lifetimes: tables of a model, constants, numbers of a run."""
 
 import ast
-from pathlib import Path
 
 import numpy as np
 import pytest
 from scenes import chain
+from sources import FILES, nodes
 
 import mbd
 from mbd.formulations import NAMES
 from mbd.machine import buffer as m
 from mbd.model.workspace import Workspace
-
-ROOT = Path(mbd.__file__).parent
-
-
-def own_functions(tree):
-    return [n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef)]
 
 
 def targets(function):
@@ -28,27 +22,26 @@ def targets(function):
             yield node.target
 
 
-def writes_tables(source):
+def writes_tables(nodes):
     """Return the lines on which a function of (I, F, ...) assigns to I[...]."""
     return [
         target.lineno
-        for function in own_functions(ast.parse(source))
-        if [a.arg for a in function.args.args][:2] == ["I", "F"]
+        for function in nodes
+        if isinstance(function, ast.FunctionDef)
+        and [a.arg for a in function.args.args][:2] == ["I", "F"]
         for target in targets(function)
         if isinstance(target, ast.Subscript) and getattr(target.value, "id", "") == "I"
     ]
 
 
 def test_the_search_for_writes_finds_them():
-    assert writes_tables("def f(I, F, k):\n    I[k] += 1\n    a, I[3] = 1, 2") == [2, 3]
-    assert writes_tables("def f(I, F, k):\n    F[I[k]] = I[0]") == []
+    for body, lines in (("I[k] += 1\n    a, I[3] = 1, 2", [2, 3]), ("F[I[k]] = I[0]", [])):
+        assert writes_tables(ast.walk(ast.parse(f"def f(I, F, k):\n    {body}"))) == lines
 
 
 def test_no_kernel_writes_the_tables_of_a_model():
     """Compiled code would not notice: they are shared by all runs."""
-    paths = sorted(ROOT.rglob("*.py"))
-    assert len(paths) > 25
-    assert not {p: x for p in paths if (x := writes_tables(p.read_text(encoding="utf-8")))}
+    assert not {name: x for name in FILES if (x := writes_tables(nodes(name)))}
 
 
 METHODS = {

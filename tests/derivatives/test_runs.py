@@ -6,7 +6,8 @@ from scenes import four_bar, parallelograms
 from scipy.spatial.transform import Rotation
 
 import mbd
-from mbd.derivatives.begins import Begun, Start
+from mbd.derivatives import restarts
+from mbd.derivatives.restarts import Restarted
 from mbd.derivatives.stencil import stencils
 
 TIGHT = mbd.GeneralizedAlpha(tol=1e-12)
@@ -85,7 +86,9 @@ def test_a_start_that_is_consistent_only_is_not_the_start_of_a_run(monkeypatch):
     theirs = differences(top(), "gravity.z", -9.81, 0.05, position, 0.2)
     mine = mbd.sensitivities(top(), ["gravity.z"], 0.2, 0.01, method=TIGHT)
     close(position(mine["gravity.z"]), theirs, 1e-9)
-    monkeypatch.setattr(Start, "begun", lambda self, model, first, *_: Begun(first, first, first.a))
+    monkeypatch.setattr(
+        restarts, "shifted", lambda method, model, first, *_: Restarted(first, first, first.a)
+    )
     wrong = mbd.sensitivities(top(), ["gravity.z"], 0.2, 0.01, method=TIGHT)["gravity.z"]
     error = np.abs(position(wrong) - theirs).max() / np.abs(theirs).max()
     assert error > 1e-6

@@ -57,7 +57,7 @@ ANSWERS = {
     "mbd/runs/events.py": "Event", "mbd/history/quantities.py": "PartHistory",
     "mbd/history/faces.py": "faces_over_time", "mbd/store/fields.py": "fields",
     "mbd/store/netcdf.py": "save_netcdf", "mbd/files/robots/robot.py": "built",
-    "mbd/statics/descent.py": "descend", "mbd/analyses/equilibrium.py": "equilibrium",
+    "mbd/statics/search.py": "descend", "mbd/analyses/equilibrium.py": "equilibrium",
     "mbd/animation/arrows.py": "loads", "mbd/animation/painter.py": "_arrow",
     "mbd/animation/world.js": "arrow",
 }  # fmt: skip

@@ -117,17 +117,3 @@ def test_a_value_of_facts_is_what_counts():
 
     assert not is_method(Almost())
     assert is_method(Whole())
-
-
-def test_nobody_asks_for_the_class_of_a_method():
-    """Names of methods stand outside of their files in defaults and lists only."""
-    import ast
-
-    names = {"GeneralizedAlpha", "EnergyMomentum", "LieRungeKutta4", "RadauCollocation"}
-    for path in (ROOT / "mbd").rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.Call) and getattr(node.func, "id", "") in (
-                "isinstance", "issubclass", "singledispatch",
-            ):  # fmt: skip
-                words = {x.id for x in ast.walk(node) if isinstance(x, ast.Name)}
-                assert not words & names, f"{path} asks for {words & names}"

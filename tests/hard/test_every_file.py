@@ -2,14 +2,12 @@
 
 import ast
 from collections import Counter
-from pathlib import Path
 
 import pytest
+from sources import FILES, nodes, word
 
-import mbd
 from tests.hard.doors import DOORS, IN_A_PROCESS, OURS, RUBBISH, answer, damaged
 
-ROOT = Path(mbd.__file__).parent
 _MANY = 48  # damages of each kind, but for rubbish, where not all are tried
 
 
@@ -57,12 +55,12 @@ _READ = {"read_bytes", "read_text", "mmread", "load_npz", "read_array", "fromfil
          "spec_from_file_location", "loadtxt", "genfromtxt"}  # fmt: skip
 
 
-def reading(tree):
+def reading(nodes):
     """Yield lines of calls that read a file."""
-    for node in ast.walk(tree):
+    for node in nodes:
         if not isinstance(node, ast.Call):
             continue
-        name, of = getattr(node.func, "attr", getattr(node.func, "id", "")), ast.unparse(node.func)
+        name, of = word(node.func), f"{word(getattr(node.func, 'value', None))}.{word(node.func)}"
         modes = {x.value for x in node.args if isinstance(x, ast.Constant)}
         if name in _READ or of in _OF:
             yield node.lineno, of
@@ -71,13 +69,9 @@ def reading(tree):
 
 
 def test_every_reader_has_a_door():
-    found = {}
-    for path in sorted(ROOT.rglob("*.py")):
-        if "models" not in path.relative_to(ROOT).parts:
-            found[path.relative_to(ROOT).as_posix()] = list(reading(ast.parse(path.read_text())))
-    found = {k: x for k, x in found.items() if x}
+    found = {x for x in FILES if not x.startswith("models/") and [*reading(nodes(x))]}
     known = {x for door in DOORS.values() for x in door.by} | IN_A_PROCESS | {*OURS}
-    assert {*found} == known
+    assert found == known
 
 
 def test_the_walk_finds_who_reads():
@@ -87,4 +81,4 @@ np.load(path)
 with path.open("rb") as file: np.lib.format.read_array(file)
 open("x", "w")
 """
-    assert sorted({line for line, _ in reading(ast.parse(code))}) == [2, 3, 4]
+    assert sorted({line for line, _ in reading(ast.walk(ast.parse(code)))}) == [2, 3, 4]

@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
+from sources import FILES, nodes, within, word
 
 import mbd
 from mbd.base import atomic
@@ -17,7 +18,6 @@ from mbd.fitting import evaluations
 from tests.hard.doors import DOORS
 from tests.hard.files import BY, GROWING, WRITERS, Things, content, debris, full_disk
 
-ROOT = Path(mbd.__file__).parent
 KINDS = list(WRITERS)
 
 
@@ -317,28 +317,23 @@ _PRIVATE = {  # files of nobody else's, with the reason
 }
 
 
-def writing(tree):
+def writing(nodes):
     """Yield lines of calls that write a file which no `with replaced(...) as` has opened."""
     own = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.With):
-            for item in node.items:
-                call = item.context_expr
-                if isinstance(call, ast.Call) and "replaced" in ast.unparse(call.func):
-                    names = ast.walk(item.optional_vars)
-                    own |= {x.id for x in names if isinstance(x, ast.Name)}
-    for node in ast.walk(tree):
+    for node in nodes:
+        for item in node.items if isinstance(node, ast.With) else ():
+            call = item.context_expr
+            if isinstance(call, ast.Call) and "replaced" in word(call.func):
+                own |= within(item.optional_vars)
+    for node in nodes:
         if not isinstance(node, ast.Call):
             continue
-        name = getattr(node.func, "attr", getattr(node.func, "id", ""))
-        of = ast.unparse(node.func)
+        name = of = word(node.func)
+        if name not in {*_WRITE, *_INTO, "open", "File"}:
+            continue
         words = [x.value for x in ast.walk(node) if isinstance(x, ast.Constant)]
         modes = [x for x in words if isinstance(x, str) and set(x) <= set("rwaxbt+") and x]
-        first = (
-            {x.id for x in ast.walk(node.args[0]) if isinstance(x, ast.Name)}
-            if node.args
-            else set()
-        )
+        first = within(node.args[0]) if node.args else set()
         if name in _WRITE or (name == "open" and any(set("wax+") & set(x) for x in modes)):
             yield node.lineno, of
         elif (name in _INTO or (name == "File" and "w" in modes)) and not first & own:
@@ -346,25 +341,17 @@ def writing(tree):
 
 
 def test_there_is_one_place_that_writes():
-    found = {}
-    for path in sorted(ROOT.rglob("*.py")):
-        lines = list(writing(ast.parse(path.read_text())))
-        if lines:
-            found[path.relative_to(ROOT).as_posix()] = lines
+    found = {name: lines for name in FILES if (lines := [*writing(nodes(name))])}
     assert found.keys() == _PRIVATE.keys(), found
 
 
 def test_every_writer_is_tried():
     """All who replace files, and all whose files grow, have their place in a table."""
     found = set()
-    for path in sorted(ROOT.rglob("*.py")):
-        text = path.read_text()
-        if "replaced" not in text:
-            continue
-        calls = [x for x in ast.walk(ast.parse(text)) if isinstance(x, ast.Call)]
-        named = {getattr(x.func, "id", "") for x in calls}
-        if named & {"replaced", "replaced_together", "replaced_set"}:
-            found.add(path.relative_to(ROOT).as_posix())
+    for name in FILES:
+        called = {getattr(x.func, "id", "") for x in nodes(name) if isinstance(x, ast.Call)}
+        if called & {"replaced", "replaced_together", "replaced_set"}:
+            found.add(name)
     assert found - {"base/atomic.py"} == {*BY, *GROWING}
     assert sorted(x for kinds in BY.values() for x in kinds) == sorted(WRITERS)
     tests = "".join(x.read_text() for x in Path(__file__).parents[1].rglob("test_*.py"))
@@ -379,7 +366,7 @@ np.savez(path, a=1)
 with replaced(path, "me") as new: np.savez(new, a=1)
 figure.savefig("x.png")
 """
-    assert sorted(line for line, _ in writing(ast.parse(code))) == [2, 3, 4, 6]
+    assert sorted(line for line, _ in writing([*ast.walk(ast.parse(code))])) == [2, 3, 4, 6]
 
 
 def test_a_file_is_read_while_somebody_holds_its_lock(tmp_path):

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import mbd
-from mbd.files.lines import line_of
 from mbd.files.modelfile import from_text
+from mbd.files.toml import line_of
 from mbd.files.units import convert
 
 TEXT = """schema = 1

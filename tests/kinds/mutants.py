@@ -14,7 +14,7 @@ from recipes import FORMS, FORMULATIONS
 from test_faces import FORK, STRUT
 
 import mbd
-from mbd.analyses.formulation_checks import FormulationError
+from mbd.analyses.checks import CheckError
 from mbd.formulations.formulation import _ARGUMENTS as ARGUMENTS
 from mbd.machine import buffer as m
 
@@ -132,7 +132,7 @@ def blamed(law):
     """Return what of a formulation is to blame, or the sentence that refuses it."""
     try:
         mbd.check_formulation(law)
-    except FormulationError as error:
+    except CheckError as error:
         return error.report.to_blame.split(", ")
     except (ValueError, TypeError) as error:
         return [str(error)]

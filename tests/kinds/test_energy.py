@@ -1,8 +1,6 @@
 """Energy of every element: its power at a state, the balance along runs."""
 
-import ast
 import math
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -193,19 +191,3 @@ def test_balance_closes_along_a_run(name):
     size = np.ptp(energy.kinetic) + np.ptp(energy.potential) + np.abs(energy.work).max()
     assert drift[1] < 1e-3 * size
     assert drift[1] < 0.3 * drift[0] + 1e-11 * size
-
-
-def test_upper_floors_do_not_read_the_name_of_a_kind():
-    """`kind.name` is for messages of the floor of interactions; `is` compares kinds."""
-    root = Path(mbd.__file__).parent
-    readers = []
-    for path in root.rglob("*.py"):
-        folder = path.relative_to(root).parts[0]
-        if folder == "interactions":
-            continue
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.Attribute) and node.attr == "name":
-                of = ast.unparse(node.value)
-                if of == "kind" or of.endswith(".kind"):
-                    readers.append(f"{path}:{node.lineno}")
-    assert not readers

@@ -13,7 +13,8 @@ from test_faces import FORK, STRUT
 from test_pulled import MADE
 
 import mbd
-from mbd.analyses.formulation_checks import _WORDS, FormulationError
+from mbd.analyses.checks import CheckError
+from mbd.analyses.formulation_checks import _WORDS
 from mbd.formulations import named
 from mbd.formulations.formulation import _ARGUMENTS, _OF_ARRAYS
 from mbd.machine.buffer import OWN, TRANSLATION
@@ -88,7 +89,7 @@ def at_rest(F, par, q, y, v, a, ydd):
 
 def test_a_failure_is_a_sentence():
     wrong = replace(named("so3"), name="mine", face_acceleration=at_rest)
-    with pytest.raises(FormulationError) as caught:
+    with pytest.raises(CheckError) as caught:
         mbd.check_formulation(wrong)
     assert str(caught.value) == (
         "formulation 'mine' fails (tolerance 1e-06):\n"

@@ -14,7 +14,7 @@ from mbd.formulations import NAMES
 from mbd.interactions.kind import Attachment, Element, Kind
 from mbd.interactions.pullback import at, each, push
 from mbd.machine import buffer as m
-from mbd.parts.masses.fluid import AddedMass
+from mbd.parts.masses import AddedMass
 
 FULL = np.random.default_rng(3).normal(size=(6, 6))
 FULL = 0.3 * FULL @ FULL.T

@@ -25,8 +25,7 @@ from recipes import (
 
 import mbd
 from mbd.algebra.vec import minus, store3, times
-from mbd.analyses.conformance import TangentError
-from mbd.analyses.part_checks import PartError
+from mbd.analyses.checks import CheckError
 from mbd.formulations import NAMES
 from mbd.interactions.kind import Attachment, Element, Kind
 from mbd.interactions.pullback import add_stiffness, at, each, form_maps, push
@@ -188,7 +187,7 @@ def test_a_wrong_property_is_named(name):
     if kind.n_rows:  # at a point of both, where rows are met
         frames = [x.placed_frame((0.2, 0.3, 0.1), x.rotation) for x in (one, two)]
         ends = [Attachment(f.body.name, f.point()) for f in frames]
-    with pytest.raises(PartError, match="fails") as caught:
+    with pytest.raises(CheckError, match="fails") as caught:
         mbd.check_part(Raw("part", (one, two), [Element(kind, ends, **rows)]))
     report = caught.value.report
     assert {x.what for x in report.properties if not x.error <= 1e-6} == expected
@@ -214,14 +213,14 @@ class Forgetful(Joint):
 
 def test_a_part_that_its_arguments_do_not_make_is_named():
     _, one, two = pair("so3", "so3")
-    with pytest.raises(PartError, match="made again: inf"):
+    with pytest.raises(CheckError, match="made again: inf"):
         mbd.check_part(Forgetful("part", one, two))
 
 
 def test_a_wrong_tangent_is_named_first():
     _, one, two = pair("so3", "so3")
     wrong = mbd.Spring("part", one, two, law=lambda u, rate, t: (u * u, 2.1 * u, 0.0))
-    with pytest.raises(TangentError, match="tangents of"):
+    with pytest.raises(CheckError, match="tangents of"):
         mbd.check_part(wrong)
 
 

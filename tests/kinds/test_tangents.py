@@ -18,7 +18,7 @@ from recipes import (
 from scenes import chain, four_bar
 
 import mbd
-from mbd.analyses.conformance import TangentError
+from mbd.analyses.checks import CheckError
 from mbd.formulations import NAMES
 from mbd.interactions.kind import Attachment, Element, Kind
 from mbd.interactions.measures import ANGLE
@@ -79,7 +79,7 @@ def test_a_frame_is_not_an_item():
 def test_a_wrong_derivative_is_named(law, block):
     _, one, two = pair("so3", "directors")
     wrong = mbd.Spring("wrong", one, two, law=law)
-    with pytest.raises(TangentError, match=r"by more than 1e-06") as caught:
+    with pytest.raises(CheckError, match=r"by more than 1e-06") as caught:
         mbd.check_tangents(wrong)
     bad = {b.block for b in caught.value.report.blocks if not b.error <= 1e-6}
     assert block in bad
@@ -90,7 +90,7 @@ def test_a_wrong_derivative_is_named(law, block):
 def test_not_a_number_is_an_error():
     _, one, two = pair("so3", "directors")
     nan = mbd.Spring("nan", one, two, law=lambda u, rate, t: (float("nan"), 0.0, 0.0))
-    with pytest.raises(TangentError, match="differences nan"):
+    with pytest.raises(CheckError, match="differences nan"):
         mbd.check_tangents(nan)
 
 
@@ -117,7 +117,7 @@ def test_a_missing_gradient_is_named():
     ends = (Attachment("one", (1.0, 0.1, 0.2, 0.3)), Attachment("two", (1.0, -0.2, 0.1, 0.4)))
     wrong = Kind("forgotten", 2, 3, (), coincide_forces, _nothing)
     rows = Element(wrong, ends, rows=("x", "y", "z"), row_kinds=(3, 3, 3))
-    with pytest.raises(TangentError) as caught:
+    with pytest.raises(CheckError) as caught:
         mbd.check_tangents(Raw("part", (one, two), [rows]))
     errors = {b.block: b.error for b in caught.value.report.blocks}
     assert np.isclose(errors["B"], 1.0, atol=0.05)

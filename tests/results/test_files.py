@@ -9,9 +9,9 @@ import pytest
 import xarray
 
 import mbd
-from mbd.front.stored import Stored
 from mbd.history import all_parts
 from mbd.store.source import OnDisk
+from mbd.store.stored import Stored
 from tests.results.samples import everything, spinner
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import mbd
-from mbd.figures.topology import _crossings, _places
+from mbd.drawing.topology import _crossings, _places
 from mbd.files import scenes
 from tests.results.samples import everything
 
@@ -213,7 +213,7 @@ def test_figures_do_not_pile_up():
 
 
 def test_windows_are_shown_by_pyplot(monkeypatch):
-    from mbd.figures.figure import new_figure
+    from mbd.drawing.figure import new_figure
 
     monkeypatch.setattr(plt, "get_backend", lambda: "QtAgg")
     figure = new_figure("plot", figsize=(3, 2))

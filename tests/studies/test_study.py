@@ -16,12 +16,12 @@ import pytest
 import scipy.stats
 
 import mbd
+from mbd.drawing.curves import curves
 from mbd.history.columns import model_columns
 from mbd.machine.jit import PYTHON
 from mbd.model import model as models
 from mbd.model import system as systems
 from mbd.model import workspace
-from mbd.pictures.curves import curves
 from mbd.runs.large_steps import judged, paces_of, step_errors
 from mbd.studies import batch_run
 from mbd.studies import chunk as chunks

@@ -1,261 +1,330 @@
-"""Reading of MJCF into the description of a robot: bodies, their joints, inertia, sites.
-
-Several joints of a body are a chain of links, with frames that agree where all are at their
-reference values; those between have no mass.
-"""
+"""Systems from MJCF files: equalities, actuators, keyframes; bodies are in ``mjcf_bodies.py``."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+from scipy.spatial.transform import Rotation
 
-from mbd.files.robots.description import (
-    Lift,
-    Limits,
-    Link,
-    LinkFrame,
-    Origin,
-    RobotDescription,
-    RobotJoint,
-)
-from mbd.files.robots.lumping import with_all
-from mbd.files.robots.mjcf_geoms import Geom, Geoms
+from mbd.base.checked import mapping, meant, shown
+from mbd.files.modelfile import Document
+from mbd.files.robots.description import Closure, Effort, LinkFrame, Mimic, Origin, Tie
+from mbd.files.robots.mjcf_bodies import Bodies, limited
 from mbd.files.robots.mjcf_source import MjcfSource
-from mbd.files.robots.xml_tree import Node, Notes
+from mbd.files.robots.options import RobotOptions, reader
+from mbd.files.robots.robot import built
+from mbd.files.robots.xml_tree import Node, Notes, unread
 
-_TYPES = {"hinge": "revolute", "slide": "prismatic", "ball": "ball", "free": "floating"}
-_REFUSED = ("composite", "flexcomp", "replicate", "attach")  # they make bodies
-_FLAGS = ("gravity", "equality", "limit", "frictionloss", "actuation", "spring", "damper")
-_SHOWN_GROUPS = 2  # groups of geoms up to this one are shown by default
-_AUTO, _SWITCH = ("false", "true", "auto"), ("false", "true")
-
-
-class _BodyElement(NamedTuple):
-    """An element of a body: the frame of it that it is in, and its class."""
-
-    node: Node
-    frame: Origin
-    childclass: str
+_ONE = ("revolute", "prismatic")
+_SIZES = {"revolute": (1, 1), "prismatic": (1, 1), "ball": (4, 3), "floating": (7, 6)}
+_FORMS = ("general", "motor", "position", "velocity")
 
 
-@dataclass(frozen=True)
-class Moving:
-    """A joint in the order of the file: its name, what it is, its reference value.
+@reader("packages", "massless")
+def read_mjcf(path: Path, *, keyframe: str | int | None = None, **options: Any) -> Document:
+    """Read an MJCF file; ``mbd.read`` calls it for ``.xml`` and ``.mjcf``.
 
-    Of what is free also where the body is without motion, inertial.
+    Parameters
+    ----------
+    path : Path
+    keyframe : str or int, optional
+        Name or number of the key that says positions, velocities and commands of actuators at the
+        start; default all joints are at their reference values and nothing moves. ``positions`` and
+        ``rates`` go before it.
+    **options
+        Those of :class:`~mbd.files.robots.options.RobotOptions`, ``fixed`` of bodies without
+        joints.
     """
+    how = RobotOptions(**options)
+    notes, source = Notes(), MjcfSource(path)
+    bodies = Bodies(source, notes, source.top.text("model", path.stem))
+    if how.loops == "closed":
+        _equalities(bodies)
+    q, rate, ctrl = _start(bodies, keyframe)
+    if how.actuators == "act":
+        _actuators(bodies, ctrl)
+    run, of_file = _settings(source, bodies)
+    start_of: dict[str, Any] = {
+        what: of_key | mapping("read", what, getattr(how, what), "{'hip': 0.1}")
+        for what, of_key in (("positions", q), ("rates", rate))
+    }
+    gravity = of_file if how.gravity is None else how.gravity
+    how = replace(how, gravity=gravity, **start_of)
+    for section in ("keyframe", *("equality",) * (how.loops == "open"),
+                    *("actuator",) * (how.actuators == "none")):  # fmt: skip
+        for node in source.sections(section):
+            node.passed()
+    source.close()
+    for text, node in unread(source.top):
+        notes.add(text, node)
+    return built(bodies.robot, path, how, run)
 
-    name: str
-    type: str
-    zero: float
-    seat: Origin
+
+def _settings(source: MjcfSource, bodies: Bodies) -> tuple[dict[str, Any], Any]:
+    """Return how the file is run, and its gravity."""
+    step, gravity = 1e-3, (0.0, 0.0, -9.81)
+    for option in source.sections("option"):
+        step = option.number("timestep", step)
+        gravity = option.numbers("gravity", gravity, 3)  # type: ignore[assignment]
+        for key in ("density", "viscosity"):
+            if option.number(key, 0.0):
+                bodies.notes.add(f"option: {key} of a fluid is not used", option)
+    if "gravity" in bodies.off:
+        gravity = (0.0, 0.0, 0.0)
+    return {"t_end": 2.0, "step": step}, gravity
 
 
-class Bodies:
-    """Bodies read so far; names of the file and what they are called here."""
+def _equalities(bodies: Bodies) -> None:
+    """Read <equality>; what cannot hold exactly is noted."""
+    for section in bodies.source.sections("equality"):
+        for i, raw in enumerate(section.children, 1):
+            if raw.tag not in _EQUALITIES:
+                continue
+            node = bodies.source.merged(raw)
+            name = node.text("name", "") or f"{raw.tag} {i}"
+            node.called(f"equality {name!r}")
+            raw.entered = True
+            if node.choice("active", ("false", "true"), "true") == "false":
+                bodies.notes.add(f"equality {name!r} is not active", raw)
+                raw.passed()
+            elif "equality" not in bodies.off:
+                _EQUALITIES[raw.tag](bodies, node, name.replace("/", "_"))
 
-    def __init__(self, source: MjcfSource, notes: Notes, name: str) -> None:
-        self.source, self.notes = source, notes
-        self.geoms = Geoms(source, notes)
-        self.robot = RobotDescription(name, {}, [], notes, root="world")
-        self.names: dict[str, dict[str, str]] = {"body": {"world": "world"}}
-        self.reference: dict[str, Origin] = {}  # poses, inertial
-        self.moving: list[Moving] = []
-        flags = [x for option in source.sections("option") for x in option.all("flag")]
-        self.off = {key for x in flags for key in _FLAGS
-                    if x.choice(key, ("enable", "disable"), "enable") == "disable"}  # fmt: skip
-        c = source.compiler
-        self.from_geoms = c.choice("inertiafromgeom", _AUTO, "auto")
-        self.groups = c.numbers("inertiagrouprange", (0.0, 5.0), 2)
-        self.least = c.number("boundmass", 0.0), c.number("boundinertia", 0.0)
-        self.balance = c.choice("balanceinertia", _SWITCH, "false") == "true"
-        world: list[_BodyElement] = []
-        for node in source.sections("worldbody"):
-            world += self._flat(node, Origin(), node.text("childclass", ""))
-        self._link("world", Origin(), world, weighs=False)
-        total = c.number("settotalmass", -1.0)
-        masses = sum(x.mass for x in self.robot.links.values())
-        if total > 0.0 and masses > 0.0:
-            k = total / masses
-            for key, x in self.robot.links.items():
-                self.robot.links[key] = replace(x, mass=k * x.mass, inertia=k * x.inertia)
 
-    def named(self, node: Node, tag: str, default: str) -> str:
-        """Return what an element is called, without characters that names cannot have."""
-        own = node.text("name", "")
-        name = re.sub(r"[/\\\x00-\x1f]", "_", own) or default
-        taken = self.names.setdefault(tag, {})
-        if own and own in taken:
-            raise node.error(f"{tag} {own!r} is there twice; names must differ")
-        used = {*taken.values(), *({"ground"} if tag == "body" else ())}
-        if name in used:
-            name = next(x for i in range(2, len(used) + 3) if (x := f"{name} {i}") not in used)
-        if own and name != own:
-            self.notes.add(f"{tag} {own!r} is called {name!r}", node)
-        taken[own or f"\n{name}"] = name
-        return name
+def _sites(bodies: Bodies, node: Node) -> tuple[LinkFrame, LinkFrame] | None:
+    """Return two sites that an equality names."""
+    if "site1" not in node.attributes:
+        return None
+    pair = [bodies.robot.frames[bodies.called(node, key, "site")] for key in ("site1", "site2")]
+    return pair[0], pair[1]
 
-    def called(self, node: Node, key: str, tag: str) -> str:
-        """Return what is called here as an attribute says."""
-        target, there = node.text(key), self.names.get(tag, {})
-        if target not in there:
-            raise node.error(f"there is no {tag} {target!r}")
-        return there[target]
 
-    def _flat(self, node: Node, frame: Origin, childclass: str) -> Iterator[_BodyElement]:
-        """Yield what is in a body, also in frames of it."""
-        for child in node.children:
-            if child.tag in _REFUSED:
-                raise child.called(f"<{child.tag}>").error(
-                    "makes bodies and is not read; write them out, or save the model compiled"
-                )
-            if child.tag == "frame":
-                child.called("frame")
-                inner = child.text("childclass", childclass)
-                yield from self._flat(child, frame @ self.source.origin(child), inner)
-            else:
-                yield _BodyElement(child, frame, childclass)
+def _pair(bodies: Bodies, node: Node) -> tuple[str, str]:
+    one = bodies.called(node, "body1", "body")
+    two = bodies.called(node, "body2", "body") if "body2" in node.attributes else "world"
+    return one, two
 
-    def _body(self, part: _BodyElement, parent: str) -> None:
-        """Read a body, its joints, and all that it carries."""
-        node = part.node.called("body")
-        name = self.named(node, "body", f"body {len(self.names['body'])}")
-        node.called(f"body {name!r}")
-        inside = list(self._flat(node, Origin(), node.text("childclass", part.childclass)))
-        origin = part.frame @ self.source.origin(node)
-        if node.choice("mocap", _SWITCH, "false") == "true":
-            self.notes.add(f"body {name!r}: stays where it is (mocap)", node)
-        joints = [self._joint(x, name) for x in inside if x.node.tag in ("joint", "freejoint")]
-        if not joints:
-            joints = [RobotJoint(f"{name} weld", "fixed")]
-        seat = self.reference[parent] @ origin
-        at, carrier = origin, parent
-        for i, joint in enumerate(joints):
-            last = i == len(joints) - 1
-            child = name if last else f"{name} after {joint.name}"
-            if joint.type == "floating" and (len(joints) > 1 or parent != "world"):
-                raise node.error("what is free must be in the world and have no other joint")
-            self.robot.joints.append(replace(joint, parent=carrier, child=child, origin=at))
-            if joint.type != "fixed":
-                self.moving.append(Moving(joint.name, joint.type, joint.zero, seat))
-            if not last:
-                self.robot.links[child] = Link(child)
-                self.robot.between.add(child)
-            at, carrier = Origin(), child
-        there = any(x.node.tag == "inertial" for x in inside)
-        weighs = self.from_geoms == "true" or (self.from_geoms == "auto" and not there)
-        self._link(name, seat, inside, weighs=weighs)
-        link = self.robot.links[name]
-        share = node.number("gravcomp", 0.0)
-        if share and link.mass:
-            place = LinkFrame(name, Origin(link.center_of_mass))
-            self.robot.lifts.append(Lift(name, place, share * link.mass))
 
-    def _link(self, name: str, seat: Origin, inside: list[_BodyElement], *, weighs: bool) -> None:
-        """Read what is fixed to a body, then what it carries."""
-        self.reference[name] = seat
-        link, geoms = Link(name), list[Geom]()
-        for node, frame, childclass in inside:
-            if node.tag == "geom":
-                geom = self.geoms.read(node, childclass, frame, weighs=weighs)
-                geoms += [] if geom is None else [geom]
-            elif node.tag == "site":
-                self._site(self.source.merged(node, childclass), name, frame)
-            elif node.tag == "inertial" and not weighs:
-                link = self._inertial(node, link)
-        if weighs:
-            low, high = self.groups
-            link = with_all(
-                link, [(x.mass, x.center, x.inertia) for x in geoms if low <= x.group <= high]
-            )
-        self.robot.links[name] = replace(
-            self._bounded(link),
-            visuals=tuple(x.shape for x in geoms if x.group <= _SHOWN_GROUPS),
-            collisions=tuple(x.shape for x in geoms if x.touches),
+def _connect(bodies: Bodies, node: Node, name: str) -> None:
+    places = _sites(bodies, node)
+    if places is None:
+        one, two = _pair(bodies, node)
+        first = Origin(np.array(node.numbers("anchor", None, 3)))
+        there = bodies.reference[two].inverse @ bodies.reference[one] @ first
+        places = LinkFrame(one, first), LinkFrame(two, Origin(there.position))
+    bodies.robot.closures.append(Closure(name, "ball", *places))
+
+
+def _weld(bodies: Bodies, node: Node, name: str) -> None:
+    places = _sites(bodies, node)
+    if places is None:
+        one, two = _pair(bodies, node)
+        pose = node.numbers("relpose", (0.0,) * 7, 7)
+        if any(pose[3:]):
+            turn = Rotation.from_quat(pose[3:], scalar_first=True).as_matrix()
+            between = Origin(np.array(pose[:3]), turn)
+        else:
+            between = bodies.reference[one].inverse @ bodies.reference[two]
+        anchor = Origin(np.array(node.numbers("anchor", (0.0,) * 3, 3)))
+        places = LinkFrame(one, between @ anchor), LinkFrame(two, anchor)
+    bodies.robot.closures.append(Closure(name, "fixed", *places))
+
+
+def _polynomial(bodies: Bodies, node: Node) -> tuple[float, float] | None:
+    """Return constant and slope of an equality; a curved one is noted."""
+    a = node.numbers("polycoef", (0.0, 1.0, 0.0, 0.0, 0.0), (1, 5))
+    if any(a[2:]):
+        bodies.notes.add(f"{node.who}: is curved, which is not used", node)
+        return None
+    return a[0], a[1] if len(a) > 1 else 1.0
+
+
+def _of_joints(bodies: Bodies, node: Node, name: str) -> None:
+    line = _polynomial(bodies, node)
+    here = [bodies.called(node, key, "joint") for key in ("joint1", "joint2")
+            if key in node.attributes]  # fmt: skip
+    which = {j.name: i for i, j in enumerate(bodies.robot.joints)}
+    joints = [bodies.robot.joints[which[x]] for x in here]
+    if any(j.type not in _ONE for j in joints):
+        raise node.error("must be of joints with one coordinate, hinge or slide")
+    if line is None:
+        return
+    if len(joints) == 1:
+        bodies.robot.ties.append(Tie(name, (here[0],), (1.0,), joints[0].zero + line[0]))
+        return
+    offset = joints[0].zero + line[0] - line[1] * joints[1].zero
+    if joints[0].mimic is None and joints[1].mimic is None:
+        followed = {j.mimic.joint for j in bodies.robot.joints if j.mimic is not None}
+        if here[0] not in followed:
+            mimic = Mimic(here[1], line[1], offset)
+            bodies.robot.joints[which[here[0]]] = replace(joints[0], mimic=mimic)
+            return
+    bodies.robot.ties.append(Tie(name, (here[0], here[1]), (1.0, -line[1]), offset))
+
+
+def _of_tendons(bodies: Bodies, node: Node, name: str) -> None:
+    line = _polynomial(bodies, node)
+    zeros = {j.name: j.zero for j in bodies.robot.joints if j.type in _ONE}
+    fixed = {x.attributes.get("name"): x for section in bodies.source.sections("tendon")
+             for x in section.children if x.tag == "fixed"}  # fmt: skip
+    terms: dict[str, float] = {}
+    value = 0.0
+    for key, sign in (("tendon1", 1.0), ("tendon2", None)):
+        if key not in node.attributes or line is None:
+            continue
+        tendon = fixed.get(node.text(key))
+        if tendon is None:
+            bodies.notes.add(f"{node.who}: is of a tendon through space, which is not used", node)
+            return
+        k = -line[1] if sign is None else sign
+        for end in tendon.called(f"tendon {node.text(key)!r}").all("joint"):
+            joint, coefficient = bodies.called(end, "joint", "joint"), end.number("coef", 1.0)
+            if joint not in zeros:
+                raise end.error("must be of joints with one coordinate, hinge or slide")
+            terms[joint] = terms.get(joint, 0.0) + k * coefficient
+            value += k * coefficient * zeros[joint]
+    if line is not None:
+        tie = Tie(name, tuple(terms), tuple(terms.values()), value + line[0])
+        bodies.robot.ties.append(tie)
+
+
+_EQUALITIES = {"connect": _connect, "weld": _weld, "joint": _of_joints, "tendon": _of_tendons}
+
+
+def _actuators(bodies: Bodies, ctrl: tuple[float, ...]) -> None:
+    """Read <actuator>: those at joints with one coordinate, without dynamics of their own."""
+    nodes = [x for section in bodies.source.sections("actuator") for x in section.children]
+    for i, raw in enumerate(nodes):
+        if raw.tag not in _FORMS:
+            continue
+        node = bodies.source.merged(raw)
+        name = node.text("name", "") or f"{raw.tag} {i + 1}"
+        raw.entered = True
+        node.called(f"actuator {name!r}")
+        _actuator(bodies, raw, node, name.replace("/", "_"), ctrl[i] if i < len(ctrl) else 0.0)
+
+
+def _actuator(bodies: Bodies, raw: Node, node: Node, name: str, command: float) -> None:
+    """Read one: effort gear (g u + b0 + b1 gear q + b2 gear dq/dt) at the command u."""
+    key = "joint" if "joint" in node.attributes else "jointinparent"
+    types = {j.name: j.type for j in bodies.robot.joints}
+    why = ""
+    if key not in node.attributes:
+        why = "acts at no joint"
+    elif types[joint := bodies.called(node, key, "joint")] not in _ONE:
+        why = f"acts at {joint!r}, which has not one coordinate"
+    else:
+        g, bias, why = _gains(bodies.source.defaults(raw, ""), raw)
+    if why:
+        bodies.notes.add(f"actuator {name!r} is not used: it {why}", raw)
+        raw.passed()
+        return
+    gear = node.numbers("gear", (1.0,), (1, 6))[0]
+    low, high = limited(node, "ctrlrange", "ctrllimited", bodies.source.autolimits)
+    u = command if low is None or high is None else min(max(command, low), high)
+    least, most = limited(node, "forcerange", "forcelimited", bodies.source.autolimits)
+    effort = g * u + bias[0]
+    moves = bias[1] or bias[2]
+    if least is not None and most is not None:
+        if moves:
+            bodies.notes.add(f"actuator {name!r}: its forcerange is not used", raw)
+        else:
+            effort = min(max(effort, least), most)
+    stiffness, damping = -bias[1] * gear**2, -bias[2] * gear**2
+    if "actuation" in bodies.off:
+        return
+    if stiffness:
+        reference = gear * effort / stiffness
+        bodies.robot.efforts.append(Effort(name, joint, 0.0, stiffness, damping, reference))
+    else:
+        bodies.robot.efforts.append(Effort(name, joint, gear * effort, 0.0, damping))
+
+
+def _gains(defaults: list[Node], node: Node) -> tuple[float, tuple[float, float, float], str]:
+    """Return gain, bias and why it cannot be had; each element changes what those before said."""
+    gain, bias = [1.0], [0.0, 0.0, 0.0]
+    words = {"gaintype": "fixed", "biastype": "none", "dyntype": "none"}
+    why = ""
+    for x in (*defaults, node):
+        if x.tag == "motor":
+            gain, bias = [1.0], [0.0, 0.0, 0.0]
+            words = {"gaintype": "fixed", "biastype": "none", "dyntype": "none"}
+        elif x.tag == "velocity":
+            kv = x.number("kv", 1.0)
+            gain, bias, words["biastype"] = [kv], [0.0, 0.0, -kv], "affine"
+        elif x.tag == "position":
+            kp = x.number("kp", gain[0] if bias[1] else 1.0)
+            kv = x.number("kv", -bias[2])
+            gain, bias, words["biastype"] = [kp], [0.0, -kp, -kv], "affine"
+            for key in ("dampratio", "timeconst", "inheritrange"):
+                if x.number(key, 0.0):
+                    why = f"has {key}"
+        elif x.tag == "general":
+            gain = list(x.numbers("gainprm", tuple(gain), (1, 10)))
+            more = x.numbers("biasprm", tuple(bias), (1, 10))
+            bias = [*more, 0.0, 0.0, 0.0][:3]
+            words = {key: x.text(key, word) for key, word in words.items()}
+        else:
+            why = f"has the defaults of a {x.tag}"
+    if words["biastype"] == "none":
+        bias = [0.0, 0.0, 0.0]
+    if words["gaintype"] != "fixed" or words["biastype"] not in ("none", "affine"):
+        why = f"has a gain or bias of type {words['gaintype']}, {words['biastype']}"
+    if words["dyntype"] != "none":
+        why = f"has dynamics of its own ({words['dyntype']})"
+    return gain[0], (bias[0], bias[1], bias[2]), why
+
+
+def _start(bodies: Bodies, wanted: Any) -> tuple[dict[str, float], dict[str, float], Any]:
+    """Put free bodies and balls as a keyframe says; return coordinates, rates and commands."""
+    keys = [x for section in bodies.source.sections("keyframe") for x in section.all("key")]
+    if wanted is None:
+        return {}, {}, ()
+    names = [x.attributes.get("name", "") for x in keys]
+    if isinstance(wanted, str) and wanted in names:
+        key = keys[names.index(wanted)]
+    elif isinstance(wanted, int) and not isinstance(wanted, bool) and 0 <= wanted < len(keys):
+        key = keys[wanted]
+    else:
+        there = ", ".join(f"{i}" + (f" {x!r}" if x else "") for i, x in enumerate(names)) or "none"
+        raise ValueError(
+            f"keyframe must be the name or the number of one, got {shown(wanted)}"
+            f"{meant(wanted, names)}; there are {there}"
         )
-        for part in inside:
-            if part.node.tag == "body":
-                self._body(part, name)
-
-    def _bounded(self, link: Link) -> Link:
-        """Return a link with the least mass and inertia that the file wants, and as it balances."""
-        if link.name == "world" or not (link.mass or any(self.least)):
-            return link
-        moments, axes = np.linalg.eigh(link.inertia)
-        changed = np.maximum(moments, self.least[1])
-        if self.balance and 2 * changed.max() > changed.sum():
-            changed = np.full(3, changed.mean())
-        J = link.inertia if np.array_equal(changed, moments) else axes @ np.diag(changed) @ axes.T
-        return replace(link, mass=max(link.mass, self.least[0]), inertia=J)
-
-    def _inertial(self, raw: Node, link: Link) -> Link:
-        node = raw.called(f"body {link.name!r}, inertial")
-        m, at = node.number("mass"), self.source.origin(node)
-        if "fullinertia" in node.attributes:
-            return link.with_inertia(m, at, node.numbers("fullinertia", None, 6))
-        return link.with_inertia(m, at, node.numbers("diaginertia", (0.0, 0.0, 0.0), 3))
-
-    def _site(self, node: Node, link: str, frame: Origin) -> None:
-        name = self.named(node, "site", f"site {len(self.robot.frames) + 1}")
-        node.called(f"site {name!r}")
-        long = "fromto" in node.attributes
-        at = self.source.between(node)[0] if long else self.source.origin(node)
-        self.robot.frames[name] = LinkFrame(link, frame @ at)
-
-    def _joint(self, part: _BodyElement, body: str) -> RobotJoint:
-        """Return a joint of a body; where it is between is said later."""
-        raw = part.node
-        node = self.source.merged(raw, part.childclass) if raw.tag == "joint" else raw
-        free = raw.tag == "freejoint"
-        joint_type = "free" if free else node.called("joint").choice("type", tuple(_TYPES), "hinge")
-        name = self.named(node, "joint", f"{body} {joint_type}")
-        node.called(f"joint {name!r}")
-        anchor = (part.frame @ Origin(np.array(node.numbers("pos", (0.0,) * 3, 3)))).position
-        axis = np.array(node.numbers("axis", (0.0, 0.0, 1.0), 3))
-        if not axis.any():
-            raise node.error(f"axis must have a direction, got {axis.tolist()}")
-        if joint_type == "free":
-            node.read |= {"pos", "axis", "range", "limited"}  # of no effect
-            return RobotJoint(name, "floating", **self._acting(node, 1.0))
-        to_si = self.source.angle(1.0) if joint_type == "hinge" else 1.0
-        limits = Limits() if joint_type == "ball" else self._limits(node, to_si)
-        axis = part.frame.rotation @ axis / np.linalg.norm(axis)
-        return RobotJoint(
-            name, _TYPES[joint_type], axis=axis, anchor=anchor,
-            zero=to_si * node.number("ref", 0.0), limits=limits, **self._acting(node, to_si),
-        )  # fmt: skip
-
-    def _acting(self, node: Node, to_si: float) -> dict[str, Any]:
-        """Return springs, dampers, friction and armature of a joint."""
-        values = {
-            "stiffness": 0.0 if "spring" in self.off else node.number("stiffness", 0.0),
-            "damping": 0.0 if "damper" in self.off else node.number("damping", 0.0),
-            "friction": 0.0 if "frictionloss" in self.off else node.number("frictionloss", 0.0),
-            "armature": node.number("armature", 0.0),
-            "reference": to_si * node.number("springref", 0.0),
-        }
-        for what in ("damping", "friction", "armature"):
-            if values[what] < 0.0:
-                raise node.error(f"{what} must not be negative, got {values[what]:g}")
-        return values
-
-    def _limits(self, node: Node, to_si: float) -> Limits:
-        low, high = limited(node, "range", "limited", self.source.autolimits)
-        _, effort = limited(node, "actuatorfrcrange", "actuatorfrclimited", self.source.autolimits)
-        if "limit" in self.off or low is None or high is None:
-            return Limits(effort=effort)
-        return Limits(to_si * low, to_si * high, effort)
+    key.called(f"keyframe {wanted!r}")
+    n_q, n_v = (sum(_SIZES[x.type][k] for x in bodies.moving) for k in (0, 1))
+    rest = [y for x in bodies.moving for y in _at_rest(x)]
+    qpos = key.numbers("qpos", tuple(rest), n_q)
+    qvel = key.numbers("qvel", (0.0,) * n_v, n_v)
+    ctrl = key.numbers("ctrl", (), (0, 10**6))
+    q, rate, i, j = dict[str, float](), dict[str, float](), 0, 0
+    which = {x.name: k for k, x in enumerate(bodies.robot.joints)}
+    for x in bodies.moving:
+        of_q, of_v = _SIZES[x.type]
+        here, now = np.array(qpos[i : i + of_q]), np.array(qvel[j : j + of_v])
+        i, j = i + of_q, j + of_v
+        if x.type in _ONE:
+            q[x.name], rate[x.name] = float(here[0]), float(now[0])
+            continue
+        if not here[-4:].any():
+            raise key.error(f"qpos must have a quaternion for {x.name!r}, got zeros")
+        turn = Rotation.from_quat(here[-4:], scalar_first=True).as_matrix()
+        if x.type == "ball":
+            motion, twist = Origin(rotation=turn), (np.zeros(3), now)
+        else:
+            motion = x.seat.inverse @ Origin(here[:3], turn)
+            twist = (x.seat.rotation.T @ now[:3], now[3:])
+        joint = bodies.robot.joints[which[x.name]]
+        bodies.robot.joints[which[x.name]] = replace(joint, motion=motion, twist=twist)
+    return q, rate, ctrl
 
 
-def limited(
-    node: Node, key: str, switch: str, automatic: bool
-) -> tuple[float | None, float | None]:
-    """Return a range, which counts where the element says so, or says a range."""
-    low, high = node.numbers(key, (0.0, 0.0), 2)
-    how = node.choice(switch, _AUTO, "auto" if automatic else "false")
-    counts = how == "true" or (how == "auto" and key in node.attributes)
-    return (low, high) if counts else (None, None)
+def _at_rest(x: Any) -> list[float]:
+    """Return the coordinates of a joint where nothing has moved."""
+    if x.type in _ONE:
+        return [x.zero]
+    quaternion = Rotation.from_matrix(x.seat.rotation).as_quat(scalar_first=True).tolist()
+    return [1.0, 0.0, 0.0, 0.0] if x.type == "ball" else [*x.seat.position.tolist(), *quaternion]

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import wraps
 from inspect import Signature, signature
+from pathlib import Path
 from typing import Any, Literal, get_args, get_type_hints
 
 from mbd.base.checked import one_of
@@ -69,13 +71,25 @@ class RobotOptions:
 
 
 def reader(*without: str) -> Callable[[Callable[..., Document]], Callable[..., Document]]:
-    """Let a function that reads robots show these options, but for some, as its own arguments."""
+    """Let a function that reads robots show these options, but for some, as its own arguments.
+
+    Its errors name the file.
+    """
 
     def showing(read: Callable[..., Document]) -> Callable[..., Document]:
+        @wraps(read)
+        def named(path: Path, **options: Any) -> Document:
+            try:
+                return read(path, **options)
+            except (ValueError, TypeError, OSError) as error:
+                raise ValueError(f"{path}: {error}") from error
+            except RecursionError:
+                raise ValueError(f"{path}: is nested too deeply; are elements closed?") from None
+
         own = [*signature(read).parameters.values()][:-1]
         takes = [*own, *signature(RobotOptions).parameters.values()]
         takes = [x for x in takes if x.name not in without]
-        read.__signature__ = Signature(takes)  # type: ignore[attr-defined]
-        return read
+        named.__signature__ = Signature(takes)  # type: ignore[attr-defined]
+        return named
 
     return showing

@@ -28,18 +28,20 @@ def _round(volume: float, across: float, along: float) -> Solid:
     return Solid(volume, np.zeros(3), np.diag(moments))
 
 
+def _centred(V: float, a: float, b: float, c: float, n: int) -> Solid:
+    """Return a solid of half lengths whose points have the mean squares a^2/n, b^2/n, c^2/n."""
+    moments = np.array([b * b + c * c, a * a + c * c, a * a + b * b]) / n
+    return Solid(V, np.zeros(3), V * np.diag(moments))
+
+
 def ellipsoid(a: float, b: float, c: float) -> Solid:
     """Return an ellipsoid of half axes."""
-    V = 4 / 3 * pi * a * b * c
-    moments = np.array([b * b + c * c, a * a + c * c, a * a + b * b]) / 5
-    return Solid(V, np.zeros(3), V * np.diag(moments))
+    return _centred(4 / 3 * pi * a * b * c, a, b, c, 5)
 
 
 def box(a: float, b: float, c: float) -> Solid:
     """Return a box of half edges."""
-    V = 8 * a * b * c
-    moments = np.array([b * b + c * c, a * a + c * c, a * a + b * b]) / 3
-    return Solid(V, np.zeros(3), V * np.diag(moments))
+    return _centred(8 * a * b * c, a, b, c, 3)
 
 
 def cylinder(r: float, half: float) -> Solid:

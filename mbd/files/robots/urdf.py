@@ -1,4 +1,4 @@
-"""Reading of URDF into the description of a robot.
+"""Systems from URDF files.
 
 Units are those of the format, SI and radians; rpy are turns about the fixed x, y, z axes.
 """
@@ -13,7 +13,9 @@ from typing import Any
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from mbd.base.checked import absent
+from mbd.base.checked import absent, flag, one_of
+from mbd.base.door import rotation_matrix, vector
+from mbd.files.modelfile import Document
 from mbd.files.robots.description import (
     JOINTS,
     Limits,
@@ -24,6 +26,9 @@ from mbd.files.robots.description import (
     RobotJoint,
     Visual,
 )
+from mbd.files.robots.lumping import settle_root
+from mbd.files.robots.options import RobotOptions, reader
+from mbd.files.robots.robot import built
 from mbd.files.robots.xacro import expanded
 from mbd.files.robots.xml_tree import Node, Notes, by_name, parsed, unread
 
@@ -33,7 +38,38 @@ _BAR = (("radius", 1), ("length", 1))
 _SHAPES = {"box": (("size", 3),), "sphere": (("radius", 1),), "cylinder": _BAR, "capsule": _BAR}
 
 
-def parse(path: Path, xacro: bool = False) -> RobotDescription:
+@reader("actuators", "loops")
+def read_urdf(
+    path: Path, *, base: str = "fixed", position: Any = (0.0, 0.0, 0.0), rotation: Any = None,
+    xacro: bool = False, **options: Any,
+) -> Document:  # fmt: skip
+    """Read a URDF file; ``mbd.read`` calls it for ``.urdf`` and ``.xacro``.
+
+    Parameters
+    ----------
+    path : Path
+    base : {"fixed", "floating"}
+        Whether the root link is the ground or a free body.
+    position, rotation : (3,) array [m], scipy Rotation or (3, 3) array
+        Of the root link.
+    xacro : bool
+        Whether a xacro file is expanded, by the package ``xacro`` with the arguments that the file
+        has by default. Such a file is a program: trust it, or do not.
+    **options
+        Those of :class:`~mbd.files.robots.options.RobotOptions`.
+    """
+    how = RobotOptions(**{"gravity": (0.0, 0.0, -9.81), **options})
+    floating = one_of("read", "base", base, ("fixed", "floating")) == "floating"
+    start = Origin(
+        vector("base", "position", position, "m"), rotation_matrix("base", "rotation", rotation)
+    )
+    robot = _parsed(path, flag("read", "xacro", xacro))
+    if floating:
+        start = start @ settle_root(robot)
+    return built(robot, path, how, {"t_end": 2.0, "step": 1e-3}, start, floating=floating)
+
+
+def _parsed(path: Path, xacro: bool) -> RobotDescription:
     """Return what a file says; a xacro file is expanded if that is asked for."""
     top = parsed(path.read_bytes())
     if path.suffix == ".xacro" or _is_xacro(top):

@@ -14,7 +14,6 @@ from xml.parsers import expat
 from mbd.base.checked import meant, shown
 from mbd.base.tolerances import LARGEST
 
-NESTED = "is nested too deeply; are elements closed that should be?"
 _COMMENT = re.compile(rb"<!--.*?-->", re.DOTALL)  # they often hold what XML does not allow there
 
 

@@ -1,0 +1,410 @@
+r"""``mbd.gradient``: the gradient of one number of a run, and ``mbd.hvp``, second derivatives.
+
+The transposes of the maps that ``sensitivities.py`` applies, from the last segment to the first:
+matrices are made again from the recorded instants.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from mbd.analyses.buckling import Buckling
+from mbd.analyses.equilibrium import Equilibrium
+from mbd.analyses.linearize import Linearized
+from mbd.analyses.modes import Modes
+from mbd.base.checked import shown, whole
+from mbd.base.door import number
+from mbd.base.sensitivity_tolerances import SECOND_ORDER_STEP, SENSITIVITY_MET
+from mbd.derivatives.eigenvalues import tangents_of
+from mbd.derivatives.named import not_unique
+from mbd.derivatives.objective import Objective, by_values, gradients, last_of
+from mbd.derivatives.poses import gradient_of_pose
+from mbd.derivatives.runs import Setup, keeping, run
+from mbd.derivatives.segments import Crossing, Segment
+from mbd.derivatives.sensitivities import Forward
+from mbd.derivatives.stencil import Stencil, named, value_and_scale
+from mbd.derivatives.step_kernels import DA, INSTANT_SIZE
+from mbd.derivatives.steps import StepMaps
+from mbd.front.solution import Solution
+from mbd.integration.method import Method
+from mbd.machine import buffer as m
+from mbd.model.frozen import state_of
+from mbd.model.model import Model
+from mbd.model.state import State
+from mbd.model.system import System, model_of
+from mbd.model.values import changed
+
+_FOURTH_ORDER = ((1, 2 / 3), (-1, -2 / 3), (2, -1 / 12), (-2, 1 / 12))  # k, w
+
+
+class Gradient(Mapping[str, float]):
+    """The gradient of an objective by parameters, ``g["rod.mass"]``.
+
+    Attributes
+    ----------
+    value : float
+        The objective, in its own unit [-].
+    array : (n_p,) array
+        The gradient, in the order of the names [by the units of the parameters].
+    solution : Solution or None
+        The run, or the pose; none of modes, responses and critical loads.
+    stats : dict
+        What the way back cost: factorizations, and evaluations or, at rest, assemblies.
+    """
+
+    def __init__(
+        self, value: float, names: list[str], array: np.ndarray, solution: Solution | None,
+        stats: dict[str, int],
+    ) -> None:  # fmt: skip
+        self.value, self.array, self.solution, self.stats = value, array, solution, stats
+        self._at = {name: i for i, name in enumerate(names)}
+
+    def __getitem__(self, name: Any) -> float:
+        return float(self.array[self._at[getattr(name, "name", name)]])
+
+    def __iter__(self) -> Any:
+        return iter(self._at)
+
+    def __len__(self) -> int:
+        return len(self._at)
+
+    def __repr__(self) -> str:
+        each = ", ".join(f"{name}: {self[name]:.6g}" for name in self)
+        return f"Gradient({self.value:.6g}; {each})"
+
+
+def gradient(
+    objective: Objective,
+    system: System | Model | Equilibrium | Modes | Linearized | Buckling,
+    parameters: Any = None,
+    t_end: float | None = None,
+    step: float | None = None,
+    *,
+    method: Method | None = None,
+    state: State | None = None,
+    project: bool | None = None,
+    progress: bool | None = None,
+    rtol: float | None = None,
+    events: Any = (),
+    every: int = 1,
+) -> Gradient:
+    """Run a system, and go back over its steps for the gradient of an objective.
+
+    It costs about three runs, whatever the number of parameters, and is that of what was computed.
+
+    Parameters
+    ----------
+    objective : Objective
+    system, parameters, t_end, step, method, state, project, progress, rtol, events : optional
+        As those of ``mbd.sensitivities`` [s]. Of an ``Equilibrium``, ``Modes``, ``Linearized`` or
+        ``Buckling``, or where the objective has ``of=``, parameters alone: the terminal term is of
+        that. It sees ``eigenvalues`` and ``frequency``, ``frequency_response`` or ``factors``.
+    every : int
+        Keep every so many steps only, and take the others again on the way back, for one more run:
+        of N steps the root of N needs the least memory. Not with events or ``rtol``.
+
+    Returns
+    -------
+    Gradient
+
+    Raises
+    ------
+    SimulationError, RuntimeError, ValueError, KeyboardInterrupt
+        If the run fails, the objective raises, or you press Ctrl-C: ``error.solution`` is what was
+        computed.
+
+    Examples
+    --------
+    >>> import mbd
+    >>> system = mbd.System(gravity=(0, 0, -9.81))
+    >>> ball = system.add(mbd.PointMass("ball", mass=1.0))
+    >>> height = mbd.Objective(terminal=lambda last: last["ball"].position[2])
+    >>> g = mbd.gradient(height, system, ["gravity.z", "ball.velocity.z"], t_end=2.0, step=0.1)
+    >>> round(g["gravity.z"], 9), round(g["ball.velocity.z"], 9)
+    (2.0, 2.0)
+    """
+    if not isinstance(objective, Objective):
+        raise TypeError(
+            "gradient: objective must be an mbd.Objective(terminal=..., running=...), got "
+            f"{shown(objective)}"
+        )
+    if objective.of is not None:
+        model = model_of("gradient", system)
+        return _of_result(objective, objective.result(model), parameters, [t_end, step])
+    if isinstance(system, Equilibrium | Modes | Linearized | Buckling):
+        return _of_result(objective, system, parameters, [t_end, step])
+    of = run(
+        "gradient", system, parameters, t_end, step, method=method, state=state, project=project,
+        progress=progress, rtol=rtol, events=events, every=whole("gradient", "every", every, 1),
+    )  # fmt: skip
+    setup = of.setup
+    with keeping(of.solution):
+        if setup.model.redundant:  # adjoints do not see rows that contradict each other
+            solution, (segment, *_) = of.pieces[0]()
+            one = replace(segment, steps=segment.steps.part(0, 1), end=None)
+            Forward(setup, solution, [one], "gradient")
+        back, value = Backward(setup), 0.0
+        for k in range(len(of.pieces) - 1, -1, -1):
+            solution, segments = of.pieces[k]()
+            J = terms_of(objective, solution, setup.stencils, of.h, last=k == len(of.pieces) - 1)
+            back.over(solution, segments, J)
+            value += J.value
+    names = [s.name for s in setup.stencils]
+    return Gradient(value, names, back.total, of.solution, back.stats)
+
+
+def _of_result(objective: Objective, result: Any, parameters: Any, times: list[Any]) -> Gradient:
+    """Return the gradient of a number of an equilibrium, of modes, responses or critical loads."""
+    if times != [None, None]:
+        raise ValueError(f"gradient: t_end and step [s] belong to a run, got {shown(times)}")
+    if isinstance(result, Equilibrium):
+        value, names, slopes, stats = gradient_of_pose("gradient", objective, result, parameters)
+        return Gradient(value, names, slopes, result.solution, stats)
+    if not isinstance(result, Modes | Linearized | Buckling):
+        raise TypeError(
+            "Objective: of must return an Equilibrium, Modes, Linearized or Buckling, got "
+            f"{shown(result)}"
+        )
+    if objective.terminal is None or objective.running is not None:
+        raise ValueError("gradient: of modes, responses or loads give an objective terminal= alone")
+    of = tangents_of("gradient", result, parameters)
+    value, weights = by_values(objective.terminal, of.view, of.values)
+    slopes = of.gradient(weights)
+    return Gradient(value, of.names, slopes, None, of.stats)
+
+
+@dataclass(frozen=True, eq=False)
+class Terms:
+    """Derivatives of an objective by all instants of a run, weighted as its terms are.
+
+    Attributes
+    ----------
+    value : float
+    z : (n, 3, n_u) array
+        By q, v and (v', lam) of the instants.
+    t : (n,) array
+        By the times of the instants: of what depends on time, and of the rule of integration.
+    p : (n_p,) array
+    """
+
+    value: float
+    z: np.ndarray
+    t: np.ndarray
+    p: np.ndarray
+
+
+def terms_of(
+    objective: Objective, solution: Solution, stencils: list[Stencil], h: float, last: bool = True
+) -> Terms:
+    """Return the derivatives of a number of a run; ``last``: the run ends there."""
+    t, value, by_t, p = (
+        np.asarray(solution.t),
+        0.0,
+        np.zeros(len(solution.t)),
+        np.zeros(len(stencils)),
+    )
+    z = np.zeros((len(t), INSTANT_SIZE, int(solution.model.I[m.N_U])))
+    if objective.running is not None:
+        w = 0.5 * (np.diff(t, prepend=t[0]) + np.diff(t, append=t[-1]))
+        g = gradients(objective.running, solution, stencils, False, h)
+        value, z, by_t, p = float(w @ g.value), w[:, None, None] * g.z, w * g.t, g.p @ w
+        # of the trapezoidal rule: half the sum of the neighbours' differences
+        j = g.value
+        by_t += 0.5 * (np.append(j[:1], j[:-1]) - np.append(j[1:], j[-1:]))
+        by_t[0] -= j[0]
+        by_t[-1] += j[-1]
+    if last and objective.terminal is not None:
+        g = gradients(objective.terminal, last_of(solution), stencils, True, h)
+        value, p = value + float(g.value[0]), p + g.p[:, 0]
+        z[-1] += g.z[0]
+        by_t[-1] += g.t[0]
+    return Terms(value, z, by_t, p)
+
+
+class Backward:
+    """The adjoint of a run, carried back segment by segment.
+
+    Attributes
+    ----------
+    total : (n_p,) array
+        The gradient, as far as it was summed up.
+    stats : dict
+    """
+
+    def __init__(self, of: Setup) -> None:
+        self.of = of
+        self.maps = StepMaps(of.model, of.method, of.stencils, 1, backwards=True)
+        self.forward = StepMaps(of.model, of.method, [], 1)  # by the size of a step, and memory
+        self.z = self.maps.columns[0]
+        self.z[:] = 0.0
+        self.t = 0.0  # adjoint of the time of the steps
+        self.total = np.zeros(len(of.stencils))
+
+    @property
+    def stats(self) -> dict[str, int]:
+        """What the way back cost."""
+        S = self.maps.work.S
+        return {"factorizations": int(S[m.N_FACTOR]), "evaluations": int(S[m.N_EVALUATE])}
+
+    def over(self, solution: Solution, segments: list[Segment], J: Terms) -> None:
+        """Go back over the segments of a run."""
+        self.total += J.p
+        at_events = [x.end is not None and x.end.event is not None for x in segments]
+        for k in range(len(segments) - 1, -1, -1):
+            if not segments[k].branch:
+                self._over(solution, segments[k], J, timed=any(at_events[: k + 1]))
+
+    def _over(self, solution: Solution, segment: Segment, J: Terms, timed: bool) -> None:
+        """Go back over a segment; `timed`: its instants move with parameters."""
+        stencils, begin, steps = self.of.stencils, segment.begin, segment.steps
+        first, N = segment.first, len(steps)
+        if N:
+            self.z[:INSTANT_SIZE] += J.z[first + N]
+            self.t += float(J.t[first + N])
+        if segment.end is not None:
+            self._end(solution, segment, segment.end)
+        memory = self.forward.memory(begin.state, steps) if len(self.of.model.memory) else None
+        self.maps.F[m.OPEN] = 0.0
+        by = self.maps.backward(begin.state, steps, memory, timed, J.z[first : first + N])
+        self._check(J)
+        self.total += by[:-1]
+        self.t += by[-1] + float(J.t[first + 1 : first + N].sum())
+        w = np.concatenate([np.zeros((INSTANT_SIZE, self.z.shape[1])), self.z])
+        if begin.recorded:
+            w[:INSTANT_SIZE] = J.z[first]
+            self.t += float(J.t[first])
+        self.total += [np.vdot(w, x) for x in begin.by_parameters(stencils)]
+        self.z[:], t = begin.apply_transposed(w, timed)
+        self.t += t
+
+    def _end(self, solution: Solution, segment: Segment, crossing: Crossing) -> None:
+        """Let the size of the step follow what ends it."""
+        begin, steps, zeta = segment.begin, segment.steps, self.forward.columns[0]
+        zeta[:] = begin.by_size()[INSTANT_SIZE:]
+        for _ in self.forward.forward(begin.state, steps, 1.0, 1.0):
+            pass
+        saltation = crossing.saltation("gradient", solution, self.of.stencils, steps.h[-1], zeta)
+        self.t, by_p = saltation.apply_transposed(self.z, self.t)
+        self.total += by_p
+
+    def _check(self, J: Terms) -> None:
+        """Refuse an objective that reads how rows share a load, and parameters that open rows."""
+        if self.maps.F[m.OPEN] > SENSITIVITY_MET:
+            numbering = self.of.model.numbering
+            read = np.abs(J.z[:, DA, numbering.lam]).max(axis=0, initial=0.0) > 0.0
+            for name in not_unique(self.of.model):
+                if read[numbering.owners[name]].any():
+                    raise ValueError(
+                        f"gradient: the objective depends on forces of {name!r}, which are not "
+                        "unique: rows of loops depend on others, and how they share the load has "
+                        "no exact derivative; leave out redundant rows, such as by a Spherical in "
+                        "the place of a Revolute, or take motions, or forces of other joints"
+                    )
+        self.maps.check_rows("gradient")
+
+
+# --- products with second derivatives -------------------------------------------------------------
+def hvp(
+    objective: Objective,
+    system: System | Model,
+    parameters: Any,
+    direction: Mapping[Any, float] | Sequence[float],
+    t_end: float | None = None,
+    step: float | None = None,
+    *,
+    method: Method | None = None,
+    state: State | None = None,
+    project: bool | None = None,
+    progress: bool | None = None,
+    events: Any = (),
+    every: int = 1,
+) -> dict[str, float]:
+    r"""Return the product of the second derivative of an objective with a direction.
+
+    Gradients are exact, so that one difference is left, along the direction, of order four,
+
+    .. math:: H d \approx \sum_{k=1}^2 w_k\,\frac{\nabla J(p + ksd) - \nabla J(p - ksd)}{s},
+       \qquad w = (\tfrac23, -\tfrac1{12}) .
+
+    It costs four gradients, whatever the number of parameters. What a direction of one, and zeros,
+    gives is a column of the second derivative. It is right to about 1e-8 of its largest entry in
+    the parameters' own sizes.
+
+    Parameters
+    ----------
+    objective, system, parameters, t_end, step, method, state, project, progress : optional
+    events, every : optional
+        As those of ``mbd.gradient`` [s], and of results without time where the objective has
+        ``of=``. Not ``rtol``: other values of the parameters would take other steps.
+    direction : dict, or numbers in the order of the parameters
+        In the units of the parameters; what a dict leaves out is zero.
+
+    Returns
+    -------
+    dict
+        By the names of the parameters, in their order.
+
+    Examples
+    --------
+    >>> import mbd
+    >>> system = mbd.System(gravity=(0, 0, -9.81))
+    >>> ball = system.add(mbd.PointMass("ball", mass=1.0))
+    >>> reach = mbd.Objective(terminal=lambda last: last["ball"].position[2] ** 2)
+    >>> h = mbd.hvp(reach, system, ["gravity.z"], [1.0], t_end=2.0, step=0.1)
+    >>> round(h["gravity.z"], 6)  # 2 (t^2/2)^2
+    8.0
+    """
+    model = model_of("hvp", system)
+    if state is not None:
+        state = state_of("hvp", model, state)
+    names = named("hvp", model, parameters)
+    along = _direction(names, direction)
+    sizes = [value_and_scale("hvp", model, name) for name in names]
+    far = max(abs(d) / scale for d, (_, scale) in zip(along, sizes, strict=True))
+    if far == 0.0:
+        return dict.fromkeys(names, 0.0)
+    s, total = SECOND_ORDER_STEP / far, np.zeros(len(names))
+    for k, w in _FOURTH_ORDER:
+        pairs = zip(names, sizes, along, strict=True)
+        values = {name: value + k * s * d for name, (value, _), d in pairs if d}
+        try:
+            other = changed(model, values, measured=False)
+        except ValueError as error:
+            raise ValueError(
+                f"hvp: the direction cannot be followed by {k * s:.3g} of itself: {error}"
+            ) from None
+        g = gradient(
+            objective, other, names, t_end, step, method=method, state=state, project=project,
+            progress=progress, events=events, every=every,
+        )  # fmt: skip
+        total += w / s * g.array
+    return dict(zip(names, total.tolist(), strict=True))
+
+
+def _direction(names: list[str], direction: Any) -> list[float]:
+    """Return the direction in the order of the parameters."""
+    if isinstance(direction, Mapping):
+        by_name = {getattr(key, "name", key): x for key, x in direction.items()}
+        strange = [x for x in by_name if x not in names]
+        if strange:
+            raise ValueError(
+                f"hvp: direction has {shown(strange[0])}, which is none of the parameters "
+                f"{', '.join(names)}"
+            )
+        values = [by_name.get(name, 0.0) for name in names]
+    else:
+        try:
+            values = list(direction)
+        except TypeError:
+            values = []
+        if len(values) != len(names) or isinstance(direction, str):
+            raise ValueError(
+                f"hvp: direction must be {len(names)} numbers, one for each parameter, or a dict "
+                f"by their names, got {shown(direction)}"
+            )
+    pairs = zip(names, values, strict=True)
+    return [number("hvp", f"direction of {name!r}", x, "-") for name, x in pairs]

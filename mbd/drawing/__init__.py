@@ -1,0 +1,1 @@
+"""Pictures of models and results (matplotlib), surfaces of what animations show."""

@@ -1,0 +1,172 @@
+r"""Surfaces of solids, of sections swept along helicoids, of tubes; colours of what they bear.
+
+A surface has vertices (n, 3) in body axes and faces (m, 4) of their indices; a triangle has its
+last corner twice. Faces turn about their outward normals; they are small enough to be sorted by
+their distance when they are painted.
+
+Between frames a and b of a beam lies :math:`H(s) = H_a\exp(s\,e)`, :math:`e = \log H_a^{-1}H_b`;
+``beams.js`` has the same formula. A bar of free length l that is longer than the distance d of its
+ends hangs as a parabola with the sag :math:`0.45\sqrt{l^2 - d^2}`, between that of a taut one
+(:math:`\sqrt{3/16}`) and a folded one (1/2).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from mbd.beams.helicoids import frames_between, logarithm
+from mbd.parts.shapes import Box, Capsule, Cylinder, Mesh, Shape, Sphere
+
+_AROUND = 24
+_CELLS = 10  # at most so many along a bar or an edge
+_SHARES = np.linspace(0.0, 1.0, 5)  # where elements have sections
+_TUBE = np.linspace(0.0, 2 * np.pi, 8, endpoint=False)
+#: At equal distances from -1 to 1; between them colours are linear in sRGB.
+COLORS = (
+    "#3b4cc0", "#6788ee", "#9abbff", "#c9d7f0", "#dddddd", "#f2cbb7", "#f7a889", "#e26952",
+    "#b40426",
+)  # fmt: skip
+_RGB = np.array([[int(x[i : i + 2], 16) for i in (1, 3, 5)] for x in COLORS]) / 255
+
+Surface = tuple[np.ndarray, np.ndarray]
+
+
+def _cells(length: float, width: float) -> int:
+    return int(np.clip(round(length / width), 1, _CELLS))
+
+
+def _turned(profile: np.ndarray) -> Surface:
+    """Return the surface that a profile (k, 2) of radius and height, from below, makes about z."""
+    turn = np.linspace(0, 2 * np.pi, _AROUND, endpoint=False)
+    r, z = profile.T
+    vertices = np.empty((len(r), _AROUND, 3))
+    vertices[..., 0] = r[:, None] * np.cos(turn)
+    vertices[..., 1] = r[:, None] * np.sin(turn)
+    vertices[..., 2] = z[:, None]
+    return vertices.reshape(-1, 3), quads(1, len(r), _AROUND)
+
+
+def _box(shape: Box) -> Surface:
+    vertices, faces = [], []
+    count = [_cells(x, max(shape.size.min(), 0.1 * shape.size.max())) for x in shape.size]
+    at = 0
+    for axis in range(3):
+        u, v = (axis + 1) % 3, (axis + 2) % 3
+        n, m = count[u], count[v]
+        p, q = np.meshgrid(np.linspace(-0.5, 0.5, n + 1), np.linspace(-0.5, 0.5, m + 1))
+        i, j = np.meshgrid(np.arange(m), np.arange(n), indexing="ij")
+        a = (i * (n + 1) + j).ravel()
+        cells = np.column_stack([a, a + 1, a + n + 2, a + n + 1])
+        for side in (-0.5, 0.5):
+            points = np.empty((p.size, 3))
+            points[:, axis], points[:, u], points[:, v] = side, p.ravel(), q.ravel()
+            vertices.append(points * shape.size)
+            faces.append(at + (cells if side > 0 else cells[:, ::-1]))
+            at += p.size
+    return np.vstack(vertices), np.vstack(faces)
+
+
+def _cylinder(shape: Cylinder) -> Surface:
+    r, half = shape.radius, 0.5 * shape.length
+    z = np.linspace(-half, half, _cells(shape.length, 1.5 * r) + 1)
+    side = np.column_stack([np.full(len(z), r), z])
+    rings = r * np.array([0.0, 0.3, 0.6, 0.85])
+    ends = [np.column_stack([x, np.full(4, z)]) for x, z in ((rings, -half), (rings[::-1], half))]
+    return _turned(np.vstack([ends[0], side, ends[1]]))
+
+
+def _sphere(shape: Sphere) -> Surface:
+    turn = np.linspace(-0.5 * np.pi, 0.5 * np.pi, 15)
+    return _turned(shape.radius * np.column_stack([np.cos(turn), np.sin(turn)]))
+
+
+def _capsule(shape: Capsule) -> Surface:
+    r, half = shape.radius, 0.5 * shape.length
+    turn = np.linspace(0, 0.5 * np.pi, 5)
+    cap = np.column_stack([r * np.cos(turn), half + r * np.sin(turn)])
+    z = np.linspace(-half, half, _cells(shape.length, 1.5 * r) + 1)[1:-1]
+    side = np.column_stack([np.full(len(z), r), z])
+    return _turned(np.vstack([cap[::-1] * (1.0, -1.0), side, cap]))
+
+
+def _mesh(shape: Mesh) -> Surface:
+    return shape.vertices, shape.triangles[:, [0, 1, 2, 2]]
+
+
+_SURFACES: dict[type, Callable[[Any], Surface]] = {
+    Box: _box,
+    Sphere: _sphere,
+    Cylinder: _cylinder,
+    Capsule: _capsule,
+    Mesh: _mesh,
+}
+
+
+@lru_cache(maxsize=4096)
+def surface(shape: Shape) -> Surface:
+    """Return vertices in body axes [m] and faces of a shape."""
+    vertices, faces = _SURFACES[type(shape)](shape)
+    return shape.at + vertices @ shape.rotation.T, faces
+
+
+def beam_rings(r: np.ndarray, R: np.ndarray, outline: np.ndarray) -> np.ndarray:
+    """Return corners (k, m, n, 3) of sections, from both ends r (k, 2, 3), R (k, 2, 3, 3).
+
+    Outlines (k, 2, n, 2) at the ends change evenly between them.
+    """
+    e = logarithm(r[:, 0], R[:, 0], r[:, 1], R[:, 1])
+    x, turned = frames_between(r[:, 0], R[:, 0], e, _SHARES)
+    s = _SHARES[:, None, None]
+    section = (1 - s) * outline[:, :1] + s * outline[:, 1:]
+    return np.asarray(x[..., None, :] + section @ np.swapaxes(turned[..., 1:], -1, -2))
+
+
+def hanging(points: np.ndarray, lengths: np.ndarray, down: np.ndarray) -> np.ndarray:
+    """Return points (k, m, 3) along k bars between points (k + 1, 3), of free lengths (k,)."""
+    a, d = points[:-1], np.diff(points, axis=0)
+    sag = 0.45 * np.sqrt(np.maximum(lengths**2 - (d**2).sum(-1), 0.0))
+    s = _SHARES[:, None]
+    return np.asarray(a[:, None] + s * d[:, None] + 4 * s * (1 - s) * sag[:, None, None] * down)
+
+
+def tube_rings(path: np.ndarray, radius: float) -> np.ndarray:
+    """Return corners (k, m, 8, 3) of circles around lines (k, m, 3)."""
+    along = np.gradient(path, axis=1)
+    along /= np.linalg.norm(along, axis=-1, keepdims=True).clip(1e-300)
+    least = np.eye(3)[np.argmin(np.abs(along), axis=-1)]
+    two = np.cross(along, least)
+    two /= np.linalg.norm(two, axis=-1, keepdims=True).clip(1e-300)
+    three = np.cross(along, two)
+    around = (
+        np.cos(_TUBE)[:, None] * two[..., None, :] + np.sin(_TUBE)[:, None] * three[..., None, :]
+    )
+    return np.asarray(path[..., None, :] + radius * around)
+
+
+def quads(k: int, m: int, n: int) -> np.ndarray:
+    """Return the faces (k (m - 1) n, 4) between neighbouring rings of each of k elements."""
+    e, i, j = np.meshgrid(np.arange(k), np.arange(m - 1), np.arange(n), indexing="ij")
+    first = (e * m + i) * n
+    a, b = first + j, first + (j + 1) % n
+    return np.stack([a, b, b + n, a + n], axis=-1).reshape(-1, 4)
+
+
+def caps(k: int, m: int, n: int) -> np.ndarray:
+    """Return triangles that close both ends; their middles are the last two vertices."""
+    j = np.arange(n)
+    ends = []
+    for middle, ring in ((k * m * n, 0), (k * m * n + 1, (k * m - 1) * n)):
+        centre = np.full(n, middle)
+        ends.append(np.stack([ring + j, ring + (j + 1) % n, centre, centre], axis=-1))
+    return np.concatenate(ends)
+
+
+def shade(values: np.ndarray, largest: float) -> np.ndarray:
+    """Return colours (..., 3) of values between minus and plus the largest (Moreland 2009)."""
+    x = np.clip(values / (largest or 1.0), -1.0, 1.0)
+    at = np.linspace(-1.0, 1.0, len(COLORS))
+    return np.stack([np.interp(x, at, column) for column in _RGB.T], axis=-1)

@@ -1,1 +1,0 @@
-"""Figures of plain numbers and names (matplotlib)."""

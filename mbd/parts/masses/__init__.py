@@ -1,1 +1,0 @@
-"""Parts with mass that are no bodies: bars between points, fluid around a body."""

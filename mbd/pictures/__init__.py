@@ -1,1 +1,0 @@
-"""Quantities over time as pictures."""

@@ -1,0 +1,73 @@
+"""``mbd.load``: the solution of a run from a file of results."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mbd.base.checked import file_path
+from mbd.front.solution import Solution
+from mbd.history.columns import model_columns
+from mbd.history.joint_coordinates import freedoms
+from mbd.model.state import State
+from mbd.model.turns_so_far import Before
+from mbd.store import file_kinds
+from mbd.store.run_record import model_from_text
+from mbd.store.stored import Stored
+
+if TYPE_CHECKING:
+    from mbd.model.model import Model
+    from mbd.store.source import Source
+
+
+def load(path: str | Path) -> Solution | Stored:
+    """Read results that ``solution.save`` or ``simulate(..., stream=...)`` wrote.
+
+    Parameters
+    ----------
+    path : str or Path
+        Ends in ``.nc`` or ``.npz``. A ``.nc`` file is read where it is asked for, not at once. The
+        run that writes it may have been killed or may still go on: then everything up to the last
+        time it wrote is there.
+
+    Returns
+    -------
+    Solution or Stored
+        A ``Solution`` with its model, where the file has the model as text, and q, v, a and the
+        multipliers; a run can go on from its ``state``. Otherwise, for models that a model file
+        cannot say (laws in Python), a ``Stored``, which has everything in the file by the same
+        names.
+    """
+    path = file_path("load", path)
+    source = file_kinds.read(path)
+    model = model_from_text(source) if source.exact else None
+    return Stored(source) if model is None else _solution(source, model)
+
+
+def _begun(source: Source, model: Model, t: np.ndarray) -> Before:
+    """Return the angles of joints at the first instant, with their turns before it."""
+    angles = [x for x in freedoms(model) if x in model.remembered and x in source]
+    return {x: np.array([t[0], source[x][0], 0.0]) for x in angles} if len(t) else {}
+
+
+def _solution(source: Source, model: Model) -> Solution:
+    """Return the solution of a model that was rebuilt."""
+    t, q, v, a = (source[name] for name in ("t", "q", "v", "a"))
+    lam = source["lam"] if "lam" in source else np.zeros((len(t), 0))
+    about, whole = source.about, source.keys() >= model_columns(model).keys()
+    if not whole:  # what is missing is computed again
+        q, v, a, lam = map(np.asarray, (q, v, a, lam))
+    last = model.state  # of a stream that was stopped before its first instant
+    if len(t):
+        alg, memory = source.last_alg, source.last_memory
+        off, step = tuple(about["off"]), about["last_step"]
+        last = State(float(t[-1]), q[-1], v[-1], a[-1], lam[-1], alg, memory, off, step)
+    impulsive = source["energy.impulsive"] if "energy.impulsive" in source else None
+    return Solution(
+        model, t, q, v, a, lam, impulsive=impulsive, status=int(about["status"]),
+        message=str(about["message"]), stats=about["stats"], last=last, method=about["method"],
+        stored=source if whole else None, options=about["options"], before=_begun(source, model, t),
+        events=source.events,
+    )  # fmt: skip

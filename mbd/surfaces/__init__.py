@@ -1,1 +1,0 @@
-"""Surfaces: of solids, of sections swept along lines, and their colours."""
