@@ -36,7 +36,7 @@ from mbd.model.turns_so_far import turns_so_far
 from mbd.runs.failed_step import explain
 from mbd.runs.interrupts import Interrupt
 from mbd.runs.plan import Plan
-from mbd.runs.stretch import Run
+from mbd.runs.stretch import Stretch
 
 
 @dataclass(frozen=True, eq=False)
@@ -280,7 +280,7 @@ def held_run(
     begin = Restart(model, start, None, float(sizes[0]))
     first, state = begin.here.first, begin.state
     plan = Plan(first.t + float(sizes.sum()), float(sizes[0]))
-    run = Run(model, state, method, plan, Interrupt())
+    run = Stretch(model, state, method, plan, Interrupt())
     run.remember(begin.before)
     instants = [(first.q, state.v, state.a, state.lam)]
     dropped = np.zeros((len(sizes) + 1, model.n_lam), bool)

@@ -34,12 +34,10 @@ from mbd.runs.events import Event, checked_events
 from mbd.runs.interrupts import listening
 from mbd.runs.large_steps import drifted, too_large
 from mbd.runs.methods import checked_method
-from mbd.runs.options import run_options
 from mbd.runs.oscillation import oscillation
-from mbd.runs.plan import Plan, checked_plan
+from mbd.runs.plan import Plan, checked_plan, run_options
 from mbd.runs.record import ArrayRecord, Record, at_once
-from mbd.runs.run import Stretches
-from mbd.runs.stretch import Run
+from mbd.runs.run import Run
 from mbd.runs.unresolved_laws import unresolved_laws
 
 
@@ -170,18 +168,18 @@ def simulate(
     )  # fmt: skip
     record = _record(stream, model, method, plan, options, first)
     with listening() as interrupt:
-        stretches = Stretches(model, method, plan, watch, record, progress, interrupt)
-        status, message = stretches.go(first, saddle, first is state, before)
-        stats, last, run = stretches.stats, stretches.last, stretches.run
+        run = Run(model, method, plan, watch, record, progress, interrupt)
+        status, message = run.go(first, saddle, first is state, before)
+        stats, last = run.stats, run.last
         clock = time.perf_counter()
-        stats["seconds_preparing"] = min(stretches.started, clock) - began
+        stats["seconds_preparing"] = min(run.started, clock) - began
         stats["seconds_in_all"] = clock - began
         status, message = record.close(status, message, stats, last)
         *raw, impulsive = record.histories()
         solution = Solution(
             model, *raw, impulsive=impulsive, status=status, message=message, stats=stats,
             last=last, method=method, before=before, stored=record.stored, options=options,
-            events=stretches.occurrences,
+            events=run.occurrences,
         )  # fmt: skip
     if interrupt.stop and status == 0:  # while it was written
         text = f"interrupted by the user at t = {last.t:.6g} s, when all steps were taken"
@@ -192,8 +190,8 @@ def simulate(
     if beyond and status == FAILED:
         solution.message += f"; {beyond}"
     if status == FAILED and raise_on_failure:
-        raise SimulationError(solution) from stretches.cause
-    remarks = [beyond, _trouble(solution, run, plan, first.t)] if run is not None else []
+        raise SimulationError(solution) from run.cause
+    remarks = [beyond, _trouble(solution, method, plan, first.t)] if run.stretch else []
     if trouble := "; ".join(filter(None, remarks)):
         solution.message += f"; warning: {trouble}"
         record.remark(solution.message)
@@ -209,20 +207,21 @@ def kernels_of(method: Method, free: bool) -> list[Any]:
     return [steps, factor_and_solve, unmet_kernel, *always]
 
 
-def _trouble(solution: Solution, run: Run, plan: Plan, start: float) -> str:
+def _trouble(solution: Solution, method: Method, plan: Plan, start: float) -> str:
     """Return what is wrong with a run that looks all right, or an empty string."""
-    words = ""
+    words, facts = "", method.facts
     in_a_row = plan.every == 1 and not plan.free
-    if in_a_row and not solution.events and run.facts.oscillation:
+    if in_a_row and not solution.events and facts.oscillation:
         last = solution.acting_lam(slice(-OSCILLATION_INSTANTS, None))
-        words = oscillation(solution.model, last, run.facts.oscillation * run.h**2)
+        words = oscillation(
+            solution.model, last, facts.oscillation * min(plan.step, plan.t_end - start) ** 2
+        )
     judged = solution.success and not np.isfinite(plan.rtol)
-    large = (
-        too_large(solution, plan.step, in_a_row and run.facts.error is not None) if judged else ""
-    )
+    one_size = in_a_row and facts.error is not None
+    large = too_large(solution, plan.step, one_size) if judged else ""
     by_step = plan.every == 1 and plan.times is None
     unresolved = unresolved_laws(solution, plan.step, start, by_step) if judged else ""
-    by_rates = solution.success and run.facts.level == "velocity"
+    by_rates = solution.success and facts.level == "velocity"
     drift = drifted(solution, plan.rtol) if by_rates else ""
     return "; ".join(x for x in (unresolved, words, large, drift) if x)
 
