@@ -1,10 +1,9 @@
-r"""Round-off of an iterate, and rows that no iteration can meet.
+r"""Verdicts about an answer: whether rows are open in it, and whether it has thrown bodies.
 
-Round-off of a position is that of its size: the floors of the iteration follow the bodies.
-
-Rows that close loops may contradict each other: equal in gradient, different in value. The softness
-of redundant rows then lets increments vanish while the gap stays. A step is accepted if, after
-its last correction, every row is met to what is allowed of it at the start; else its rows are open,
+What finds an answer (`chord`) looks at increments alone. Rows may contradict each other, equal in
+gradient and different in value: those that depend on others are dropped from the iteration, and
+stay open. A step is accepted if, after its last correction, every row is met to what is allowed of
+it at the start, and a dropped one lacks no more than where it was dropped; else its rows are open,
 in units of
 
 .. math:: \max_\delta |B_i \delta| = \sum_j |B_{ij}|\,\delta_j, \qquad |\delta_j| \le
