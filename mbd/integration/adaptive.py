@@ -217,7 +217,7 @@ def factor_refused(error: float, order: float) -> float:
 def factor_after(F: Any, error: float, order: float) -> float:
     """Return the factor of the step after one that was taken, by a PI controller [1]_."""
     error = max(error, 1e-8)
-    factor = SAFE * error ** (-0.7 / order) * F[ERROR] ** (0.4 / order)
+    factor = SAFE * error ** (-0.7 / order) * F[ERROR] ** (0.3 / order)
     F[ERROR] = error
     return min(GROWS, max(SHRINKS, factor))
 
