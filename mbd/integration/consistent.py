@@ -263,7 +263,7 @@ def _project_velocities(model: FrozenModel, work: Workspace) -> None:
     v = model.numbering.v
     _, rate = violations(work)
     saddle, r = Saddle(work), np.zeros(int(work.I[m.N_U]))
-    for _ in range(2):  # linear: the second removes round-off
+    for _ in range(4):  # linear: the others remove round-off
         r[model.numbering.lam] = rate
         work.vector(m.V)[v] -= saddle.solve(r)[v]
         _, rate = violations(work)
