@@ -209,15 +209,18 @@ def share_of_step(F: Any, h: float, t: float) -> float:
 
 @jit
 def factor_refused(error: float, order: float) -> float:
-    """Return the factor of a step after one that was refused; order: that of the estimate."""
-    return SHRINKS if not error < 1e300 else max(SHRINKS, SAFE * error ** (-1.0 / order))
+    """Return the factor of a step after one whose error was too large; order: of the estimate."""
+    return max(SHRINKS, SAFE * error ** (-1.0 / order))
 
 
 @jit
-def factor_after(F: Any, error: float, order: float) -> float:
-    """Return the factor of the step after one that was taken, by a PI controller [1]_."""
+def factor_after(F: Any, error: float, now: float, before: float) -> float:
+    """Return the factor of the step after one that was taken, by a PI controller [1]_.
+
+    Powers of its error and of that before: `now`, negative, and `before`.
+    """
     error = max(error, 1e-8)
-    factor = SAFE * error ** (-0.7 / order) * F[ERROR] ** (0.3 / order)
+    factor = SAFE * error**now * F[ERROR] ** before
     F[ERROR] = error
     return min(GROWS, max(SHRINKS, factor))
 
@@ -335,7 +338,7 @@ def _refuse(I: Any, F: Any, h: float, error: float) -> bool:
     restore(I, F)
     S[N_REJECT] += 1
     S[HISTORY] = S[HAVE_FACTOR] = 0
-    smaller = h * factor_refused(error, 3.0)
+    smaller = h * (factor_refused(error, 3.0) if error < 1e300 else 0.25)
     set_step(I, F, smaller)
     F[ERROR] = 1.0
     if smaller < (F[H_MIN] if F[m.OPEN] < math.inf else OPEN_STEP * F[H_MAX]):
@@ -347,7 +350,7 @@ def _refuse(I: Any, F: Any, h: float, error: float) -> bool:
 @jit
 def _next_size(I: Any, F: Any, h: float, wanted: float, error: float) -> None:
     """Set the size of the step after one that was taken, by its error and that before."""
-    factor = factor_after(F, error, 3.0)
+    factor = factor_after(F, error, -0.25, 0.15)
     new = min(F[H_MAX], h * factor)
     if h < wanted:
         new = max(new, min(wanted, F[H_MAX])) if factor >= 1.0 else new

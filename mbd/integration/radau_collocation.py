@@ -49,6 +49,7 @@ from mbd.base.tolerances import STEP_HALVED
 from mbd.formulations.families import family
 from mbd.integration.adaptive import (
     SAFE,
+    SHRINKS,
     add_time,
     factor_after,
     factor_refused,
@@ -220,7 +221,10 @@ def choose(I: Any, F: Any, k: int) -> None:
             S[m.N_REJECT] += 1
             copy(F, own_vector(I, 0), I[D], I[N_U])
             undo(I, F, t)
-            F[m.H], F[m.ERROR] = h * factor_refused(error, order), 1.0
+            F[m.H], F[m.ERROR] = (
+                h * (factor_refused(error, order) if error < 1e300 else SHRINKS),
+                1.0,
+            )
             if F[m.H] < F[m.H_MIN]:
                 S[m.STATUS] = FAILED
                 return
@@ -238,7 +242,7 @@ def choose(I: Any, F: Any, k: int) -> None:
             record(I, F)
             S[m.N_REACHED] += 1
         keep_record(I, F)
-        factor = factor_after(F, error, order)
+        factor = factor_after(F, error, -0.7 / order, 0.3 / order)
         if F[b + SWEEPS] > 0.75 * S[m.MAX_ITER]:
             factor = min(factor, SAFE)
         new = h * factor
