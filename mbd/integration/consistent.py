@@ -259,11 +259,26 @@ def _project_positions(model: FrozenModel, work: Workspace, size: np.ndarray) ->
 
 
 def _project_velocities(model: FrozenModel, work: Workspace) -> None:
-    r"""Satisfy the time derivative of the rows by an impulse, :math:`M\,\Delta v = B^T\Lambda`."""
-    v = model.numbering.v
+    r"""Satisfy the time derivative of the rows by an impulse, :math:`M\,\Delta v = B^T\Lambda`.
+
+    Redundant rows cost digits of one solution, so that it would be no longer the nearest: it is
+    refined by what the impulse leaves out of balance, large enough not to be lost beside loads.
+    """
+    lam, v = model.numbering.lam, model.numbering.v
     _, rate = violations(work)
-    saddle, r = Saddle(work), np.zeros(int(work.I[m.N_U]))
-    for _ in range(4):  # linear: the others remove round-off
-        r[model.numbering.lam] = rate
-        work.vector(m.V)[v] -= saddle.solve(r)[v]
+    saddle, V, A = Saddle(work), work.vector(m.V), work.vector(m.A)
+    change, r, scale = np.zeros(len(A)), np.zeros(len(A)), 0.0
+    start = V[v].copy()
+    for _ in range(4):
+        r[lam] = rate
+        change += saddle.solve(r)
+        V[v] = start - change[v]
         _, rate = violations(work)
+        loads = work.vector(m.X)[v].copy()
+        moved = np.abs(model.F[model.I[m.DIAG] + v] * change[v]).max(initial=0.0)
+        scale = scale or max(1.0, float(np.abs(loads).max(initial=0.0) / max(moved, 1e-100)))
+        A[:] = scale * change
+        work.evaluate()
+        r[v] = (loads - work.vector(m.X)[v]) / scale
+        A[:] = 0.0
+    V[lam] = 0.0  # impulses, which nobody asks for

@@ -32,24 +32,22 @@ from typing import Any, Literal
 import numpy as np
 
 from mbd.base.checked import one_of, whole
-from mbd.base.tolerances import STEP_HALVED
+from mbd.base.tolerances import MIDPOINT_CLOSE, NEWTON_ROUND_OFF, STEP_HALVED
 from mbd.integration.method import Facts
 from mbd.integration.newton_loop import (
     CONVERGED,
     FAILED,
-    Equations,
-    by_fronts,
-    chord,
+    PIVOTS,
     keep_record,
     measure_place,
     next_time,
 )
 from mbd.integration.verdicts import measure_rows
 from mbd.machine import buffer as m
-from mbd.machine.jit import ints, jit, loop
+from mbd.machine.jit import call, ints, jit, loop
 from mbd.machine.subnormal import flushing
 from mbd.machine.unknowns import is_velocity, own_vector
-from mbd.model.evaluation import accept, evaluate, is_off, stage
+from mbd.model.evaluation import accept, evaluate, is_off, linearise, stage
 from mbd.model.frozen import FrozenModel
 
 A, AL, AN, D, FLOOR, H, UNKNOWN_KIND, N_U, Q, QN, T, V, VN, X = (
@@ -113,7 +111,6 @@ def _correct(I: Any, F: Any) -> float:
 def _begin(I: Any, F: Any, t: float) -> None:
     """Keep the state; measure the springs at the start."""
     S = ints(F)
-    F[m.T_LAST] = F[m.T_STEP] = t
     for i in range(I[m.N_Q]):
         F[I[QN] + i] = F[I[Q] + i]
     for i in range(I[m.N_U]):
@@ -141,44 +138,50 @@ def _guess(I: Any, F: Any, steps: int) -> None:
 
 
 @jit
-def _residual(I: Any, F: Any, k: int) -> None:
-    """Evaluate the step that began at T_STEP, at its end and in its middle."""
-    _evaluate_end(I, F, F[m.T_STEP])
-    if k == 0:
-        measure_place(I, F)
-    _evaluate_middle(I, F, F[m.T_STEP])
-    if I[m.LOOPS]:
-        F[m.OPEN] = measure_rows(I, F, I[X])
-
-
-@jit
-def _settled(I: Any, F: Any) -> bool:
-    """Tell that nothing is known of round-off but by increments."""
-    return False
-
-
-_newton = chord(Equations(_residual, _settled, by_fronts, _correct))
-
-
-@jit
-def _solve(I: Any, F: Any) -> int:
-    """Find the step, if need be carefully from other guesses; return the status."""
+def _iterate(I: Any, F: Any, t: float, careful: bool) -> int:
+    """Find Delta and lam, carefully by a new matrix each time; return the status."""
     S = ints(F)
-    history, F[m.OPEN] = S[m.HISTORY], 0.0
+    last = math.inf
+    for iteration in range(S[m.MAX_ITER]):
+        _evaluate_end(I, F, t)
+        if iteration == 0:
+            measure_place(I, F)
+        _evaluate_middle(I, F, t)
+        rows_open = measure_rows(I, F, I[X]) if I[m.LOOPS] else 0.0
+        if careful or not S[m.HAVE_FACTOR]:
+            S[m.SMALL_PIVOTS] = 0
+            linearise(I, F)
+            call(S[m.LINEAR], I, F, 1)
+            S[m.HAVE_FACTOR] = 1
+            if S[m.SMALL_PIVOTS]:
+                return PIVOTS
+        else:
+            call(S[m.LINEAR], I, F, 0)
+        size = _correct(I, F)
+        S[m.N_ITER] += 1
+        if not size < 1e300:
+            return FAILED
+        if size <= MIDPOINT_CLOSE or (size > 0.5 * last and size < NEWTON_ROUND_OFF):
+            return CONVERGED if rows_open <= 1.0 else FAILED
+        if size > 0.05 * last or iteration == 3:
+            S[m.HAVE_FACTOR] = 0
+        last = size
+    return FAILED
+
+
+@jit
+def _solve(I: Any, F: Any, t: float) -> int:
+    """Find the step, if need be from other guesses; return the status."""
+    S = ints(F)
+    history = S[m.HISTORY]
     _guess(I, F, history)
-    status = _newton(I, F)
+    status = _iterate(I, F, t, False)
     for steps in range(history, -1, -1):
         if status == CONVERGED:
             break
         S[m.N_REJECT] += 1
         _guess(I, F, steps)
-        F[m.OPEN], S[m.FULL_NEWTON] = 0.0, 1
-        status = _newton(I, F)
-        S[m.FULL_NEWTON] = 0
-    if status == CONVERGED and F[m.OPEN] > 1.0:  # before the last correction
-        _residual(I, F, 1)
-        if measure_rows(I, F, I[X]) > 1.0:
-            return FAILED
+        status = _iterate(I, F, t, True)
     return status
 
 
@@ -206,7 +209,7 @@ def _step(I: Any, F: Any, t: float, k: int) -> int:
     """Take one step of F[H]; return the status. After a failure k = 1 leaves its last iterate."""
     S = ints(F)
     _begin(I, F, t)
-    status = _solve(I, F)
+    status = _solve(I, F, t)
     if status == CONVERGED and not _finish(I, F, t):
         status = FAILED
     if status != CONVERGED:
@@ -227,7 +230,6 @@ def _set_size(I: Any, F: Any, h: float) -> None:
     F[m.SCALE_R] = 0.5 * h * h
     F[m.W_M], F[m.W_G], F[m.W_K] = 1.0, 0.5 * h, 0.25 * h * h
     F[m.ROW_RATE], F[m.ROW_TURN], F[m.POSITION_TURN] = h, 0.5 * h, 0.5 * h
-    F[m.ROUND] = 1.0
     if F[H] != h:
         for i in range(I[N_U]):
             F[own_vector(I, LAST) + i] *= h / F[H]

@@ -151,6 +151,8 @@ def chord(equations: Equations) -> Any:
                 return CONVERGED
             if k > 0 and theta > 0.5:
                 S[HAVE_FACTOR] = 0
+            if fresh and ((theta > 1e3 and k > 4) or (theta > 1.0 and k > 20)):
+                return FAILED
             last = size
         return FAILED
 
@@ -170,13 +172,14 @@ def has_aged(I: Any, F: Any, iterations: int) -> bool:
     """Tell whether a new matrix pays, after a step of so many iterations with the one at hand.
 
     It does where one more such step costs more than those since the matrix was made did in the
-    mean, its price among them. One that costs no more than the step is also new where that needs a
-    fourth iteration, or a third with it new: that the next one will need more is not in the mean.
+    mean, its price among them. One that costs no more than a step of one iteration more is also new
+    where a step needs a fourth iteration, or a third with it new: that the next one will need more
+    is not in the mean.
     """
     S = ints(F)
     S[m.STEPS_OF_FACTOR] += 1
     S[m.ITERATIONS_OF_FACTOR] += iterations
-    if iterations > (3 if S[m.STEPS_OF_FACTOR] > 1 else 2) and I[m.PRICE] <= iterations:
+    if iterations > (3 if S[m.STEPS_OF_FACTOR] > 1 else 2) and I[m.PRICE] <= iterations + 1:
         return True
     return iterations * S[m.STEPS_OF_FACTOR] > I[m.PRICE] + S[m.ITERATIONS_OF_FACTOR]
 
