@@ -134,6 +134,10 @@ NEWTON_PATIENCE = 5
 """[iterations] So many times as many are made of a step that failed, while they shrink: at a pose
 where rows lose rank they do so slowly."""
 
+NEWTON_REACH = 1e-6
+"""[length of the model, or one] Largest increment of positions that may ever count as small: fast
+laws of motion, whose accelerations are large, would allow any."""
+
 TURN_UNSURE = 1.0
 """[rad] Angles of a step that are farther from the integral of their rates: turns are not sure."""
 

@@ -39,6 +39,7 @@ from mbd.base.tolerances import (
     MATRIX_WORN,
     NEWTON_CONTRACTION,
     NEWTON_PATIENCE,
+    NEWTON_REACH,
     NEWTON_ROUND_OFF,
     PARABOLA_MISS,
 )
@@ -190,6 +191,9 @@ def predict(I: Any, F: Any) -> None:
     """Start the step: keep the old state, extrapolate v' and lam, predict v and the increment."""
     S = ints(F)
     predict_vectors(I, F)
+    most = NEWTON_REACH * F[m.RATE] / F[TOL]
+    for k in range(m.FORCE):  # what accelerations allow of an increment is bounded by the model
+        F[m.SCALE + k] = min(F[m.SCALE + k], most * F[m.UNIT + k])
     if S[m.LEVEL] != m.POSITION:
         measure_speed(I, F)
 
