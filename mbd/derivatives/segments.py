@@ -164,7 +164,7 @@ def segments_of(
                 "one is before the other, and the run goes on in another way: no derivative; let "
                 "one event do both, or move one of them"
             )
-        stretch = _StretchAgain(model, method, solution, begin, h, first, last, at is not None)
+        stretch = _Interval(model, method, solution, begin, h, first, last, at is not None)
         also = tuple(x.name for x in alike if x is not ending[0]) if ending else ()
         out += stretch.segments(ending[0] if ending else None, within, also)
         if last < len(t) - 1:
@@ -179,7 +179,7 @@ def segments_of(
 
 
 @dataclass(eq=False)
-class _StretchAgain:
+class _Interval:
     """The instants first to last of a run, between two events that change something.
 
     ``moves``: it begins at an event, of which the time moves with parameters.
