@@ -24,7 +24,7 @@ import numpy as np
 from mbd.analyses.buckling import Buckling
 from mbd.analyses.linearize import Linearized
 from mbd.analyses.modes import Modes
-from mbd.base.sensitivity_tolerances import SENSITIVITY_MET
+from mbd.base.tolerances import SENSITIVITY_MET
 from mbd.derivatives.objective import View
 from mbd.derivatives.poses import (
     AtRest,

@@ -29,7 +29,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from mbd.analyses.equilibrium import Equilibrium, PartAtPose
-from mbd.base.sensitivity_tolerances import BEGIN_REACH, SENSITIVITY_MET
+from mbd.base.tolerances import BEGIN_REACH, SENSITIVITY_MET
 from mbd.derivatives.differences import PAIRS
 from mbd.derivatives.named import Tangents, derivative_by_name, not_unique
 from mbd.derivatives.objective import Objective, gradients, last_of

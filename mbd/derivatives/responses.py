@@ -18,7 +18,7 @@ import numpy as np
 
 from mbd.analyses.linearize import Linearized, ports_about
 from mbd.base.door import array
-from mbd.base.sensitivity_tolerances import BEGIN_REACH, SENSITIVITY_MET
+from mbd.base.tolerances import BEGIN_REACH, SENSITIVITY_MET
 from mbd.derivatives.differences import slope
 from mbd.derivatives.objective import View
 from mbd.derivatives.poses import MotionBeside, Pose, check_still

@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from mbd.base.sensitivity_tolerances import BEGIN_REACH, START_MET
+from mbd.base.tolerances import BEGIN_REACH, START_MET
 from mbd.derivatives.differences import CENTRAL, differentiated
 from mbd.derivatives.stencil import Stencil
 from mbd.derivatives.step_kernels import COLUMN_SIZE, DA, DB, DL, DQ, DV, INSTANT_SIZE

@@ -12,7 +12,7 @@ import numpy as np
 
 from mbd.base.checked import flag, shown
 from mbd.base.door import number
-from mbd.base.run_tolerances import WHOLE_STEPS
+from mbd.base.tolerances import WHOLE_STEPS
 from mbd.derivatives.restarts import Initialisation
 from mbd.derivatives.segments import Segment, held_run, segments_of
 from mbd.derivatives.stencil import Stencil, stencils

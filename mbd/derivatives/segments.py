@@ -18,8 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from mbd.base.run_tolerances import WHOLE_STEPS
-from mbd.base.sensitivity_tolerances import SENSITIVITY_GRAZES
+from mbd.base.tolerances import SENSITIVITY_GRAZES, WHOLE_STEPS
 from mbd.derivatives.objective import Gradients, gradients
 from mbd.derivatives.restarts import Continuation, EventMap, Initialisation, Restart, StepChange
 from mbd.derivatives.stencil import Stencil

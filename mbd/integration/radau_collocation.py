@@ -43,9 +43,8 @@ import numpy as np
 
 from mbd.algebra.radau_points import STAGES, cardinal, integral, radau
 from mbd.base.checked import whole
-from mbd.base.collocation_tolerances import COLLOCATION_STRICT, SWEEP_SHARE
 from mbd.base.door import number
-from mbd.base.tolerances import STEP_HALVED
+from mbd.base.tolerances import COLLOCATION_STRICT, STEP_HALVED, SWEEP_SHARE
 from mbd.formulations.families import family
 from mbd.integration.adaptive import (
     SAFE,
