@@ -119,6 +119,10 @@ parabola: where they jump, that overshoots more."""
 NEWTON_CONTRACTION = 5e-3
 """[1] Contraction that one ratio of increments is trusted to show; the first ratio may flatter."""
 
+MATRIX_CHEAP = 4
+"""[iterations] Price of a matrix up to which it is made again before it has aged: those of chains
+and trees of bodies with six coordinates cost two to four."""
+
 MATRIX_WORN = 0.1
 """[1] Contraction from which on a matrix is made again after a step; of a cheap one the slowest in
 the step: it grows from step to step, and above one half an iteration is in vain."""

@@ -36,6 +36,7 @@ from typing import Any, NamedTuple
 
 from mbd.algebra.newmark import scaled_rates
 from mbd.base.tolerances import (
+    MATRIX_CHEAP,
     MATRIX_WORN,
     NEWTON_CONTRACTION,
     NEWTON_PATIENCE,
@@ -120,12 +121,13 @@ def chord(equations: Equations) -> Any:
     def iterate(I: Any, F: Any) -> int:
         S = ints(F)
         last, theta, fresh = 0.0, max(F[THETA], 0.05) ** 0.75, False
+        cheap, slowest = I[m.PRICE] <= MATRIX_CHEAP, 0.0  # contraction of the matrix at hand
         for k in range(S[MAX_ITER]):
             residual(I, F, k)
             if theta > 0.3 and k > 2 and settled(I, F):
                 return CONVERGED
             if S[FULL_NEWTON] or not S[HAVE_FACTOR]:
-                fresh = True
+                fresh, slowest = True, 0.0
                 S[m.STEPS_OF_FACTOR], S[m.ITERATIONS_OF_FACTOR] = 0, 0
                 S[SMALL_PIVOTS], S[HAVE_FACTOR] = 0, 1
                 solve(I, F, True)
@@ -143,19 +145,21 @@ def chord(equations: Equations) -> Any:
             else:  # the first ratio may flatter: a bound
                 theta = max(size / last, NEWTON_CONTRACTION) if last > 0.0 else NEWTON_CONTRACTION
                 F[THETA] = theta
+                slowest = max(slowest, theta) if cheap else theta
             if theta < 1.0 and size * theta / (1.0 - theta) <= 1.0:
-                if (k > 0 and theta > MATRIX_WORN) or has_aged(I, F, k + 1):
+                if slowest > MATRIX_WORN or has_aged(I, F, k + 1):
                     S[HAVE_FACTOR] = 0
                 return CONVERGED
             if k > 0 and theta > 0.5 and fresh and size * F[m.ROUND] < NEWTON_ROUND_OFF:
                 F[m.OPEN] = max(F[m.OPEN], 2.0)  # are rows met?
                 return CONVERGED
-            if k > 0 and theta > 0.5:
+            if k > 0 and (theta > 0.5 or (theta > 0.3 and k > 4)):
                 S[HAVE_FACTOR] = 0
             if fresh and ((theta > 1e3 and k > 4) or (theta > 1.0 and k > 20)):
                 return FAILED
             last = size
-        return FAILED
+        F[m.OPEN] = max(F[m.OPEN], 2.0)
+        return CONVERGED if F[m.NORM] * F[m.ROUND] < NEWTON_ROUND_OFF else FAILED
 
     return iterate
 
@@ -173,14 +177,13 @@ def has_aged(I: Any, F: Any, iterations: int) -> bool:
     """Tell whether a new matrix pays, after a step of so many iterations with the one at hand.
 
     It does where one more such step costs more than those since the matrix was made did in the
-    mean, its price among them. One that costs no more than a step of one iteration more is also new
-    where a step needs a fourth iteration, or a third with it new: that the next one will need more
-    is not in the mean.
+    mean, its price among them. A cheap one is also new where a step needs a fourth iteration,
+    and where one needs a third with it new: that the next one will need more is not in the mean.
     """
     S = ints(F)
     S[m.STEPS_OF_FACTOR] += 1
     S[m.ITERATIONS_OF_FACTOR] += iterations
-    if iterations > (3 if S[m.STEPS_OF_FACTOR] > 1 else 2) and I[m.PRICE] <= iterations + 1:
+    if I[m.PRICE] <= MATRIX_CHEAP and iterations > (3 if S[m.STEPS_OF_FACTOR] > 1 else 2):
         return True
     return iterations * S[m.STEPS_OF_FACTOR] > I[m.PRICE] + S[m.ITERATIONS_OF_FACTOR]
 
