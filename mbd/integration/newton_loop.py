@@ -120,7 +120,8 @@ def chord(equations: Equations) -> Any:
     @jit
     def iterate(I: Any, F: Any) -> int:
         S = ints(F)
-        last, theta, fresh = 0.0, max(F[THETA], 0.05) ** 0.75, False
+        last, theta, fresh = 0.0, max(F[THETA], 0.05), False
+        theta = math.sqrt(theta * math.sqrt(theta))
         cheap, slowest = I[m.PRICE] <= MATRIX_CHEAP, 0.0  # contraction of the matrix at hand
         for k in range(S[MAX_ITER]):
             residual(I, F, k)
@@ -146,10 +147,6 @@ def chord(equations: Equations) -> Any:
                 theta = max(size / last, NEWTON_CONTRACTION) if last > 0.0 else NEWTON_CONTRACTION
                 F[THETA] = theta
                 slowest = max(slowest, theta) if cheap else theta
-            if theta < 1.0 and size * theta / (1.0 - theta) <= 1.0:
-                if slowest > MATRIX_WORN or has_aged(I, F, k + 1):
-                    S[HAVE_FACTOR] = 0
-                return CONVERGED
             if k > 0 and theta > 0.5 and fresh and size * F[m.ROUND] < NEWTON_ROUND_OFF:
                 F[m.OPEN] = max(F[m.OPEN], 2.0)  # are rows met?
                 return CONVERGED
@@ -157,6 +154,10 @@ def chord(equations: Equations) -> Any:
                 S[HAVE_FACTOR] = 0
             if fresh and ((theta > 1e3 and k > 4) or (theta > 1.0 and k > 20)):
                 return FAILED
+            if theta < 1.0 and size * theta / (1.0 - theta) <= 1.0:
+                if slowest > MATRIX_WORN or has_aged(I, F, k + 1):
+                    S[HAVE_FACTOR] = 0
+                return CONVERGED
             last = size
         F[m.OPEN] = max(F[m.OPEN], 2.0)
         return CONVERGED if F[m.NORM] * F[m.ROUND] < NEWTON_ROUND_OFF else FAILED
