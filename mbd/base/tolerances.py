@@ -192,6 +192,10 @@ SUBSTEP_ALL = 160_000
 """[thousand steps] So many in all, those in vain too: where many steps need thousands of smaller
 ones their size is wrong, and the run ends soon. Seven steps of a flexible rod need 100 000."""
 
+SUBSTEP_LEAST = 1e-12
+"""[step] A smaller step fails: where a law of motion jumps, it would be passed in no time, and what
+it leaves of accelerations is recorded."""
+
 SINGULAR = 1e-2
 """[singular value at the start] Where rows hold less of a motion, a pose is called singular."""
 

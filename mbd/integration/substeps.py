@@ -21,6 +21,7 @@ import numpy as np
 
 from mbd.base.tolerances import (
     SUBSTEP_ALL,
+    SUBSTEP_LEAST,
     SUBSTEP_MOST,
     SUBSTEP_RTOL,
 )
@@ -141,7 +142,7 @@ def _free_steps(work: Workspace, method: GeneralizedAlpha, rtol: float, most: in
     F[m.T_START], F[m.T_END] = start.t, t_end
     F[m.RTOL], F[m.ERROR], F[m.CARRY] = rtol, 1.0, 0.0
     F[m.ATOL : m.ATOL + m.N_UNKNOWN_KINDS] = 0.0
-    F[m.H], F[m.H_MAX], F[m.H_MIN] = 0.25 * h, 0.5 * h, np.spacing(abs(t_end))
+    F[m.H], F[m.H_MAX], F[m.H_MIN] = 0.25 * h, 0.5 * h, SUBSTEP_LEAST * h
     S[m.RECORD_EVERY], S[m.N_OUTPUT] = 0, S[m.N_REACHED]
     looks = [(0, start.t)]  # number of smaller steps, and time that they came to
     while F[m.T] < t_end and S[m.N_TAKEN] < most:
