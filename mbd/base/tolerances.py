@@ -132,20 +132,11 @@ NEWTON_PATIENCE = 5
 where rows lose rank they do so slowly."""
 
 NEWTON_REACH = 1e-6
-"""[length of the model, or one] Largest increment of positions that may ever count as small."""
-
-NEWTON_LACK = 10.0
-"""[tolerance of Newton] Last correction of positions alone: rates of rows see it undiminished."""
+"""[length of the model, or one] Largest increment of positions that may ever count as small: fast
+laws of motion, whose accelerations are large, would allow any."""
 
 TURN_UNSURE = 1.0
 """[rad] Angles of a step that are farther from the integral of their rates: turns are not sure."""
-
-SETTLED = 2.0**-46
-"""[forces of inertia and multipliers; length of the model, or one] Residuals below are round-off:
-in a linkage that is locked, multipliers are large beside accelerations."""
-
-OPEN_RATE = 1e-12
-"""[size of a row] Part of a step by which rates leave rows that counts: less is round-off."""
 
 OPEN_LEAST = 1e-9
 """[size of a row] Violations that no motion mends, from which on a failed step is laid to them."""
@@ -156,12 +147,15 @@ OPEN_STEP = 1e-3
 OPEN_SHARE = 0.3
 """[violation] Part that no motion mends, from which on it is a contradiction of rows."""
 
-OPEN_FAR = 1e-3
-"""[size of a row] Larger violations may be those of an iteration that went astray: whether rows
-contradict each other is then told from the start of the step."""
-
 NEWTON_FREE = 1e-6
 """[rtol] Newton's tolerance of free steps: what it leaves is no error of the step."""
+
+MIDPOINT_CLOSE = 10.0
+"""[round-off of positions] Increments of the energy-momentum scheme below have converged."""
+
+STEP_HALVED = 6
+"""[-] A step of one size that fails is halved so many times at most, where it is taken in parts of
+itself: a sixty-fourth of it finds what turns by a radian in one."""
 
 # --- steps in time: sizes of free steps -----------------------------------------------------------
 
@@ -172,17 +166,10 @@ ERROR_SLOW = 1e-3
 """[fastest kind] A kind of velocities so much slower than the others is of no interest: those of
 round-off would choose the steps."""
 
-STEP_SAFE = 0.9
-"""[-] Factor of prudence of a new step."""
-
-STEP_GROWS = 2.0
-"""[-] Largest factor of a new step."""
-
-STEP_SHRINKS = 0.2
-"""[-] Smallest factor of a new step."""
-
-STEP_STAYS = 1.2
-"""[-] A step that could grow by less stays, and with it the matrix."""
+STEP_CONTROL = (0.9, 0.2, 2.0, 1.2)
+"""[factors of a step] Prudence, smallest and largest factor of a new step, and the growth below
+which it stays, and with it the matrix: Hairer and Wanner, Solving Ordinary Differential Equations
+II, section IV.8. Theirs grow by 8: here steps of an estimate of third order are followed by 2."""
 
 CRAWL_STEPS = 200_000
 """[-] Free steps in a row that must bring a run `CRAWL_SHARE` further."""
@@ -203,7 +190,8 @@ SUBSTEP_ALL = 160_000
 ones their size is wrong, and the run ends soon. Seven steps of a flexible rod need 100 000."""
 
 SUBSTEP_LEAST = 1e-12
-"""[step] A smaller step fails."""
+"""[step] A smaller step fails: where a law of motion jumps, it would be passed in no time, and what
+it leaves of accelerations is recorded."""
 
 SINGULAR = 1e-2
 """[singular value at the start] Where rows hold less of a motion, a pose is called singular."""
@@ -213,36 +201,13 @@ LOST_VELOCITY = 0.2
 refused, where velocities that follow from positions leave their rows by more, or positions theirs
 that follow from velocities."""
 
-# --- steps in time: conserving --------------------------------------------------------------------
-
-MIDPOINT_CLOSE = 10.0
-"""[round-off of positions] Increments below have converged."""
-
-MIDPOINT_SMALLEST = 1 / 64
-"""[step] Smallest part that is tried where a whole step fails."""
-
 # --- steps in time: collocation -------------------------------------------------------------------
-
-SWEEP_ROUND_OFF = 1e-11
-"""[speed] Sweeps that stagnate with smaller changes of velocities have converged."""
-
-TERMS_ROUND_OFF = 1e-14
-"""[size of a term] By which inputs of the residual are changed to see what round-off makes."""
-
-SWEEP_LOST = 1.5
-"""[-] A step whose sweeps diverge by this factor is given up."""
 
 SWEEP_SHARE = 0.4
 """[error allowed to a step] What sweeps may leave."""
 
 COLLOCATION_STRICT = 0.2
 """[tolerance, to the power of the estimate] What the estimate of a step may use."""
-
-COLLOCATION_PARTS = 7
-"""[-] A step of one size that fails is taken in 2, 4, ... parts, so many times at most."""
-
-ROWS_MET = 4e-15
-"""[length of the model, or one] What the end of a step lacks of its rows is round-off below."""
 
 # --- runs that are lost ---------------------------------------------------------------------------
 
@@ -272,7 +237,8 @@ bodies: 1e-16 of the force on a heavy one is 1e-10 of theirs."""
 # --- steps and their end --------------------------------------------------------------------------
 
 WHOLE_STEPS = 1e-9
-"""[step] A time that is nearer to a whole number of steps is one: 3 steps of 0.1 s end at 0.3 s."""
+"""[step] A time that is nearer to a whole number of steps is one: 3 steps of 0.1 s end at 0.3 s.
+Events that are nearer to each other happen at one instant."""
 
 RTOL_LEAST = 1e-13
 """[-] Smaller tolerances of free steps are refused: errors of round-off are larger."""
@@ -339,9 +305,6 @@ RESOLVED_PARTS = (4, 8, 16, 32, 64, 128, 256)
 
 EVENT_ROUND_OFF = 1e-12
 """[largest value of the function so far] Values below have no sign."""
-
-EVENT_TOGETHER = 1e-9
-"""[step] Events that are nearer to each other happen at one instant."""
 
 EVENT_AHEAD = (1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0)
 """[step] Where one looks ahead for the side on which a function goes on."""

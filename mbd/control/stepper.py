@@ -28,7 +28,7 @@ from mbd.model.turns_so_far import turns_so_far
 from mbd.runs.interrupts import Interrupt
 from mbd.runs.methods import checked_method
 from mbd.runs.plan import Plan
-from mbd.runs.stretch import Run
+from mbd.runs.stretch import Stretch
 
 _WHO = "Stepper"
 _LONG = 1e12  # steps that a run of unknown length may have
@@ -127,7 +127,7 @@ class Stepper:
             first, saddle = settled(self.model, state, project=project)
         self.first = first
         plan = Plan(first.t + _LONG * self.h, self.h, every=2**62)
-        self.run = Run(
+        self.run = Stretch(
             self.model, first, self.method, plan, Interrupt(), continued=continued, saddle=saddle
         )
         self._jumped = False

@@ -45,7 +45,7 @@ from mbd.runs.failed_step import explain
 from mbd.runs.interrupts import Interrupt
 from mbd.runs.methods import checked_method
 from mbd.runs.plan import Plan, number_of_steps
-from mbd.runs.stretch import Run
+from mbd.runs.stretch import Stretch
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,7 +172,7 @@ def segments_of(
                 "one is before the other, and the run goes on in another way: no derivative; let "
                 "one event do both, or move one of them"
             )
-        stretch = _Stretch(model, method, solution, begin, h, first, last, at is not None)
+        stretch = _Interval(model, method, solution, begin, h, first, last, at is not None)
         also = tuple(x.name for x in alike if x is not ending[0]) if ending else ()
         out += stretch.segments(ending[0] if ending else None, within, also)
         if last < len(t) - 1:
@@ -187,7 +187,7 @@ def segments_of(
 
 
 @dataclass(eq=False)
-class _Stretch:
+class _Interval:
     """The instants first to last of a run, between two events that change something.
 
     ``moves``: it begins at an event, of which the time moves with parameters.
@@ -288,7 +288,7 @@ def held_run(
     begin = Restart(model, start, None, float(sizes[0]))
     first, state = begin.here.first, begin.state
     plan = Plan(first.t + float(sizes.sum()), float(sizes[0]))
-    run = Run(model, state, method, plan, Interrupt())
+    run = Stretch(model, state, method, plan, Interrupt())
     run.remember(begin.before)
     instants = [(first.q, state.v, state.a, state.lam)]
     dropped = np.zeros((len(sizes) + 1, model.n_lam), bool)

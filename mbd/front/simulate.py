@@ -33,12 +33,11 @@ from mbd.runs.events import Event, checked_events
 from mbd.runs.interrupts import listening
 from mbd.runs.large_steps import drifted, too_large
 from mbd.runs.methods import checked_method
-from mbd.runs.options import run_options
 from mbd.runs.oscillation import oscillation
-from mbd.runs.plan import Plan, checked_plan
+from mbd.runs.plan import Plan, checked_plan, run_options
 from mbd.runs.record import ArrayRecord, Record, at_once
-from mbd.runs.run import Stretches
-from mbd.runs.stretch import Run
+from mbd.runs.run import Run
+from mbd.runs.stretch import Stretch
 from mbd.runs.unresolved_laws import unresolved_laws
 
 
@@ -169,23 +168,23 @@ def simulate(
     )  # fmt: skip
     record = _record(stream, model, method, plan, options, first)
     with listening() as interrupt:
-        stretches = Stretches(model, method, plan, watch, record, progress, interrupt)
-        status, message = stretches.go(first, saddle, first is state, before)
-        stretches.stats |= _seconds(began, stretches.started)
+        run = Run(model, method, plan, watch, record, progress, interrupt)
+        status, message = run.go(first, saddle, first is state, before)
+        run.stats |= _seconds(began, run.started)
         status, message = record.complete(status, message)
         *raw, impulsive = record.histories()
         solution = Solution(
             model, *raw, impulsive=impulsive, status=status, message=message,
-            stats=stretches.stats, last=stretches.last, method=method, before=before,
-            stored=record.stored, options=options, events=stretches.occurrences,
+            stats=run.stats, last=run.last, method=method, before=before,
+            stored=record.stored, options=options, events=run.occurrences,
         )  # fmt: skip
-        trouble = _judged(solution, stretches, plan, first.t, raise_on_failure)
-        record.close(solution.status, solution.message, stretches.stats, stretches.last)
+        trouble = _judged(solution, run, plan, first.t, raise_on_failure)
+        record.close(solution.status, solution.message, run.stats, run.last)
     if interrupt.stop and solution.success:  # while it was written
-        solution.status, end = -1, stretches.last.t
+        solution.status, end = -1, run.last.t
         solution.message = f"interrupted by the user at t = {end:.6g} s, when all steps were taken"
     if solution.status == FAILED and raise_on_failure:
-        raise SimulationError(solution) from stretches.cause
+        raise SimulationError(solution) from run.cause
     if trouble:
         warnings.warn(trouble, RuntimeWarning, stacklevel=3)
     return solution
@@ -205,9 +204,7 @@ def _seconds(began: float, started: float) -> dict[str, float]:
     return {"seconds_preparing": min(started, clock) - began, "seconds_in_all": clock - began}
 
 
-def _judged(
-    solution: Solution, stretches: Stretches, plan: Plan, start: float, raises: bool
-) -> str:
+def _judged(solution: Solution, run: Run, plan: Plan, start: float, raises: bool) -> str:
     """Say in the message of a run what is wrong with it; return what is warned of.
 
     Of a failed run that is raised, nothing is.
@@ -216,26 +213,26 @@ def _judged(
     beyond = beyond_limits(solution.model, solution.t, solution.q, solution.v, solution.a)
     if beyond and failed:
         solution.message += f"; {beyond}"
-    if stretches.run is None or (failed and raises):
+    if run.stretch is None or (failed and raises):
         return ""
-    remarks = [beyond, *_trouble(solution, stretches.run, plan, start)]
+    remarks = [beyond, *_trouble(solution, run.stretch, plan, start)]
     if trouble := "; ".join(filter(None, remarks)):
         solution.message += f"; warning: {trouble}"
     return trouble
 
 
-def _trouble(solution: Solution, run: Run, plan: Plan, start: float) -> Iterator[str]:
+def _trouble(solution: Solution, stretch: Stretch, plan: Plan, start: float) -> Iterator[str]:
     """Yield what is wrong with a run that looks all right."""
     each_step = plan.every == 1 and not plan.free
     if solution.success and not np.isfinite(plan.rtol):
         by_step = plan.every == 1 and plan.times is None
         yield unresolved_laws(solution, plan.step, start, by_step)
-    if each_step and not solution.events and run.facts.oscillation:
+    if each_step and not solution.events and stretch.facts.oscillation:
         last = solution.acting_lam(slice(-OSCILLATION_INSTANTS, None))
-        yield oscillation(solution.model, last, run.facts.oscillation * run.h**2)
+        yield oscillation(solution.model, last, stretch.facts.oscillation * stretch.h**2)
     if solution.success and not np.isfinite(plan.rtol):
-        yield too_large(solution, plan.step, each_step and run.facts.error is not None)
-    if solution.success and run.facts.level == "velocity":
+        yield too_large(solution, plan.step, each_step and stretch.facts.error is not None)
+    if solution.success and stretch.facts.level == "velocity":
         yield drifted(solution, plan.rtol)
 
 

@@ -41,10 +41,7 @@ from typing import Any
 from mbd.base.tolerances import (
     ERROR_FIRST,
     OPEN_STEP,
-    STEP_GROWS,
-    STEP_SAFE,
-    STEP_SHRINKS,
-    STEP_STAYS,
+    STEP_CONTROL,
 )
 from mbd.integration.newton_loop import (
     CONVERGED,
@@ -106,6 +103,7 @@ from mbd.model.frozen import FrozenModel
 STEP, MOMENTUM, ASIDE, _SCALARS = range(4)
 # after them: largest v^T M v so far [J]; time of the run [s]
 ENERGY, TIME, N_SCALARS = range(3)
+SAFE, SHRINKS, GROWS, STAYS = STEP_CONTROL
 
 
 def own_floats(model: FrozenModel) -> int:
@@ -181,7 +179,6 @@ def error_of_velocities(I: Any, F: Any) -> float:
 @jit
 def local_error(I: Any, F: Any) -> float:
     """Return the largest error of the step, in units of what a step of this size is allowed."""
-    S = ints(F)
     h, am, af, beta = F[H], F[ALPHA_M], F[ALPHA_F], F[BETA]
     a, al, an, d, vn = I[A], I[AL], I[AN], I[D], I[VN]
     c_q = 1 / 6 - beta - 0.5 * (am - af)
@@ -197,9 +194,35 @@ def local_error(I: Any, F: Any) -> float:
             moved = max(moved, abs(onto_rows) / allowed)
     if F[RTOL] < 1e300:
         worst = max(worst, error_of_velocities(I, F))
-    steps = ERROR_FIRST + S[m.N_TAKEN]
-    done = F[T] - h - F[m.T_START]
-    return max(moved, worst * steps * (F[T_END] - F[m.T_START]) / (ERROR_FIRST * h + done))
+    return max(moved, worst / share_of_step(F, h, F[T] - h))
+
+
+@jit
+def share_of_step(F: Any, h: float, t: float) -> float:
+    """Return the part of the run's tolerance that a step of size h from t may use.
+
+    One over the number of steps that the whole run takes if it goes on as so far.
+    """
+    done = ERROR_FIRST * h + t - F[m.T_START]
+    return done / ((ERROR_FIRST + ints(F)[m.N_TAKEN]) * (F[T_END] - F[m.T_START]))
+
+
+@jit
+def factor_refused(error: float, order: float) -> float:
+    """Return the factor of a step after one whose error was too large; order: of the estimate."""
+    return max(SHRINKS, SAFE * error ** (-1.0 / order))
+
+
+@jit
+def factor_after(F: Any, error: float, now: float, before: float) -> float:
+    """Return the factor of the step after one that was taken, by a PI controller [1]_.
+
+    Powers of its error and of that before: `now`, negative, and `before`.
+    """
+    error = max(error, 1e-8)
+    factor = SAFE * error**now * F[ERROR] ** before
+    F[ERROR] = error
+    return min(GROWS, max(SHRINKS, factor))
 
 
 @jit
@@ -315,9 +338,7 @@ def _refuse(I: Any, F: Any, h: float, error: float) -> bool:
     restore(I, F)
     S[N_REJECT] += 1
     S[HISTORY] = S[HAVE_FACTOR] = 0
-    smaller = 0.25 * h
-    if error < 1e300:
-        smaller = h * max(STEP_SHRINKS, STEP_SAFE * error ** (-1 / 3))
+    smaller = h * (factor_refused(error, 3.0) if error < 1e300 else 0.25)
     set_step(I, F, smaller)
     F[ERROR] = 1.0
     if smaller < (F[H_MIN] if F[m.OPEN] < math.inf else OPEN_STEP * F[H_MAX]):
@@ -329,13 +350,11 @@ def _refuse(I: Any, F: Any, h: float, error: float) -> bool:
 @jit
 def _next_size(I: Any, F: Any, h: float, wanted: float, error: float) -> None:
     """Set the size of the step after one that was taken, by its error and that before."""
-    error = max(error, 1e-8)
-    factor = STEP_SAFE * error**-0.25 * F[ERROR] ** 0.15
-    F[ERROR] = error
-    new = min(F[H_MAX], h * min(STEP_GROWS, max(STEP_SHRINKS, factor)))
+    factor = factor_after(F, error, -0.25, 0.15)
+    new = min(F[H_MAX], h * factor)
     if h < wanted:
         new = max(new, min(wanted, F[H_MAX])) if factor >= 1.0 else new
-    if not (h <= new < STEP_STAYS * h):
+    if not (h <= new < STAYS * h):
         set_step(I, F, new)
 
 

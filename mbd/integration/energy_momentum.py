@@ -1,19 +1,301 @@
-r"""The energy-momentum scheme: its parameters, and the models it applies to."""
+r"""The energy-momentum scheme (average vector field): loop, parameters, models.
+
+.. math:: \frac{2}{h^2} M (q_1 - q_0 - h v_0) - Q_{1/2} + H_d^T \lambda = 0, \qquad h(q_1) = 0,
+          \qquad v_1 = \frac{2}{h}(q_1 - q_0) - v_0
+
+Rows are quadratic in linear coordinates, so that :math:`H_d`, the mean of their gradient along the
+step, is the gradient at the midpoint and :math:`h(q_1) - h(q_0) = H_d (q_1 - q_0)` exactly:
+constraints do no work. Springs act by the secant of their energy (``interactions/springs.py``).
+
+A step is found in :math:`\Delta = q_1 - q_0` and :math:`\lambda`. Every iteration evaluates the
+end, for the rows, and the middle, for the forces; the matrix is exact, with rows of the gradient at
+the end, :math:`H(q_1) = H_d + \tfrac12 h\dot H_d`.
+
+The velocities v_1 meet the rates of the rows in the mean of a step only. What is left of them at
+its end changes sign from step to step, and along a director without inertia nothing limits it:
+where there are earlier steps, a new one begins with their increments, extrapolated, not with
+:math:`h v_0`.
+A step whose equations have no solution near, for bodies turn too far in it, is taken in parts.
+
+References
+----------
+[Gebhardt 2020, (85)-(110)]: see the page *From paper to code* of the documentation.
+Gonzalez, J. Nonlinear Sci. 6 (1996); Betsch and Steinmann.
+"""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 
 from mbd.base.checked import one_of, whole
+from mbd.base.tolerances import MIDPOINT_CLOSE, NEWTON_ROUND_OFF, STEP_HALVED
 from mbd.integration.method import Facts
-from mbd.integration.midpoint import N_VECTORS, conserve
+from mbd.integration.newton_loop import (
+    CONVERGED,
+    FAILED,
+    PIVOTS,
+    keep_record,
+    measure_place,
+    next_time,
+)
+from mbd.integration.verdicts import measure_rows
 from mbd.machine import buffer as m
+from mbd.machine.jit import call, ints, jit, loop
+from mbd.machine.subnormal import flushing
+from mbd.machine.unknowns import is_velocity, own_vector
+from mbd.model.evaluation import accept, evaluate, is_off, linearise, stage
 from mbd.model.frozen import FrozenModel
 
+A, AL, AN, D, FLOOR, H, UNKNOWN_KIND, N_U, Q, QN, T, V, VN, X = (
+    m.A, m.AL, m.AN, m.D, m.FLOOR, m.H, m.UNKNOWN_KIND, m.N_U, m.Q, m.QN, m.T, m.V, m.VN, m.X,
+)  # fmt: skip
+# vectors of this method: Delta, those of the two steps before, rows at the end; of a step that is
+# taken in parts the way made and the velocities at its start
+DELTA, LAST, BEFORE, ROWS, WAY, START, N_VECTORS = range(7)
 
+
+@jit
+def _evaluate_end(I: Any, F: Any, t: float) -> None:
+    """Evaluate at q_0 + Delta; keep the rows. Angles follow the rates of the middle."""
+    S, delta, rows = ints(F), own_vector(I, DELTA), own_vector(I, ROWS)
+    for i in range(I[N_U]):
+        if is_velocity(I, i):
+            F[I[D] + i] = F[delta + i]
+            F[I[V] + i] = F[delta + i] / F[H]
+    S[m.PHASE], F[T] = m.END, t + F[H]
+    evaluate(I, F)
+    for i in range(I[N_U]):
+        if not is_velocity(I, i):
+            F[rows + i] = F[I[m.LEFT] + i] if is_off(I, F, i) else F[I[X] + i]
+
+
+@jit
+def _evaluate_middle(I: Any, F: Any, t: float) -> None:
+    """Evaluate at q_0 + Delta/2, v = Delta/h, v' = 2 (Delta/h - v_0)/h; rows from the end."""
+    S, h, rows = ints(F), F[H], own_vector(I, ROWS)
+    for i in range(I[N_U]):
+        if is_velocity(I, i):
+            delta = F[own_vector(I, DELTA) + i]
+            F[I[D] + i] = 0.5 * delta
+            F[I[V] + i] = delta / h
+            F[I[A] + i] = 2 / h * (delta / h - F[I[VN] + i])
+    S[m.PHASE] = m.MIDDLE
+    F[T] = t + 0.5 * h
+    evaluate(I, F)
+    for i in range(I[N_U]):  # rows on velocities hold in the middle
+        if not (is_velocity(I, i) or I[I[UNKNOWN_KIND] + i] == m.VELOCITY_ROW):
+            F[(I[m.LEFT] if is_off(I, F, i) else I[X]) + i] = F[rows + i]
+
+
+@jit
+def _correct(I: Any, F: Any) -> float:
+    """Subtract the solution from Delta and lam; return its size in round-off."""
+    size, delta = 0.0, own_vector(I, DELTA)
+    for i in range(I[N_U]):
+        if is_velocity(I, i):
+            x = F[I[X] + i]
+            F[delta + i] -= x
+            size = max(size, abs(x) / F[FLOOR + I[I[UNKNOWN_KIND] + i]])
+            if x != x:
+                size = math.inf
+        else:
+            F[I[A] + i] -= F[I[X] + i] / F[m.SCALE_R]
+    return size
+
+
+@jit
+def _begin(I: Any, F: Any, t: float) -> None:
+    """Keep the state; measure the springs at the start."""
+    S = ints(F)
+    for i in range(I[m.N_Q]):
+        F[I[QN] + i] = F[I[Q] + i]
+    for i in range(I[m.N_U]):
+        F[I[VN] + i] = F[I[V] + i]
+        F[I[AN] + i] = F[I[A] + i]
+        F[I[D] + i] = 0.0
+    S[m.PHASE], F[T] = m.START, t
+    stage(I, F, m.PLACE)
+    stage(I, F, m.FORCES)
+
+
+@jit
+def _guess(I: Any, F: Any, steps: int) -> None:
+    """Guess Delta by so many steps before this one, and lam by the last; see the head."""
+    delta, last, before = own_vector(I, DELTA), own_vector(I, LAST), own_vector(I, BEFORE)
+    for i in range(I[N_U]):
+        if not is_velocity(I, i):
+            F[I[A] + i] = F[I[AN] + i]
+        elif steps == 0:
+            F[delta + i] = F[H] * F[I[VN] + i]
+        elif steps == 1:
+            F[delta + i] = F[last + i]
+        else:
+            F[delta + i] = 2 * F[last + i] - F[before + i]
+
+
+@jit
+def _iterate(I: Any, F: Any, t: float, careful: bool) -> int:
+    """Find Delta and lam, carefully by a new matrix each time; return the status."""
+    S = ints(F)
+    last = math.inf
+    for iteration in range(S[m.MAX_ITER]):
+        _evaluate_end(I, F, t)
+        if iteration == 0:
+            measure_place(I, F)
+        _evaluate_middle(I, F, t)
+        rows_open = measure_rows(I, F, I[X]) if I[m.LOOPS] else 0.0
+        if careful or not S[m.HAVE_FACTOR]:
+            S[m.SMALL_PIVOTS] = 0
+            linearise(I, F)
+            call(S[m.LINEAR], I, F, 1)
+            S[m.HAVE_FACTOR] = 1
+            if S[m.SMALL_PIVOTS]:
+                return PIVOTS
+        else:
+            call(S[m.LINEAR], I, F, 0)
+        size = _correct(I, F)
+        S[m.N_ITER] += 1
+        if not size < 1e300:
+            return FAILED
+        if size <= MIDPOINT_CLOSE or (size > 0.5 * last and size < NEWTON_ROUND_OFF):
+            return CONVERGED if rows_open <= 1.0 else FAILED
+        if size > 0.05 * last or iteration == 3:
+            S[m.HAVE_FACTOR] = 0
+        last = size
+    return FAILED
+
+
+@jit
+def _solve(I: Any, F: Any, t: float) -> int:
+    """Find the step, if need be from other guesses; return the status."""
+    S = ints(F)
+    history = S[m.HISTORY]
+    _guess(I, F, history)
+    status = _iterate(I, F, t, False)
+    for steps in range(history, -1, -1):
+        if status == CONVERGED:
+            break
+        S[m.N_REJECT] += 1
+        _guess(I, F, steps)
+        status = _iterate(I, F, t, True)
+    return status
+
+
+@jit
+def _finish(I: Any, F: Any, t: float) -> bool:
+    """Accept the step, if all turns in it are sure."""
+    S = ints(F)
+    h = F[H]
+    _evaluate_end(I, F, t)
+    if not accept(I, F):
+        return False
+    delta, last, before = own_vector(I, DELTA), own_vector(I, LAST), own_vector(I, BEFORE)
+    for i in range(I[N_U]):
+        if is_velocity(I, i):
+            F[I[V] + i] = 2 / h * F[delta + i] - F[I[VN] + i]
+            F[I[A] + i] = F[I[AL] + i] = (F[I[V] + i] - F[I[VN] + i]) / h
+            F[before + i] = F[last + i]
+            F[last + i] = F[delta + i]
+    S[m.HISTORY] = min(S[m.HISTORY] + 1, 2)
+    return True
+
+
+@jit
+def _step(I: Any, F: Any, t: float, k: int) -> int:
+    """Take one step of F[H]; return the status. After a failure k = 1 leaves its last iterate."""
+    S = ints(F)
+    _begin(I, F, t)
+    status = _solve(I, F, t)
+    if status == CONVERGED and not _finish(I, F, t):
+        status = FAILED
+    if status != CONVERGED:
+        S[m.HAVE_FACTOR] = 0
+        if k == 0:
+            for i in range(I[m.N_Q]):
+                F[I[Q] + i] = F[I[QN] + i]
+            for i in range(I[m.N_U]):
+                F[I[V] + i] = F[I[VN] + i]
+                F[I[A] + i] = F[I[AN] + i]
+    return status
+
+
+@jit
+def _set_size(I: Any, F: Any, h: float) -> None:
+    """Set the size of the step and what depends on it; increments of steps before are scaled."""
+    S = ints(F)
+    F[m.SCALE_R] = 0.5 * h * h
+    F[m.W_M], F[m.W_G], F[m.W_K] = 1.0, 0.5 * h, 0.25 * h * h
+    F[m.ROW_RATE], F[m.ROW_TURN], F[m.POSITION_TURN] = h, 0.5 * h, 0.5 * h
+    if F[H] != h:
+        for i in range(I[N_U]):
+            F[own_vector(I, LAST) + i] *= h / F[H]
+        F[H] = h
+        S[m.HISTORY] = min(S[m.HISTORY], 1)
+        S[m.HAVE_FACTOR] = 0
+
+
+@jit
+def _in_parts(I: Any, F: Any, t: float, h: float) -> int:
+    """Take a step of h in parts, halved where they fail; return the status.
+
+    Every part conserves what the whole conserves.
+    """
+    delta, way, start = own_vector(I, DELTA), own_vector(I, WAY), own_vector(I, START)
+    S = ints(F)
+    for i in range(I[m.N_U]):
+        F[start + i] = F[I[V] + i]
+        F[way + i] = 0.0
+    at, part = 0.0, 0.5
+    while at < 1.0 and part >= 0.5**STEP_HALVED:
+        _set_size(I, F, part * h)
+        if _step(I, F, t + at * h, 0) == CONVERGED:
+            at += part
+            for i in range(I[N_U]):
+                F[way + i] += F[delta + i]
+        else:
+            part *= 0.5
+    _set_size(I, F, h)
+    if at >= 1.0:
+        return CONVERGED
+    for i in range(I[m.N_Q]):
+        F[I[QN] + i] = F[I[Q] + i]
+    for i in range(I[m.N_U]):
+        F[I[V] + i] = F[start + i]
+        F[I[D] + i] = -F[way + i]
+    stage(I, F, m.PLACE)
+    S[m.HISTORY] = 0
+    return FAILED
+
+
+@loop
+@flushing
+def conserve(I: Any, F: Any, k: int) -> None:
+    """Take S[N_STEPS] steps of F[H]; k = 1 leaves the state of a failed step for inspection."""
+    S = ints(F)
+    h = F[H]
+    _set_size(I, F, h)
+    S[m.STATUS] = CONVERGED
+    S[m.STEPS_DONE] = 0
+    for step in range(S[m.N_STEPS]):
+        t = F[T]
+        status = _step(I, F, t, k)
+        if status != CONVERGED and k == 0:  # pivots are none where the iteration went astray
+            status = _in_parts(I, F, t, h)
+        S[m.PHASE] = m.ORDINARY
+        F[T] = t
+        if status != CONVERGED:
+            S[m.STATUS] = status
+            return
+        F[T] = next_time(I, F)
+        S[m.STEPS_DONE] = step + 1
+        keep_record(I, F)
+
+
+# --- the method -----------------------------------------------------------------------------------
 def _own_floats(model: FrozenModel) -> int:
     """Return how many numbers the scheme keeps of its own."""
     return N_VECTORS * int(model.I[m.N_U])
@@ -106,7 +388,7 @@ class EnergyMomentum:
         for kind in kinds:
             if kind.conserving is not None:
                 stands_for |= dict(zip((kind.forces, kind.tangent), kind.conserving, strict=True))
-        for stage in (m.FORCES, m.TANGENT):
-            for s, (kernel, _) in enumerate(model.kernels[stage]):
+        for which in (m.FORCES, m.TANGENT):
+            for s, (kernel, _) in enumerate(model.kernels[which]):
                 if kernel in stands_for:
-                    S[S[stage] + 2 * s] = stands_for[kernel].address
+                    S[S[which] + 2 * s] = stands_for[kernel].address

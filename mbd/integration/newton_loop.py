@@ -32,35 +32,31 @@ References
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 from mbd.algebra.newmark import scaled_rates
 from mbd.base.tolerances import (
     MATRIX_CHEAP,
     MATRIX_WORN,
     NEWTON_CONTRACTION,
-    NEWTON_LACK,
     NEWTON_PATIENCE,
     NEWTON_REACH,
     NEWTON_ROUND_OFF,
     PARABOLA_MISS,
 )
-from mbd.integration.round_off import (
-    ask_positions,
+from mbd.integration.updates import finish_vectors, predict_vectors, record
+from mbd.integration.verdicts import (
     measure_rows,
-    measure_speed,
     off_the_rows,
-    set_least,
     settled,
     still_open,
     velocity_rows_open,
 )
-from mbd.integration.updates import finish_vectors, predict_vectors, record
 from mbd.machine import buffer as m
 from mbd.machine.jit import call, ints, jit, kernel, loop
 from mbd.machine.subnormal import flushing
 from mbd.machine.two_threads import by_sides
-from mbd.machine.unknowns import is_velocity, unknowns_of
+from mbd.machine.unknowns import faces_of, is_velocity, unknowns_of
 from mbd.model.evaluation import (
     accept,
     copy_remembered,
@@ -88,6 +84,112 @@ MAX_ITER, N_ITER, N_REJECT, SMALL_PIVOTS, FULL_NEWTON = (
 )  # fmt: skip
 
 
+# --- one iteration for all ------------------------------------------------------------------------
+class Equations(NamedTuple):
+    """What `chord` solves: compiled functions of (I, F), made once for a method.
+
+    Attributes
+    ----------
+    residual : (I, F, k) -> None
+        Evaluate the iterate after k corrections: what is left of the equations to X, the largest
+        row to OPEN, in units of what is allowed.
+    settled : (I, F) -> bool
+        Whether all of X is round-off of its terms.
+    solve : (I, F, new) -> None
+        X becomes the solution, by a matrix made at the iterate if `new`, else by that at hand.
+    correct : (I, F) -> float
+        Subtract X from the iterate; return its size, in units of what may be left.
+    """
+
+    residual: Any
+    settled: Any
+    solve: Any
+    correct: Any
+
+
+def chord(equations: Equations) -> Any:
+    r"""Return the iteration (I, F) -> status that keeps a matrix while it serves.
+
+    It ends where the error that is left, :math:`\theta/(1-\theta)` times the last correction with
+    the contraction :math:`\theta` of the last two, is below one; or where corrections with a matrix
+    of this step no longer shrink and are near to round-off. Whether the iterate is an answer is
+    judged elsewhere (``verdicts``).
+    """
+    residual, settled, solve, correct = equations
+
+    @jit
+    def iterate(I: Any, F: Any) -> int:
+        S = ints(F)
+        last, theta, fresh = 0.0, max(F[THETA], 0.05), False
+        theta = math.sqrt(theta * math.sqrt(theta))
+        cheap, slowest = I[m.PRICE] <= MATRIX_CHEAP, 0.0  # contraction of the matrix at hand
+        for k in range(S[MAX_ITER]):
+            residual(I, F, k)
+            if theta > 0.3 and k > 2 and settled(I, F):
+                return CONVERGED
+            if S[FULL_NEWTON] or not S[HAVE_FACTOR]:
+                fresh, slowest = True, 0.0
+                S[m.STEPS_OF_FACTOR], S[m.ITERATIONS_OF_FACTOR] = 0, 0
+                S[SMALL_PIVOTS], S[HAVE_FACTOR] = 0, 1
+                solve(I, F, True)
+                if S[SMALL_PIVOTS]:
+                    S[HAVE_FACTOR] = 0
+                    return PIVOTS
+            else:
+                solve(I, F, False)
+            size = F[m.NORM] = correct(I, F)
+            S[N_ITER] += 1
+            if not size < 1e300:
+                return FAILED
+            if k == 0:
+                F[m.MISS] = size
+            else:  # the first ratio may flatter: a bound
+                theta = max(size / last, NEWTON_CONTRACTION) if last > 0.0 else NEWTON_CONTRACTION
+                F[THETA] = theta
+                slowest = max(slowest, theta) if cheap else theta
+            if k > 0 and theta > 0.5 and fresh and size * F[m.ROUND] < NEWTON_ROUND_OFF:
+                F[m.OPEN] = max(F[m.OPEN], 2.0)  # are rows met?
+                return CONVERGED
+            if k > 0 and (theta > 0.5 or (theta > 0.3 and k > 4)):
+                S[HAVE_FACTOR] = 0
+            if fresh and ((theta > 1e3 and k > 4) or (theta > 1.0 and k > 20)):
+                return FAILED
+            if theta < 1.0 and size * theta / (1.0 - theta) <= 1.0:
+                if slowest > MATRIX_WORN or has_aged(I, F, k + 1):
+                    S[HAVE_FACTOR] = 0
+                return CONVERGED
+            last = size
+        F[m.OPEN] = max(F[m.OPEN], 2.0)
+        return CONVERGED if F[m.NORM] * F[m.ROUND] < NEWTON_ROUND_OFF else FAILED
+
+    return iterate
+
+
+@jit
+def by_fronts(I: Any, F: Any, new: bool) -> None:
+    """Solve with the iteration matrix."""
+    if new:
+        linearise(I, F)
+    call(ints(F)[m.LINEAR], I, F, 1 if new else 0)
+
+
+@jit
+def has_aged(I: Any, F: Any, iterations: int) -> bool:
+    """Tell whether a new matrix pays, after a step of so many iterations with the one at hand.
+
+    It does where one more such step costs more than those since the matrix was made did in the
+    mean, its price among them. A cheap one is also new where a step needs a fourth iteration,
+    and where one needs a third with it new: that the next one will need more is not in the mean.
+    """
+    S = ints(F)
+    S[m.STEPS_OF_FACTOR] += 1
+    S[m.ITERATIONS_OF_FACTOR] += iterations
+    if I[m.PRICE] <= MATRIX_CHEAP and iterations > (3 if S[m.STEPS_OF_FACTOR] > 1 else 2):
+        return True
+    return iterations * S[m.STEPS_OF_FACTOR] > I[m.PRICE] + S[m.ITERATIONS_OF_FACTOR]
+
+
+# --- generalized-alpha ----------------------------------------------------------------------------
 @jit
 def predict(I: Any, F: Any) -> None:
     """Start the step: keep the old state, extrapolate v' and lam, predict v and the increment."""
@@ -118,6 +220,59 @@ def undo(I: Any, F: Any, k: int) -> None:
     """Go back to the start of the step, and forget the history."""
     restore(I, F)
     ints(F)[HISTORY] = 0
+
+
+@jit
+def measure_speed(I: Any, F: Any) -> None:
+    """Note the largest velocities, and by them the round-off of a step that meets rates."""
+    S = ints(F)
+    for i in range(I[m.N_U]):
+        if is_velocity(I, i):
+            size = m.SIZE + I[I[m.UNKNOWN_KIND] + i]
+            F[size] = max(F[size], abs(F[I[m.V] + i]))
+    if S[m.LEVEL] == m.POSITION:
+        F[m.ROUND] = 1.0
+        return
+    moved = 0.0  # in a step, relative to the extent of the model
+    for k in range(m.FORCE):
+        moved = max(moved, F[m.H] * (F[m.SIZE + k] + F[m.H] * F[m.SCALE + k]) / F[m.UNIT + k])
+    F[m.ROUND] = min(1.0, 4.0 * moved + 1e-4)
+
+
+@by_sides(m.EXTENT_TASK, largest=1)
+def _extent(I: Any, F: Any, side: int) -> float:
+    """Return the largest coordinate of all faces but that of ground."""
+    first, last = faces_of(I, side)
+    far = 0.0
+    for y in range(I[m.Y] + 12 * first, I[m.Y] + 12 * last, 12):
+        far = max(far, abs(F[y]), abs(F[y + 1]), abs(F[y + 2]))
+    return far
+
+
+@jit
+def measure_place(I: Any, F: Any) -> None:
+    """Let floors follow where bodies are, by a power of two: exactly there and back."""
+    scale, length = F[m.FAR], F[m.LENGTH]
+    far = _extent(I, F)
+    if not far < 1e300:
+        return
+    while far >= 2 * scale * length:
+        scale *= 2
+    while scale > 1.0 and far < scale * length:
+        scale *= 0.5
+    if scale != F[m.FAR]:
+        for k in range(m.N_UNKNOWN_KINDS):
+            F[m.FLOOR + k] *= scale / F[m.FAR]
+        F[m.FAR] = scale
+
+
+@jit
+def set_least(I: Any, F: Any) -> None:
+    """Set the smallest increments that count: those of the tolerance, or round-off."""
+    measure_place(I, F)
+    for k in range(m.N_UNKNOWN_KINDS):
+        least = F[m.TOL] * F[m.SCALE + k] / F[m.RATE + k] + F[m.ROUND] * F[m.FLOOR + k]
+        F[m.PER_LEAST + k] = 1.0 / least if least > 0.0 else math.inf
 
 
 @by_sides(m.CORRECT_TASK, largest=1)
@@ -157,12 +312,50 @@ def correct_positions(I: Any, F: Any) -> float:
 
 
 @jit
+def ask_positions(I: Any, F: Any) -> None:
+    """Put to X what positions lack of their rows: the right-hand side of their correction."""
+    x, gap = I[m.X], I[m.GAP]
+    for i in range(I[m.N_U]):
+        if is_velocity(I, i):
+            F[x + i] = 0.0
+        else:
+            F[x + i] = F[gap + i]
+
+
+@jit
+def _residual(I: Any, F: Any, k: int) -> None:
+    """Evaluate the iterate at its level."""
+    evaluate_level(I, F)
+    if k == 0:
+        set_least(I, F)
+    if I[m.LOOPS]:
+        F[m.OPEN] = measure_rows(I, F, I[X])
+
+
+@jit
+def _correct(I: Any, F: Any) -> float:
+    """Correct the iterate, in the stabilised form positions alone too, by the same factor."""
+    size = correct(I, F)
+    if ints(F)[m.LEVEL] == m.STABILIZED:
+        ask_positions(I, F)
+        by_fronts(I, F, False)
+        size = max(size, correct_positions(I, F))
+    return size
+
+
+newton = chord(Equations(_residual, settled, by_fronts, _correct))
+
+
+@jit
 def iterate(I: Any, F: Any) -> int:
     """Run Newton's iteration, accept its angles; return the status.
 
     Where rows stay open, F[OPEN] is infinite.
     """
-    F[m.T_STEP] = F[m.T_LAST]
+    S = ints(F)
+    F[m.T_STEP], F[m.OPEN] = F[m.T_LAST], 0.0
+    if S[m.LEVEL] == m.STABILIZED:
+        S[HAVE_FACTOR] = 0  # the matrix is in the equations of this level: no older step's
     status = newton(I, F)
     if status == CONVERGED and (still_open(I, F, F[m.OPEN]) or velocity_rows_open(I, F)):
         F[m.OPEN] = math.inf
@@ -173,87 +366,6 @@ def iterate(I: Any, F: Any) -> int:
 
 
 @jit
-def has_aged(I: Any, F: Any, iterations: int) -> bool:
-    """Tell whether a new matrix pays, after a step of so many iterations with the one at hand.
-
-    It does where one more such step costs more than those since the matrix was made did in the
-    mean, its price among them. A cheap one is also new where a step needs a fourth iteration,
-    and where one needs a third with it new: that the next one will need more is not in the mean.
-    """
-    S = ints(F)
-    S[m.STEPS_OF_FACTOR] += 1
-    S[m.ITERATIONS_OF_FACTOR] += iterations
-    if I[m.PRICE] <= MATRIX_CHEAP and iterations > (3 if S[m.STEPS_OF_FACTOR] > 1 else 2):
-        return True
-    return iterations * S[m.STEPS_OF_FACTOR] > I[m.PRICE] + S[m.ITERATIONS_OF_FACTOR]
-
-
-@jit
-def newton(I: Any, F: Any) -> int:
-    """Run Newton's iteration until increments are small; return its status."""
-    S = ints(F)
-    last, lack = 0.0, 0.0
-    F[m.OPEN] = 0.0
-    theta = max(F[THETA], 0.05)
-    theta = math.sqrt(theta * math.sqrt(theta))
-    cheap, slowest = I[m.PRICE] <= MATRIX_CHEAP, 0.0  # contraction of the matrix at hand
-    fresh = False  # whether the matrix belongs to this step
-    if S[m.LEVEL] == m.STABILIZED:
-        S[HAVE_FACTOR] = 0  # the matrix is in the equations of this level: no older step's
-    for iteration in range(S[MAX_ITER]):
-        evaluate_level(I, F)
-        if iteration == 0:
-            set_least(I, F)
-        if I[m.LOOPS]:
-            F[m.OPEN] = measure_rows(I, F, I[X])
-        if theta > 0.3 and iteration > 2 and settled(I, F):
-            return CONVERGED
-        if S[FULL_NEWTON] or not S[HAVE_FACTOR]:
-            S[SMALL_PIVOTS] = 0
-            linearise(I, F)
-            call(S[m.LINEAR], I, F, 1)
-            S[HAVE_FACTOR] = 1
-            S[m.STEPS_OF_FACTOR], S[m.ITERATIONS_OF_FACTOR] = 0, 0
-            fresh, slowest = True, 0.0
-            if S[SMALL_PIVOTS]:
-                S[HAVE_FACTOR] = 0
-                return PIVOTS
-        else:
-            call(S[m.LINEAR], I, F, 0)
-        size = correct(I, F)
-        if S[m.LEVEL] == m.STABILIZED:
-            ask_positions(I, F)
-            call(S[m.LINEAR], I, F, 0)
-            lack = correct_positions(I, F)
-            size = max(size, lack)
-        S[N_ITER] += 1
-        F[m.NORM] = size
-        if not size < 1e300:
-            return FAILED
-        if iteration == 0:
-            F[m.MISS] = size * F[TOL]
-        else:
-            # kinds of unknowns converge at their own pace, the first ratio may flatter: a bound
-            theta = max(size / last, NEWTON_CONTRACTION) if last > 0.0 else NEWTON_CONTRACTION
-            slowest = max(slowest, theta) if cheap else theta
-            F[THETA] = theta
-            if theta > 0.5 or (theta > 0.3 and iteration > 4):
-                if theta > 0.5 and fresh and size * F[m.ROUND] < NEWTON_ROUND_OFF:
-                    F[m.OPEN] = max(F[m.OPEN], 2.0)  # stagnated: are rows met?
-                    return CONVERGED
-                S[HAVE_FACTOR] = 0
-            if fresh and ((theta > 1e3 and iteration > 4) or (theta > 1.0 and iteration > 20)):
-                return FAILED
-        if theta < 1.0 and size * theta / (1 - theta) <= 1.0 and lack <= NEWTON_LACK:
-            if slowest > MATRIX_WORN or has_aged(I, F, iteration + 1):
-                S[HAVE_FACTOR] = 0
-            return CONVERGED
-        last = size
-    F[m.OPEN] = max(F[m.OPEN], 2.0)
-    return CONVERGED if F[m.NORM] * F[m.ROUND] < NEWTON_ROUND_OFF else FAILED
-
-
-@jit
 def finish(I: Any, F: Any) -> None:
     """Accept the step."""
     S = ints(F)
@@ -261,7 +373,7 @@ def finish(I: Any, F: Any) -> None:
         stage(I, F, m.POSE)
     finish_vectors(I, F)
     F[m.H_LAST], F[m.T_LAST] = F[H], F[T]
-    S[HISTORY] = 2 if S[HISTORY] > 0 and F[m.MISS] < PARABOLA_MISS else 1
+    S[HISTORY] = 2 if S[HISTORY] > 0 and F[m.MISS] * F[TOL] < PARABOLA_MISS else 1
 
 
 @jit

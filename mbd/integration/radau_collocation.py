@@ -16,13 +16,10 @@ each stage at :math:`v_i + \delta v_i^0,\ \Delta_i + \delta\Delta_i^0` and solve
 
 .. math::
    S\,(\delta\dot v_i; \delta\lambda_i) = -(r; \ddot\Phi), \qquad
-   S = \begin{bmatrix} M + h\gamma G + h^2\gamma^2 K & B^T \\ B & -\epsilon \end{bmatrix}, \qquad
+   S = \begin{bmatrix} M + h\gamma G + h^2\gamma^2 K & B^T \\ B & 0 \end{bmatrix}, \qquad
    \delta v_i = \delta v_i^0 + h\gamma\,\delta\dot v_i ,
 
-S that of :math:`t_n`; a step that fails takes one of each stage instead, then smaller steps. Rows
-that are redundant contradict each other at the stages by :math:`O(h^{s+1})`, which divides by
-:math:`\epsilon`: it is taken out of each solution by :math:`S^{-1}(0; -\epsilon\,\delta\lambda)`,
-and of the starting values of multipliers by :math:`S^{-1}(B^T\lambda; 0)`.
+S that of :math:`t_n`; a step that fails takes one of each stage instead, then smaller steps.
 
 The error of a step that is chosen is that of order s,
 :math:`h\gamma\, S^{-1}(r(q_n, v_n, \dot v^*, \lambda^*); 0)` with the stages extrapolated back to
@@ -47,17 +44,17 @@ import numpy as np
 from mbd.algebra.radau_points import STAGES, cardinal, integral, radau
 from mbd.base.checked import whole
 from mbd.base.door import number
-from mbd.base.tolerances import (
-    COLLOCATION_PARTS,
-    COLLOCATION_STRICT,
-    ERROR_FIRST,
-    STEP_GROWS,
-    STEP_SAFE,
-    STEP_SHRINKS,
-    SWEEP_SHARE,
-)
+from mbd.base.tolerances import COLLOCATION_STRICT, STEP_HALVED, SWEEP_SHARE
 from mbd.formulations.families import family
-from mbd.integration.adaptive import add_time, next_size
+from mbd.integration.adaptive import (
+    SAFE,
+    SHRINKS,
+    add_time,
+    factor_after,
+    factor_refused,
+    next_size,
+    share_of_step,
+)
 from mbd.integration.consistent import consistent, violations
 from mbd.integration.method import Facts, FreeSteps
 from mbd.integration.newton_loop import CONVERGED, FAILED, REFUSED, keep_record, next_time
@@ -130,7 +127,7 @@ def whole_step(I: Any, F: Any, end: float, leave: bool) -> int:
     copy(F, begin_q, I[m.Q], I[m.N_Q])
     copy_remembered(I, F, 0, AT_BEGIN)
     status, parts = CONVERGED, 1
-    for _ in range(1 if leave else COLLOCATION_PARTS):
+    for _ in range(1 if leave else 1 + STEP_HALVED):
         for i in range(parts):
             until = end if i + 1 == parts else t + (end - t) * (i + 1) / parts
             status = one_step(I, F, until, F[m.H] / parts, leave)
@@ -204,9 +201,7 @@ def choose(I: Any, F: Any, k: int) -> None:
             return
         last, tol, bound = h == F[m.T_END] - t, F[m.TOL], math.inf
         if F[m.RTOL] < 1e300:
-            share = ERROR_FIRST * h + t - F[m.T_START]
-            share /= (ERROR_FIRST + S[m.N_TAKEN]) * (F[m.T_END] - F[m.T_START])
-            allowed = F[m.RTOL] * share
+            allowed = F[m.RTOL] * share_of_step(F, h, t)
             tol = SWEEP_SHARE * allowed
             bound = COLLOCATION_STRICT * allowed ** (0.5 * order / F[b + ORDER])
         error, each = math.inf, S[m.N_TAKEN] < F[b + EACH]
@@ -225,10 +220,10 @@ def choose(I: Any, F: Any, k: int) -> None:
             S[m.N_REJECT] += 1
             copy(F, own_vector(I, 0), I[D], I[N_U])
             undo(I, F, t)
-            least = STEP_SHRINKS
-            if error < 1e300:
-                least = max(STEP_SHRINKS, STEP_SAFE * error ** (-1.0 / order))
-            F[m.H], F[m.ERROR] = h * least, 1.0
+            F[m.H], F[m.ERROR] = (
+                h * (factor_refused(error, order) if error < 1e300 else SHRINKS),
+                1.0,
+            )
             if F[m.H] < F[m.H_MIN]:
                 S[m.STATUS] = FAILED
                 return
@@ -246,12 +241,9 @@ def choose(I: Any, F: Any, k: int) -> None:
             record(I, F)
             S[m.N_REACHED] += 1
         keep_record(I, F)
-        error = max(error, 1e-8)
-        factor = STEP_SAFE * error ** (-0.7 / order) * F[m.ERROR] ** (0.3 / order)
-        factor = min(STEP_GROWS, max(STEP_SHRINKS, factor))
+        factor = factor_after(F, error, -0.7 / order, 0.3 / order)
         if F[b + SWEEPS] > 0.75 * S[m.MAX_ITER]:
-            factor = min(factor, STEP_SAFE)
-        F[m.ERROR] = error
+            factor = min(factor, SAFE)
         new = h * factor
         if h < F[m.H] and factor >= 1.0:  # shortened for another reason
             new = max(new, F[m.H])

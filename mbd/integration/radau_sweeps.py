@@ -11,16 +11,15 @@ import math
 from typing import Any
 
 from mbd.algebra.radau_points import cardinal
-from mbd.base.tolerances import (
-    ERROR_SLOW,
-    NEWTON_CONTRACTION,
-    SWEEP_LOST,
-    SWEEP_ROUND_OFF,
-    TERMS_ROUND_OFF,
-    TURN_UNSURE,
+from mbd.base.tolerances import ERROR_SLOW, NEWTON_CONTRACTION, ROUND_OFF, TURN_UNSURE
+from mbd.integration.newton_loop import (
+    CONVERGED,
+    FAILED,
+    PIVOTS,
+    measure_place,
+    measure_speed,
 )
-from mbd.integration.newton_loop import CONVERGED, FAILED, PIVOTS
-from mbd.integration.round_off import dropped_open, measure_place, measure_speed
+from mbd.integration.verdicts import dropped_open
 from mbd.linear.onto_rows import add, clear, copy, onto_rows
 from mbd.machine import buffer as m
 from mbd.machine.jit import call, ints, jit
@@ -238,7 +237,7 @@ def noise(I: Any, F: Any, t: float, h: float) -> float:
         signs = 1
         for u in range(n * changed):
             signs = _next_sign(signs)
-            part = TERMS_ROUND_OFF if signs & 0x4000 else -TERMS_ROUND_OFF
+            part = ROUND_OFF if signs & 0x4000 else -ROUND_OFF
             F[I[V] + u] *= 1.0 + part
             F[I[A] + u] *= 1.0 + part
             if is_velocity(I, u):
@@ -304,10 +303,8 @@ def _sweeps(I: Any, F: Any, h: float, tol: float, each: bool) -> int:
         move(I, F, h, passes)
         if k > 0:
             theta = max(size / last, NEWTON_CONTRACTION) if last > 0.0 else NEWTON_CONTRACTION
-            if theta > 0.5 and (size < SWEEP_ROUND_OFF or size <= noise(I, F, t, h)):
+            if theta > 0.5 and size <= noise(I, F, t, h):
                 return CONVERGED
-            if theta > SWEEP_LOST:
-                return FAILED
         if theta < 1.0 and size * theta / (1.0 - theta) <= tol:
             return CONVERGED
         last = size

@@ -20,7 +20,6 @@ from dataclasses import replace
 import numpy as np
 
 from mbd.base.tolerances import (
-    STEP_SHRINKS,
     SUBSTEP_ALL,
     SUBSTEP_LEAST,
     SUBSTEP_MOST,
@@ -151,7 +150,7 @@ def _free_steps(work: Workspace, method: GeneralizedAlpha, rtol: float, most: in
         advance_adaptive(I, F)
         looks.append((int(S[m.N_TAKEN]), float(F[m.T])))
         if S[m.STATUS] == PIVOTS and F[m.H] > F[m.H_MIN]:  # masses count for more in a smaller one
-            F[m.H_NEW] = STEP_SHRINKS * F[m.H]
+            F[m.H_NEW] = 0.5 * F[m.H]
             resize(I, F)
         elif S[m.STATUS] != CONVERGED:
             return False

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from mbd.base.tolerances import EVENT_ROUND_OFF, EVENT_TOGETHER
+from mbd.base.tolerances import EVENT_ROUND_OFF, WHOLE_STEPS
 from mbd.model.model import Model
 from mbd.model.state import State
 from mbd.runs.events import Event, EventInstants, Occurrence, carried, values_of
@@ -189,7 +189,7 @@ class Watch:
             if not np.any(passed & ~hit):  # what went there and back within the step
                 break
             hit |= passed
-        near = EVENT_TOGETHER * step
+        near = WHOLE_STEPS * step
         first = {k: h for k, h in sizes.items() if h < end - near}
         group = tuple(
             k for k in sorted(sizes) if k not in first and (sizes[k] <= end + near or passed[k])

@@ -6,12 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from mbd.base.tolerances import FAR_IN_A_STEP, LIGHT_BODY, OPEN_FAR, SINGULAR, TURN_UNSURE
-from mbd.integration.consistent import settled
+from mbd.base.tolerances import FAR_IN_A_STEP, LIGHT_BODY, SINGULAR, TURN_UNSURE
 from mbd.integration.contradiction import contradiction
 from mbd.integration.method import Method
 from mbd.integration.newton_loop import grid_from_here
-from mbd.interactions.laws import LawError
 from mbd.machine import buffer as m
 from mbd.model.workspace import Workspace
 
@@ -38,19 +36,7 @@ def failed_step(work: Workspace, advance: Any) -> tuple[np.ndarray, str]:
     if np.all(np.isfinite(r)) and np.all(np.isfinite(work.store().q)):
         against = contradiction(work.model, work, bool(work.S[m.LEVEL] != m.POSITION))
     work.restore(begin)
-    rows = work.model.numbering.lam
-    far = np.abs(r[rows] / work.F[work.I[m.DIAG] + rows]).max(initial=0.0) > OPEN_FAR
-    return r, "" if against and far and _agree(work) else against
-
-
-def _agree(work: Workspace) -> bool:
-    """Whether the rows at the end of a step can be met from the pose at its start."""
-    start = work.store()
-    try:
-        settled(work.model, start.replace(t=start.t + float(work.F[m.H])), project=True)
-    except (ValueError, LawError):
-        return False
-    return True
+    return r, against
 
 
 def explain(work: Workspace, method: Method) -> str:

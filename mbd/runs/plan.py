@@ -1,4 +1,4 @@
-"""Plan of a run: end time, step sizes, tolerances, and the instants to be kept."""
+"""Plan of a run: end time, step sizes, tolerances, and the instants to be kept; its options."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from mbd.base.checked import floats, is_whole, shown
 from mbd.base.door import number
+from mbd.base.parameter import PLAIN
 from mbd.base.tolerances import RTOL_LEAST, WHOLE_STEPS
 from mbd.integration.method import Method, name_of
 from mbd.machine import buffer as m
@@ -172,3 +173,24 @@ def _absolute(atol: Any) -> tuple[float, ...]:
             "simulate", f"atol[{name}]", value, "-", positive=False
         )
     return tuple(values)
+
+
+def run_options(**options: Any) -> dict[str, Any]:
+    """Return the options of a run that are not their default, in SI units, without numpy.
+
+    ``mbd.simulate(model, **options)`` starts the same run again, but for events, of which there are
+    the names; ``t_eval`` is what ``solution.t`` has.
+    """
+    values = {name: plain(x) for name, x in options.items()}
+    return {name: x for name, x in values.items() if x is not None and x != []}
+
+
+def plain(value: Any) -> Any:
+    """Return a value without numpy in it."""
+    if type(value) in PLAIN:
+        return value
+    if isinstance(value, Mapping):
+        return {str(key): plain(x) for key, x in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(x) for x in value]
+    return value.tolist() if isinstance(value, np.ndarray | np.generic) else value

@@ -1,4 +1,20 @@
-"""The stretches of a run, from event to event, and what ends the last one.
+"""A run: its plan, its stretches, what is kept of them, and why it ends.
+
+1. The plan (`plan.py`) says how far, by which steps of which method, and which instants are kept.
+2. A run begins at a consistent state (``mbd/integration/consistent.py``). The method may move it to
+   where its steps begin (`Facts.start`).
+3. A stretch (`stretch.py`) goes from there to the next event that changes something, or to the end,
+   in one work space. Its steps are compiled, some tenth of a second of them at a time; between them
+   Python takes over what was recorded, looks for jumps in laws of motion (`law_jumps.py`) and for
+   zero crossings (`crossings.py`), draws the bar (`progress.py`), listens to Ctrl-C
+   (`interrupts.py`).
+4. A step that fails is taken again with other acting rows, then with SuperLU where pivots of the
+   fronts are none, then in smaller ones; what helps no more is explained (`failed_step.py`).
+5. At an event the step is taken again so that it ends there, the change is made (`after_event.py`),
+   and the next stretch begins.
+6. Instants go to a record (`record.py`), in memory or in a file.
+7. What looks all right is judged when it is over: steps that are too large (`large_steps.py`), laws
+   that they do not resolve (`unresolved_laws.py`), multipliers that oscillate (`oscillation.py`).
 
 Whatever is raised on the way, by a law, the function of an event or its change, ends the run as a
 failed step does: with all that was computed up to the last good step.
@@ -23,12 +39,12 @@ from mbd.runs.events import EventInstants, Occurrence
 from mbd.runs.interrupts import Interrupt
 from mbd.runs.plan import Plan
 from mbd.runs.record import Record, RecordError
-from mbd.runs.stretch import EVENT, Run
+from mbd.runs.stretch import EVENT, Stretch
 
 _WORDED = (RuntimeError, ValueError, TypeError)  # of this package: they say who and when
 
 
-class Stretches:
+class Run:
     """A run, stretch by stretch.
 
     Attributes
@@ -37,7 +53,7 @@ class Stretches:
         After the last good step.
     occurrences : list of Occurrence
         The events that happened.
-    run : Run, optional
+    stretch : Stretch, optional
         The last stretch.
     stats : dict
         What all stretches cost.
@@ -67,7 +83,7 @@ class Stretches:
         self.fastest: dict[float, int] = {}
         self.spent = False
         self.occurrences: list[Occurrence] = []
-        self.run: Run | None = None
+        self.stretch: Stretch | None = None
         self.started = math.inf
         self.impulsive = 0.0
         self.cause: BaseException | None = None
@@ -84,58 +100,60 @@ class Stretches:
             status = EVENT
             while status == EVENT:
                 status, message = self._stretch(continued, before, saddle)
-                continued, before = False, self.run.before if self.run else None
+                continued, before = False, self.stretch.before if self.stretch else None
                 saddle = None
         except KeyboardInterrupt:
-            if self.run is None:  # nothing was computed
+            if self.stretch is None:  # nothing was computed
                 self.record.close(-1, "interrupted by the user before the first step", self.stats)
                 raise
             return -1, f"interrupted by the user at t = {self.last.t:.6g} s"
         except Exception as error:
-            if self.run is None and not isinstance(error, LawError | RecordError):
+            if self.stretch is None and not isinstance(error, LawError | RecordError):
                 self.record.close(FAILED, str(error), self.stats)
                 raise  # nothing was computed: the method refuses the model
             return FAILED, self._failed(error)
         except BaseException as error:
             self.record.close(FAILED, f"stopped by {type(error).__name__}: {error}", self.stats)
             raise
-        if self.run is not None and self.run.error is not None:
-            message = self._failed(self.run.error)
+        if self.stretch is not None and self.stretch.error is not None:
+            message = self._failed(self.stretch.error)
         return status, message + self._divided()
 
     def _stretch(self, continued: bool, before: Any, saddle: Saddle | None) -> tuple[int, str]:
         """Run to the next event that changes something; ``last`` is then after it."""
         plan, first = self.plan, self.last
-        run = Run(
+        stretch = Stretch(
             self.model, first, self.method, plan, self.interrupt, self.watch, continued, saddle
         )
-        run.work.F[m.IMPULSIVE] = self.impulsive
-        run.record_to(self.record, first, before)
-        self.run = run
+        stretch.work.F[m.IMPULSIVE] = self.impulsive
+        stretch.record_to(self.record, first, before)
+        self.stretch = stretch
         try:
-            status, message = run.loop(self.progress)
+            status, message = stretch.loop(self.progress)
         finally:
-            self.last, self.impulsive = run.state(), float(run.work.F[m.IMPULSIVE])
-            self.occurrences += run.occurrences
-            self.started = min(self.started, run.started)
-            self.divided |= run.divided.steps
-            self.finer |= run.divided.finer
-            self.fastest |= run.divided.fastest
-            self.spent = run.divided.spent
-            for name, value in run.stats().items():
+            self.last, self.impulsive = stretch.state(), float(stretch.work.F[m.IMPULSIVE])
+            self.occurrences += stretch.occurrences
+            self.started = min(self.started, stretch.started)
+            self.divided |= stretch.divided.steps
+            self.finer |= stretch.divided.finer
+            self.fastest |= stretch.divided.fastest
+            self.spent = stretch.divided.spent
+            for name, value in stretch.stats().items():
                 self.stats[name] = self.stats.get(name, 0) + value
-        if run.instant is None:
+        if stretch.instant is None:
             return status, message
         self.last, set_off = after_event(
-            self.watch, run.instant, run.before, plan.t_end - self.start
+            self.watch, stretch.instant, stretch.before, plan.t_end - self.start
         )
-        self.impulsive += energy_of_change(run.model, run.instant.state, self.last, run.before)
+        self.impulsive += energy_of_change(
+            stretch.model, stretch.instant.state, self.last, stretch.before
+        )
         self.occurrences += set_off
         for occurrence in set_off:
             self.record.happened(occurrence.name, occurrence.t)
-        over = _over(run.instant, self.watch, set_off)
+        over = _over(stretch.instant, self.watch, set_off)
         if over or self.last.t >= plan.t_end * (1 - 1e-15):
-            run.keep_end(self.last, self.impulsive, over != "")
+            stretch.keep_end(self.last, self.impulsive, over != "")
             return 0, over or f"reached t = {self.last.t:g} s"
         return EVENT, ""
 
@@ -160,7 +178,7 @@ class Stretches:
 
     def _failed(self, error: Exception) -> str:
         """Note the cause; return the message."""
-        if self.run is None:
+        if self.stretch is None:
             first = EventInstants.of(self.last)
             self.record.append(first.t, first.q, first.v, first.a, first.lam, first.impulsive)
         self.cause = error.__cause__ or error

@@ -1,4 +1,4 @@
-"""One stretch of a run: the work space, the record, the outer loop in Python.
+"""One stretch of a run: its work space, its steps, the loop in Python around them.
 
 Compiled code takes some tenth of a second of steps at a time; in between Python takes over what was
 recorded, looks for events, draws the progress bar and listens to Ctrl-C.
@@ -41,7 +41,7 @@ _CHUNK_UNKNOWNS = 10_000  # in all steps of the first piece: some ms
 _CHUNK_GROWTH = 32  # most by which a piece has more steps than the one before
 
 
-class Run:
+class Stretch:
     """A stretch of a run from a state, its `saddle` at hand or not: to the end, or to an event."""
 
     def __init__(

@@ -26,7 +26,7 @@ from mbd.base.atomic import replaced
 from mbd.base.matlab import structures
 from mbd.history.columns import Series, labels, model_items
 from mbd.history.loads import all_loads
-from mbd.runs.options import plain
+from mbd.runs.plan import plain
 from mbd.store.contents import OfSolution, as_arrays
 from mbd.store.fields import fields
 from mbd.store.run_record import file_text, method_text

@@ -33,7 +33,7 @@ from zlib import crc32
 import numpy as np
 
 from mbd.base.atomic import replaced
-from mbd.runs.options import plain
+from mbd.runs.plan import plain
 from mbd.store.contents import Contents, DamagedFileError, PastEvent
 
 MAGIC = b"\x89MBDLOG\n"

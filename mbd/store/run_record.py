@@ -11,7 +11,7 @@ import numpy as np
 
 from mbd.base.checked import shown
 from mbd.model.frozen import per_model
-from mbd.runs.options import plain
+from mbd.runs.plan import plain
 from mbd.store.fields import SCHEMA
 
 if TYPE_CHECKING:

@@ -30,7 +30,7 @@ from mbd.runs.large_steps import judged, paces_of
 from mbd.runs.oscillation import rough, roughness
 from mbd.runs.plan import Plan
 from mbd.runs.record import columns
-from mbd.runs.stretch import Run
+from mbd.runs.stretch import Stretch
 
 _RUNS = 128  # of a batch: what is shared by its runs is then small beside them
 _BYTES = 1 << 24  # most that they take
@@ -143,7 +143,7 @@ class Batches:
     def __init__(self, model: Model, method: Method, plan: Plan) -> None:
         self.model, self.facts, self.kernel, self.plan = model, method.facts, method.kernel, plan
         first = settled(model)[0]
-        run = Run(model, first, method, plan, Interrupt(), continued=True)  # from there as it is
+        run = Stretch(model, first, method, plan, Interrupt(), continued=True)  # as it is there
         self.steps, self.h, self.own = run.n_steps, run.h, run.at - model.size
         self.whole = not run.rest and run.n_steps % plan.every == 0 and not run.jumps.driven
         plain = Workspace(model, first, own=self.own).F

@@ -16,7 +16,7 @@ import mbd
 from mbd.machine import buffer as m
 from mbd.runs.interrupts import Interrupt
 from mbd.runs.plan import Plan
-from mbd.runs.stretch import Run
+from mbd.runs.stretch import Stretch
 
 STEPS, H = 100, 1e-3
 
@@ -39,7 +39,7 @@ def steps_alone(model, repeats=300):
     method = mbd.GeneralizedAlpha().facts.complete(False)
     first = mbd.consistent(model)
     begun, change = method.facts.start(model, first, H, False)
-    run = Run(model, begun, method, Plan(STEPS * H, H), Interrupt())
+    run = Stretch(model, begun, method, Plan(STEPS * H, H), Interrupt())
     run.remember(begun.a - change)
     start = run.work.F.copy()
     spent = []

@@ -257,7 +257,7 @@ def test_the_clock_of_the_steps_is_theirs(monkeypatch, tmp_path, capsys):
 
     clock = [0.0]
     monkeypatch.setattr(module.time, "perf_counter", lambda: clock[0])
-    make, steps = module.Run._bar, module.Run.steps
+    make, steps = module.Stretch._bar, module.Stretch.steps
 
     def bar(run, progress):
         clock[0] += 100.0
@@ -268,8 +268,8 @@ def test_the_clock_of_the_steps_is_theirs(monkeypatch, tmp_path, capsys):
         clock[0] += 1e-3 * done
         return done, status
 
-    monkeypatch.setattr(module.Run, "_bar", bar)
-    monkeypatch.setattr(module.Run, "steps", taken)
+    monkeypatch.setattr(module.Stretch, "_bar", bar)
+    monkeypatch.setattr(module.Stretch, "steps", taken)
     stats = mbd.simulate(spinner(), 0.05, 1e-3, progress=False).stats
     assert math.isclose(stats["seconds"], 0.05)
     assert math.isclose(stats["seconds_in_all"], 100.05)

@@ -14,7 +14,7 @@ from mbd.machine import buffer as m
 from mbd.machine import jit
 from mbd.runs.interrupts import Interrupt
 from mbd.runs.plan import Plan
-from mbd.runs.stretch import Run
+from mbd.runs.stretch import Stretch
 
 
 @pytest.mark.parametrize("joint", ["Spherical", "Revolute"])
@@ -185,7 +185,7 @@ def test_a_new_kind_compiles_its_own_kernels_only(monkeypatch):
 def test_the_time_loop_allocates_nothing():
     model = chain(8, NAMES).build()
     plan = Plan(t_end=1.0, step=1e-3)
-    run = Run(model, mbd.consistent(model), mbd.GeneralizedAlpha(), plan, Interrupt())
+    run = Stretch(model, mbd.consistent(model), mbd.GeneralizedAlpha(), plan, Interrupt())
     I, S, F = run.work.I, run.work.S, run.work.F
     S[m.RECORD_EVERY] = 0
     S[m.N_STEPS] = 5

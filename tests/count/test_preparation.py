@@ -39,7 +39,7 @@ def spent(monkeypatch):
     (work spaces, factorisations, evaluations) each.
     """
     works, pieces = [], []
-    make, loop = workspace.Workspace.__init__, stretch.Run.loop
+    make, loop = workspace.Workspace.__init__, stretch.Stretch.loop
 
     def made(work, *args, **options):
         works.append(work)
@@ -55,7 +55,7 @@ def spent(monkeypatch):
         return loop(run, progress)
 
     monkeypatch.setattr(workspace.Workspace, "__init__", made)
-    monkeypatch.setattr(stretch.Run, "loop", looped)
+    monkeypatch.setattr(stretch.Stretch, "loop", looped)
 
     def run(*args, **options):
         pieces.clear()

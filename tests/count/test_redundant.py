@@ -80,13 +80,13 @@ def null_part(model, state):
 
 def test_a_run_that_ends_early_has_the_least_multipliers_too(model, monkeypatch):
     """Interrupted between recorded steps."""
-    steps = stretch.Run._chunk
+    steps = stretch.Stretch._chunk
 
     def interrupted(run, n, last=False):
         run.interrupt.stop = run.done > 20
         return steps(run, 7, last)
 
-    monkeypatch.setattr(stretch.Run, "_chunk", interrupted)
+    monkeypatch.setattr(stretch.Stretch, "_chunk", interrupted)
     cut = mbd.simulate(model, 1.0, 1e-3, every=1000)
     assert "interrupted" in cut.message
     assert cut.stats["steps"] == 28

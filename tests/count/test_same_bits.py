@@ -105,10 +105,10 @@ RUNS = {
 
 def pieces(monkeypatch, length):
     """Let compiled code take so many steps at a time, as a slow or a fast machine would."""
-    steps = module.Run._chunk
+    steps = module.Stretch._chunk
     monkeypatch.setattr(module, "_CHUNK_SECONDS", math.inf)
     monkeypatch.setattr(
-        module.Run, "_chunk", lambda run, n, last=False: steps(run, min(n, length), last)
+        module.Stretch, "_chunk", lambda run, n, last=False: steps(run, min(n, length), last)
     )
 
 

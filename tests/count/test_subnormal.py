@@ -49,13 +49,13 @@ def test_what_damping_shrinks_ends_as_zero(formulation, monkeypatch):
     out = np.array([name.endswith((".y", ".x rotation")) for name in model.numbering.v_labels])
     assert out.any()
     v = state.v + np.where(out, 1e-300 * rng.standard_normal(model.n_v), 0.0)
-    runs, finish = [], module.Run.state
+    runs, finish = [], module.Stretch.state
 
     def watched(run):
         runs.append(run)
         return finish(run)
 
-    monkeypatch.setattr(module.Run, "state", watched)
+    monkeypatch.setattr(module.Stretch, "state", watched)
     method = mbd.GeneralizedAlpha(rho=0.5, constraints="stabilized")
     solution = mbd.simulate(model, 4.0, 1e-3, state=state.replace(v=v), method=method)
     for x in (solution.q, solution.v, solution.a, solution.lam):

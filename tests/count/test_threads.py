@@ -74,7 +74,7 @@ def test_python_goes_on_beside_a_loop(method, rtol, monkeypatch):
     )  # fmt: skip
     model = model.build()
     plan = Plan(1e6, 1e-3, every=10**9, rtol=rtol, max_step=1e-3)
-    run = stretch.Run(model, mbd.consistent(model), method, plan, Interrupt())
+    run = stretch.Stretch(model, mbd.consistent(model), method, plan, Interrupt())
     run.work.S[m.N_STEPS] = LONG
     woken, over = [0], threading.Event()
 

@@ -82,10 +82,10 @@ ALLOWED = {
     "VN": {METHODS},
     "V": {METHODS, *AGAIN},  # of recorded instants
     "Q": {METHODS, MODEL, "derivatives"},  # back to the start of a step; of an angle looked at
-    "QN": {METHODS, MODEL, *AGAIN},  # of poses at which multipliers are read
-    "D": {METHODS, MODEL, "derivatives"},
+    "QN": {METHODS, MODEL, "linear", *AGAIN},  # of poses at which multipliers are read
+    "D": {METHODS, MODEL, "linear", "derivatives"},  # where accelerations are found again
     # least multipliers; those of compliant rows where they act as springs
-    "A": {METHODS, "linear", "control", "interactions", *AGAIN},
+    "A": {METHODS, "linear", "interactions", *AGAIN},
     "X": {METHODS, MODEL, "linear", "interactions"},  # residual, rows, solution
     "FY": {"formulations", *AGAIN},  # cleared where faces are placed
     "YD": {MODEL},  # forgotten where nothing needs it in a step

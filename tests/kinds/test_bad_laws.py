@@ -171,10 +171,10 @@ def test_every_method_keeps_what_was_computed(name, make, tmp_path):
 
 # --- functions of events --------------------------------------------------------------------------
 def pieces(monkeypatch, length):
-    steps = module.Run._chunk
+    steps = module.Stretch._chunk
     monkeypatch.setattr(module, "_CHUNK_SECONDS", math.inf)
     monkeypatch.setattr(
-        module.Run, "_chunk", lambda run, n, last=False: steps(run, min(n, length), last)
+        module.Stretch, "_chunk", lambda run, n, last=False: steps(run, min(n, length), last)
     )
 
 

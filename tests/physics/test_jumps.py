@@ -84,12 +84,12 @@ def test_a_jump_of_a_jitted_law_is_named_and_the_pieces_do_not_matter(monkeypatc
     at, size = 0.0521, 0.3
     law = numba.njit(lambda t: 0.0 if t < at else size)
     model = arm(law).build()
-    steps, found = module.Run._chunk, []
+    steps, found = module.Stretch._chunk, []
     for length in (1, 7, 10**6):
         with monkeypatch.context() as patch:
             patch.setattr(module, "_CHUNK_SECONDS", math.inf)
             patch.setattr(
-                module.Run,
+                module.Stretch,
                 "_chunk",
                 lambda run, n, last=False, m=length: steps(run, min(n, m), last),
             )

@@ -8,7 +8,7 @@ from models.test_scenes import load
 
 import mbd
 from mbd.integration.substeps import in_substeps
-from mbd.runs.stretch import Run
+from mbd.runs.stretch import Stretch
 
 pytestmark = pytest.mark.filterwarnings("ignore:steps of .* are too large:RuntimeWarning")
 
@@ -95,7 +95,7 @@ def test_order_two_of_all_unknowns_stays(monkeypatch, level):
 
     method = mbd.GeneralizedAlpha(constraints=level)
     exact = mbd.simulate(rod(), 0.8, 1e-4)
-    steps = Run.steps
+    steps = Stretch.steps
 
     def every_eighth(self, n, kernel=None):
         if self.done % 8 == 7:
@@ -104,7 +104,7 @@ def test_order_two_of_all_unknowns_stays(monkeypatch, level):
             return 1, 0
         return steps(self, min(n, 7 - self.done % 8), kernel)
 
-    monkeypatch.setattr(Run, "steps", every_eighth)
+    monkeypatch.setattr(Stretch, "steps", every_eighth)
     for what in ("q", "v", "lam"):
         errors = [
             np.abs(

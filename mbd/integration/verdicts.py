@@ -1,10 +1,9 @@
-r"""Round-off of an iterate, and rows that no iteration can meet.
+r"""Verdicts about an answer: whether rows are open in it, and whether it has thrown bodies.
 
-Round-off of a position is that of its size: the floors of the iteration follow the bodies.
-
-Rows that close loops may contradict each other: equal in gradient, different in value. The softness
-of redundant rows then lets increments vanish while the gap stays. A step is accepted if, after
-its last correction, every row is met to what is allowed of it at the start; else its rows are open,
+What finds an answer (`chord`) looks at increments alone. Rows may contradict each other, equal in
+gradient and different in value: those that depend on others are dropped from the iteration, and
+stay open. A step is accepted if, after its last correction, every row is met to what is allowed of
+it at the start, and a dropped one lacks no more than where it was dropped; else its rows are open,
 in units of
 
 .. math:: \max_\delta |B_i \delta| = \sum_j |B_{ij}|\,\delta_j, \qquad |\delta_j| \le
@@ -13,77 +12,22 @@ in units of
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from mbd.base.tolerances import (
     LOST_VELOCITY,
     OPEN_DROPPED,
     OPEN_LEAST,
-    OPEN_RATE,
     RANK_STAYS,
-    SETTLED,
+    ROUND_OFF,
     START_POSITION,
     START_VELOCITY,
 )
 from mbd.machine import buffer as m
 from mbd.machine.jit import ints, jit
 from mbd.machine.two_threads import by_sides
-from mbd.machine.unknowns import faces_of, is_velocity, unknowns_of
+from mbd.machine.unknowns import is_velocity, unknowns_of
 from mbd.model.evaluation import evaluate_level, is_off, stage
-
-
-@jit
-def measure_speed(I: Any, F: Any) -> None:
-    """Note the largest velocities, and by them the round-off of a step that meets rates."""
-    S = ints(F)
-    for i in range(I[m.N_U]):
-        if is_velocity(I, i):
-            size = m.SIZE + I[I[m.UNKNOWN_KIND] + i]
-            F[size] = max(F[size], abs(F[I[m.V] + i]))
-    if S[m.LEVEL] == m.POSITION:
-        F[m.ROUND] = 1.0
-        return
-    moved = 0.0  # in a step, relative to the extent of the model
-    for k in range(m.FORCE):
-        moved = max(moved, F[m.H] * (F[m.SIZE + k] + F[m.H] * F[m.SCALE + k]) / F[m.UNIT + k])
-    F[m.ROUND] = min(1.0, 4.0 * moved + 1e-4)
-
-
-@by_sides(m.EXTENT_TASK, largest=1)
-def _extent(I: Any, F: Any, side: int) -> float:
-    """Return the largest coordinate of all faces but that of ground."""
-    first, last = faces_of(I, side)
-    far = 0.0
-    for y in range(I[m.Y] + 12 * first, I[m.Y] + 12 * last, 12):
-        far = max(far, abs(F[y]), abs(F[y + 1]), abs(F[y + 2]))
-    return far
-
-
-@jit
-def measure_place(I: Any, F: Any) -> None:
-    """Let floors follow where bodies are, by a power of two: exactly there and back."""
-    scale, length = F[m.FAR], F[m.LENGTH]
-    far = _extent(I, F)
-    if not far < 1e300:
-        return
-    while far >= 2 * scale * length:
-        scale *= 2
-    while scale > 1.0 and far < scale * length:
-        scale *= 0.5
-    if scale != F[m.FAR]:
-        for k in range(m.N_UNKNOWN_KINDS):
-            F[m.FLOOR + k] *= scale / F[m.FAR]
-        F[m.FAR] = scale
-
-
-@jit
-def set_least(I: Any, F: Any) -> None:
-    """Set the smallest increments that count: those of the tolerance, or round-off."""
-    measure_place(I, F)
-    for k in range(m.N_UNKNOWN_KINDS):
-        least = F[m.TOL] * F[m.SCALE + k] / F[m.RATE + k] + F[m.ROUND] * F[m.FLOOR + k]
-        F[m.PER_LEAST + k] = 1.0 / least if least > 0.0 else math.inf
 
 
 @jit
@@ -101,7 +45,7 @@ def measure_rows(I: Any, F: Any, rows: int) -> float:
     S = ints(F)
     by_rates = S[m.LEVEL] != m.POSITION
     place = START_POSITION * F[m.FAR]
-    rate = max(START_VELOCITY * _speed(F) * F[m.ROW_RATE], OPEN_RATE) * F[m.FAR]
+    rate = START_VELOCITY * _speed(F) * F[m.ROW_RATE] * F[m.FAR]
     largest = 0.0
     for i in range(I[m.N_U]):
         if not is_velocity(I, i):
@@ -188,22 +132,11 @@ def settled(I: Any, F: Any) -> bool:
     for i in range(I[m.N_U]):
         if is_velocity(I, i):
             force = F[I[m.DIAG] + i] * fastest + push / F[m.UNIT + I[I[m.UNKNOWN_KIND] + i]]
-            if not abs(F[x + i]) <= SETTLED * F[m.SCALE_R] * force:
+            if not abs(F[x + i]) <= ROUND_OFF * F[m.SCALE_R] * force:
                 return False
-        elif not abs(F[x + i]) <= SETTLED * F[m.UNIT + I[I[m.UNKNOWN_KIND] + i]] * round_off:
+        elif not abs(F[x + i]) <= ROUND_OFF * F[m.UNIT + I[I[m.UNKNOWN_KIND] + i]] * round_off:
             return False
     return True
-
-
-@jit
-def ask_positions(I: Any, F: Any) -> None:
-    """Put to X what positions lack of their rows: the right-hand side of their correction."""
-    x, gap = I[m.X], I[m.GAP]
-    for i in range(I[m.N_U]):
-        if is_velocity(I, i):
-            F[x + i] = 0.0
-        else:
-            F[x + i] = F[gap + i]
 
 
 @by_sides(m.SPEED_TASK, largest=2)
