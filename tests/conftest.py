@@ -7,7 +7,7 @@ import sys
 import pytest
 from hypothesis import settings
 
-settings.register_profile("mbd", deadline=None, derandomize=True, max_examples=60)
+settings.register_profile("mbd", deadline=None, derandomize=True, max_examples=30)
 settings.load_profile("mbd")
 
 # Workers of xdist are as many as there are processors: compilers beside them would be in the way,

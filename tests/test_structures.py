@@ -8,11 +8,11 @@ import pytest
 
 import mbd
 from mbd.base.door import label
+from mbd.interactions.gradients import unwrapped_angle
 from mbd.interactions.kind import Attachment, Element
 from mbd.interactions.measures import ANGLE, LENGTH
 from mbd.interactions.rows import COINCIDE
 from mbd.interactions.springs import spring
-from mbd.interactions.unwrapped_angle import unwrapped_angle
 from mbd.machine.buffer import FORCE
 from mbd.parts.part import Part
 

@@ -19,9 +19,8 @@ import scipy.linalg
 
 from mbd.base.checked import place
 from mbd.base.door import number
-from mbd.base.tolerances import FREQUENCY_REAL, NEUTRAL
+from mbd.base.tolerances import DOUBLE_EIGENVALUE, ROUND_OFF
 from mbd.history.faces import columns_of
-from mbd.machine import buffer as m
 from mbd.model.frozen import state_of
 from mbd.model.model import Model
 from mbd.model.null_space import null_space
@@ -30,6 +29,7 @@ from mbd.model.system import System, model_of
 from mbd.model.workspace import displaced
 from mbd.small_motions.metric import Metric
 from mbd.statics.balance import Balance, Statics, least_multipliers, scaled_loads
+from mbd.statics.imbalance import largest_forces
 from mbd.statics.load_path import first_critical
 from mbd.statics.search import nearest
 
@@ -141,13 +141,10 @@ def _on_path(problem: Statics, first: Balance, loaded: Balance, base: float) -> 
     """Return the first critical load factor where loads move the pose."""
     critical = first_critical(problem, first, base)
     if critical is None:
-        names = problem.model.numbering
-        worst = int(np.argmax(np.abs(loaded.residual) * problem.model.units))
-        unit = "N" if names.v_kinds[worst] == m.TRANSLATION else "N m"
         raise ValueError(
-            f"buckling: the loads move the pose ({names.v_labels[worst]!r} is out of balance by "
-            f"{loaded.residual[worst]:.3g} {unit} under one more load factor), and the equilibria "
-            "that follow do not lose their stiffness"
+            "buckling: the loads move the pose (out of balance under one more load factor is "
+            f"{largest_forces(problem.model, loaded.residual, 1)}), and the equilibria that follow "
+            "do not lose their stiffness"
         )
     state, factor, shape = critical
     return Buckling(problem.model, state, np.array([factor]), shape[:, None], problem)
@@ -160,12 +157,12 @@ def _critical(K0: np.ndarray, change: np.ndarray) -> tuple[np.ndarray, np.ndarra
     # motions that neither resists nor is loaded do not count
     both = [A / np.abs(A).max() for A in (K0, change) if A.any()]
     _, sizes, Vt = np.linalg.svd(np.vstack(both))
-    kept = Vt[: int(np.count_nonzero(sizes > NEUTRAL * max(1.0, sizes[0])))].T
+    kept = Vt[: int(np.count_nonzero(sizes > ROUND_OFF * max(1.0, sizes[0])))].T
     inverse, vectors = scipy.linalg.eig(kept.T @ change @ kept, kept.T @ K0 @ kept)
     usable = np.isfinite(inverse)
     size = np.abs(inverse[usable]).max(initial=0.0)
     usable &= np.abs(inverse) > 1e-12 * size
-    usable &= np.abs(inverse.imag) <= FREQUENCY_REAL * np.abs(inverse)
+    usable &= np.abs(inverse.imag) <= DOUBLE_EIGENVALUE * np.abs(inverse)
     factors = -1.0 / inverse[usable].real
     order = np.argsort(np.abs(factors))
     return factors[order], kept @ vectors[:, usable].real[:, order]

@@ -23,19 +23,20 @@ import numpy as np
 import scipy.linalg
 from scipy.optimize import linear_sum_assignment
 
+from mbd.analyses.equilibrium import Equilibrium
 from mbd.analyses.modes import Modes, modes
 from mbd.base.checked import listed, names, shown, sized, whole
 from mbd.base.door import array, number, unit_vector
 from mbd.base.tolerances import MODE_HALVED, MODE_SAME
+from mbd.history.faces import columns_of
 from mbd.model.model import Model
 from mbd.model.state import State
 from mbd.model.system import System, model_of
 from mbd.small_motions.eigenvalues import alike
+from mbd.small_motions.small_motion import body_motions
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-    from mbd.analyses.equilibrium import Equilibrium
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,14 +148,12 @@ def campbell(
     for speed in at[1:]:
         new = evaluate(float(speed))
         partner = _track(points[-1], new, evaluate, MODE_HALVED)
-        column = np.empty(len(new.s), int)
-        for j, i in enumerate(partner):
-            if i >= 0:
-                column[j] = columns[-1][i]
-            else:
-                column[j], used = used, used + 1
+        alone = partner < 0
         points.append(new)
+        column = used - 1 + np.cumsum(alone)
+        column[~alone] = columns[-1][partner[~alone]]
         columns.append(column)
+        used += int(alone.sum())
     return _table(at, points, columns, used, n)
 
 
@@ -191,8 +190,6 @@ def _modes_over_speed(system: Any, bodies: Any, axis: np.ndarray) -> Callable[[f
 
 def _at_speed(system: Callable[[float], Any], speed: float) -> Any:
     """Return what the function of the speed returns, if it has modes."""
-    from mbd.analyses.equilibrium import Equilibrium
-
     answer = system(speed)
     if not isinstance(answer, System | Model | Equilibrium):
         raise TypeError(
@@ -208,13 +205,11 @@ def spinning(model: Model, names: list[str], omega: np.ndarray) -> State:
     v = state.v.copy()
     lead = model.nodes[names[0]]
     center = lead.position + lead.rotation @ lead.center_of_mass
-    first = 0
-    for name, body in model.nodes.items():
-        n_v = body.formulation.n_v
-        if name in names:
-            velocity = np.cross(omega, body.position - center)
-            _, v[first : first + n_v] = body.q_and_v(body.position, velocity=velocity, omega=omega)
-        first += n_v
+    columns = columns_of(model)
+    for name in names:
+        body = model.nodes[name]
+        velocity = np.cross(omega, body.position - center)
+        _, v[columns[name][1]] = body.q_and_v(body.position, velocity=velocity, omega=omega)
     return state.replace(v=v)
 
 
@@ -238,12 +233,7 @@ def _forms(modes: Modes, X: np.ndarray, axis: np.ndarray) -> tuple[np.ndarray, n
     two = np.cross(axis, one)
     k = X.shape[1]
     energy, round_ = np.zeros((k, k), complex), np.zeros((k, k), complex)
-    for body in modes.motion.maps:
-        part = modes.model.nodes[body.name]
-        w = np.concatenate([[1.0], part.center_of_mass])
-        move, turn = body.at(w, body.Y) @ X[body.v], body.turn() @ X[body.v]
-        R = body.y[1:].T if body.axes else np.eye(3)
-        J = R @ part.inertia @ R.T
+    for _, part, move, turn, J in body_motions(modes.motion, X):
         across = 0.5 * (np.trace(J) - axis @ J @ axis)
         energy += part.mass * move.conj().T @ move + turn.conj().T @ J @ turn
         for size, x in ((part.mass, move), (across, turn)):

@@ -17,16 +17,16 @@ from mbd.base.door import number, vector
 from mbd.base.html_tables import facts, page, table
 from mbd.front.solution import Solution
 from mbd.history.beams import beyond_limits
-from mbd.integration.consistent import limits, violated, violations
+from mbd.integration.consistent import consistent, limits, violated, violations
 from mbd.model.frozen import state_of
 from mbd.model.model import Model
 from mbd.model.state import State
 from mbd.model.system import System, model_of
 from mbd.model.turns_so_far import turns_so_far
 from mbd.model.workspace import Workspace, displaced
-from mbd.small_motions.small_motion import small_motion
+from mbd.small_motions.small_motion import SmallMotion, small_motion
 from mbd.statics.balance import Statics, least_multipliers, scaled_loads
-from mbd.statics.imbalance import LoadSize
+from mbd.statics.imbalance import LoadSize, largest_forces
 from mbd.statics.load_path import along_the_load, follow
 from mbd.statics.search import EquilibriumError, SearchResult, descend, nearest
 from mbd.statics.steady_motion import turned_on
@@ -197,7 +197,7 @@ def equilibrium(
         A RuntimeError that names what is out of balance; ``.state`` is where the search ended.
 
     """
-    one_of("equilibrium", "seek", seek, _SEEK)
+    one_of("equilibrium", "seek", seek, ("minimum", "nearest"))
     load_steps = whole("equilibrium", "load_steps", load_steps, 1)
     max_iterations = whole("equilibrium", "max_iterations", max_iterations, 1)
     if load_steps > _MOST_STEPS:
@@ -222,7 +222,7 @@ def equilibrium(
         results = []
         for factor in np.linspace(0.0, target, int(load_steps) + 1)[1:]:
             try:
-                result, held = _SEEK[seek](problem, start, float(factor), int(max_iterations))
+                result, held = _sought(problem, seek, start, float(factor), max_iterations)
             except EquilibriumError as error:
                 if beyond := _beyond(model, error.state, *error.tried):
                     raise EquilibriumError(f"{error}; {beyond}", error.state) from error
@@ -288,10 +288,10 @@ def _check_frame(problem: Statics, state: State, factor: float) -> None:
         left = problem.imbalance(balance, factor)
         if left.balanced:
             return
-    worst = model.numbering.v_labels[int(np.argmax(np.abs(balance.residual) * model.units))]
     raise ValueError(
         "equilibrium: the pose cannot turn with the frame, for forces do not turn with it: turned "
-        f"on it is out of balance by {left.largest}, most at {worst!r}, beside loads of "
+        f"on it is out of balance by {left.largest}, most at "
+        f"{largest_forces(model, balance.residual, 1)}, beside loads of "
         f"{left.loads}; springs, supports and loads must be the same all around the axis, "
         "rotating= [rad/s] and about= [m]"
     )
@@ -305,18 +305,13 @@ def _start(model: Model, state: State | None, t: float | None) -> State:
     return start.replace(t=time, v=zero, a=zero, lam=np.zeros(model.n_lam), alg=None)
 
 
-def _nearest(
-    problem: Statics, start: State, factor: float, most: int
+def _sought(
+    problem: Statics, seek: str, start: State, factor: float, most: int
 ) -> tuple[SearchResult, Stability]:
-    """Return the equilibrium that Newton's method finds nearby."""
-    result = nearest(problem, start, factor, most)
-    return result, stability(problem, result.balance)
-
-
-def _minimum(
-    problem: Statics, start: State, factor: float, most: int
-) -> tuple[SearchResult, Stability]:
-    """Return a stable equilibrium: nearby, by way of the load, downhill, or past saddles."""
+    """Return the equilibrium nearby, or a stable one: nearby, by the load, or downhill."""
+    if seek == "nearest":
+        result = nearest(problem, start, factor, most)
+        return result, stability(problem, result.balance)
     by_load = cache(partial(along_the_load, problem, start, factor, most))
     result = descend(problem, start, factor, most, by_load)
     held = stability(problem, result.balance)
@@ -345,9 +340,6 @@ def _settled(
     return result, held
 
 
-_SEEK = {"minimum": _minimum, "nearest": _nearest}
-
-
 def _equilibrium(
     problem: Statics,
     omega: np.ndarray,
@@ -371,3 +363,20 @@ def _equilibrium(
     )  # fmt: skip
     object.__setattr__(pose, "path", (*passed, pose))
     return pose
+
+
+def base_motion(
+    owner: str, system: System | Model | Equilibrium, state: State | None, rotating: Any
+) -> SmallMotion:
+    """Return the small motions about a state, with consistent accelerations and multipliers."""
+    if isinstance(system, Equilibrium):
+        if state is not None:
+            raise TypeError(f"{owner}: an equilibrium has its state; leave out state=")
+        model, state = system.model, system.state
+        rotating = system.rotating if rotating is None else rotating
+    else:
+        expected = "a System, a Model or what mbd.equilibrium returned"
+        model = model_of(owner, system, expected=expected)
+        state = state_of(owner, model, state)
+    omega = np.zeros(3) if rotating is None else vector(owner, "rotating", rotating, "rad/s")
+    return small_motion(model, consistent(model, state), omega)

@@ -25,7 +25,7 @@ from mbd.model.model import Model
 from mbd.model.state import State
 from mbd.model.system import model_of
 from mbd.model.turns_so_far import turns_so_far
-from mbd.model.workspace import Workspace
+from mbd.model.workspace import Workspace, displaced
 
 if TYPE_CHECKING:
     from mbd.model.system import System
@@ -120,24 +120,14 @@ def _posed(model: Model, state: State) -> State:
 
 def _onwards(model: Model, state: State, t_end: float) -> State:
     """Go on to a time, in strides short enough that the next pose is the one nearest by."""
-    length = float(model.F[m.LENGTH])
-    v_kinds = model.numbering.v_kinds
-    size = np.where(v_kinds == m.TRANSLATION, length, 1.0)
     for _ in range(INVERSE_GUESSES):
-        speed = float(np.abs(state.v / size).max())
-        growth = float(np.abs(state.a / size).max())
+        speed = float(np.abs(state.v / model.units).max())
+        growth = float(np.abs(state.a / model.units).max())
         rest = t_end - state.t
         h = min(rest, INVERSE_STRIDE / max(speed, np.sqrt(INVERSE_STRIDE * growth), 1e-300))
-        work = Workspace(model, state)
-        v = model.numbering.v
-        work.vector(m.D)[v] = h * state.v + 0.5 * h * h * state.a
-        work.evaluate()
-        guess = state.replace(
-            t=t_end if h == rest else state.t + h,
-            q=work.vector(m.Q, model.n_q).copy(),
-            v=state.v + h * state.a,
-        )
-        state = _posed(model, guess)
+        guess = displaced(model, state, h * state.v + 0.5 * h * h * state.a)
+        t = t_end if h == rest else state.t + h
+        state = _posed(model, guess.replace(t=t, v=state.v + h * state.a))
         if state.t == t_end:
             return state
     raise ValueError(

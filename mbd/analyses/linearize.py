@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
-from mbd.analyses.base_motion import base_motion, steady_minimal
+from mbd.analyses.equilibrium import Equilibrium, base_motion
 from mbd.analyses.ports import Output, OutputRows, input_column, named_coordinates, output_rows
 from mbd.base.checked import extra, listed, names, shown
 from mbd.base.door import array
@@ -23,12 +23,11 @@ from mbd.model.system import System
 from mbd.small_motions.minimal import Minimal
 from mbd.small_motions.small_motion import SmallMotion
 from mbd.small_motions.spectrum import spectrum
+from mbd.statics.steady_motion import steady
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from scipy.signal import StateSpace
-
-    from mbd.analyses.equilibrium import Equilibrium
 
 _MOTION = ("position", "velocity")  # of the rows of outputs
 
@@ -305,7 +304,7 @@ def linearize(
     """
     motion = base_motion("linearize", system, state, rotating)
     ports = _several("inputs", inputs), _several("outputs", outputs)
-    linear = Linearized(steady_minimal(motion), *ports_about(motion, *ports), ports)
+    linear = Linearized(steady(motion), *ports_about(motion, *ports), ports)
     if wanted := names("linearize", "coordinates", coordinates):
         named_coordinates("linearize", motion, wanted)
         states = [output_rows(motion, name + x) for x in ("", "_rate") for name in wanted]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mbd.base.tolerances import UNSTABLE
+from mbd.small_motions.eigenvalues import grows
 
 _SHARE = 0.15  # of the kinetic energy, from which on a body is named
 _BODIES = 2
@@ -14,7 +14,7 @@ _BENT = 0.2  # of the energy of a body, from which on it is called deformation
 
 
 @dataclass(frozen=True)
-class BodyMotion:
+class LabelledMotion:
     """Motion of a body in a mode, complex, inertial axes.
 
     ``share`` of the kinetic energy; ``move`` [m] of the centre of mass, ``turn`` [rad], the part
@@ -32,7 +32,7 @@ class BodyMotion:
     deformation: float = 0.0
 
 
-def label(s: complex, bodies: list[BodyMotion]) -> str:
+def label(s: complex, bodies: list[LabelledMotion]) -> str:
     """Return a name such as "rotation of 'upper' about y"."""
     ranked = sorted(bodies, key=lambda b: -b.share)
     lead = ranked[0]
@@ -50,7 +50,7 @@ def label(s: complex, bodies: list[BodyMotion]) -> str:
         growth = "free "
     elif s.imag == 0.0:
         growth = "growing " if s.real > 0.0 else "decaying "
-    elif s.real > UNSTABLE * abs(s):
+    elif grows(np.array(s)):
         growth = "unstable "
     return growth + text
 
@@ -79,13 +79,7 @@ def _axis(x: np.ndarray) -> str:
     return "(" + ", ".join(f"{c:.2g}" for c in np.round(x, 2) + 0.0) + ")"
 
 
-def turn_energy(inertia: np.ndarray, directors: np.ndarray, turn: np.ndarray) -> float:
-    """Return twice the energy of a small rotation of unit rate; directors are rows."""
-    own = directors @ turn
-    return float(np.vdot(own, inertia @ own).real)
-
-
-def _motion(b: BodyMotion) -> str:
+def _motion(b: LabelledMotion) -> str:
     """Return what a body does: translation, rotation, or a swing that is both."""
     if b.deformation > _BENT:
         return f"deformation of {b.name!r}"
@@ -100,7 +94,7 @@ def _motion(b: BodyMotion) -> str:
     return f"{'conical whirl' if orbit else 'swing'} of {b.name!r} about {axis}"
 
 
-def _phase(a: BodyMotion, b: BodyMotion) -> str:
+def _phase(a: LabelledMotion, b: LabelledMotion) -> str:
     """Return how two bodies move against each other, if that is clear."""
     turning = min(a.rotation, b.rotation) >= 0.2
     u, w = (a.turn, b.turn) if turning else (a.move, b.move)
@@ -111,7 +105,7 @@ def _phase(a: BodyMotion, b: BodyMotion) -> str:
     return ", against each other" if together < -0.7 else ""
 
 
-def _as_one(bodies: list[BodyMotion]) -> str:
+def _as_one(bodies: list[LabelledMotion]) -> str:
     """Return "translation along x" or "rotation about y" if all bodies move as one, or ""."""
     n = len(bodies)
     if any(b.deformation > _BENT for b in bodies):

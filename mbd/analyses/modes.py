@@ -2,7 +2,7 @@ r"""``mbd.modes``: small motions :math:`\delta(t) = \mathrm{Re}\,\hat\delta\,e^{
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import scipy.linalg
 
-from mbd.analyses.base_motion import base_motion, steady_minimal
-from mbd.analyses.mode_labels import BodyMotion, label, turn_energy
+from mbd.analyses.equilibrium import Equilibrium, base_motion
+from mbd.analyses.mode_labels import LabelledMotion, label
 from mbd.base.checked import extra, flag, is_whole, one_of, shown, whole
 from mbd.base.door import number
 from mbd.base.html_tables import table
+from mbd.base.tolerances import NEUTRAL_MANY
 from mbd.front.solution import Solution
 from mbd.integration.consistent import consistent
 from mbd.machine import buffer as m
@@ -23,20 +24,16 @@ from mbd.model.model import Model
 from mbd.model.state import State
 from mbd.model.system import System
 from mbd.model.turns_so_far import turns_so_far
-from mbd.model.workspace import displaced
+from mbd.model.workspace import Workspace, displaced
 from mbd.runs.progress import Progress
 from mbd.small_motions.eigenvalues import alike, dense, grows, sparse
-from mbd.small_motions.masses_of_elements import kinetic_of_elements
-from mbd.small_motions.small_motion import SmallMotion
-from mbd.statics.steady_motion import require_balance
+from mbd.small_motions.small_motion import SmallMotion, body_motions
+from mbd.statics.steady_motion import require_balance, steady
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from mbd.analyses.equilibrium import Equilibrium
-
 _MOST = 100_000  # instants of a period
-_MANY = 900  # velocities, above which modes are found without dense matrices
 _SOME = 40  # modes that are found of so many, if nobody says how many
 
 
@@ -80,7 +77,7 @@ def modes(
     motion = base_motion("modes", system, state, rotating)
     n = None if n is None else whole("modes", "n", n, 1)
     progress = None if progress is None else flag("modes", "progress", progress)
-    many = motion.model.n_v > _MANY
+    many = motion.model.n_v > NEUTRAL_MANY
     if solver is None:
         solver = "sparse" if near is not None or many else "dense"
         n = _SOME if n is None and many else n
@@ -92,13 +89,13 @@ def modes(
         if motion.at_rest:
             require_balance(motion)
         else:
-            steady_minimal(motion)
+            steady(motion)
         with Progress(None, "solution", progress) as bar:
             s, shapes, levels = sparse(motion, int(n), shift, partial(bar.update, 1))
     else:
         if near is not None:
             raise ValueError("modes: near= needs solver='sparse'; 'dense' finds all modes")
-        s, shapes, levels = dense(steady_minimal(motion))
+        s, shapes, levels = dense(steady(motion))
     return Modes(motion, s[:n], shapes[:, :n], levels)
 
 
@@ -157,22 +154,22 @@ class Modes:
         """Whether no mode grows (free motions are not counted as growing)."""
         return not grows(self.eigenvalues).any()
 
-    def body_motions(self, i: int) -> list[BodyMotion]:
+    def body_motions(self, i: int) -> list[LabelledMotion]:
         """Return displacement of the centre of mass and small rotation of each body in a mode."""
-        motions = []
-        for body, share in zip(self.motion.maps, self.kinetic[i], strict=True):
-            part = self.model.nodes[body.name]
-            delta = self.shapes[body.v, i]
-            w = np.concatenate([[1.0], part.center_of_mass])
-            move, turn = body.at(w, body.Y) @ delta, body.turn() @ delta
-            W = part.mass_matrix
-            dy = (body.whole("Y") @ delta).reshape(-1, 3)
-            total = float(np.einsum("kc,kl,lc->", dy.conj(), W, dy).real)
+        motions, shape = [], self.shapes[:, i]
+        moving = zip(body_motions(self.motion, shape), self.kinetic[i], strict=True)
+        for (body, part, move, turn, J), share in moving:
+            dy = (body.whole("Y") @ shape[body.v]).reshape(-1, 3)
+            total = float(np.einsum("kc,kl,lc->", dy.conj(), part.mass_matrix, dy).real)
             carry = part.mass * float(np.vdot(move, move).real)
             rotation = max(0.0, 1.0 - carry / total) if total > 0.0 else 0.0
-            bent = rotation - turn_energy(part.inertia, body.y[1:], turn) / (total or 1.0)
-            motions.append(BodyMotion(body.name, float(share), move, turn, rotation,
-                                      w @ body.y + self.model.origin, body.axes, bent))  # fmt: skip
+            bent = rotation - float(np.vdot(turn, J @ turn).real) / (total or 1.0)
+            center = body.y[0] + part.center_of_mass @ body.y[1:] + self.model.origin
+            motions.append(
+                LabelledMotion(
+                    body.name, float(share), move, turn, rotation, center, body.axes, bent
+                )
+            )
         return motions
 
     def _sorted_out(self, shapes: np.ndarray) -> np.ndarray:
@@ -195,12 +192,8 @@ class Modes:
         """Return the kinetic energy of real shapes as a form, and one with uneven weights."""
         n = X.shape[1]
         even, uneven = np.zeros((n, n)), np.zeros((n, n))
-        for k, body in enumerate(self.motion.maps):
-            part = self.model.nodes[body.name]
-            w = np.concatenate([[1.0], part.center_of_mass])
-            move, turn = body.at(w, body.Y) @ X[body.v], body.turn() @ X[body.v]
-            R, axes = body.y[1:].T if body.axes else np.eye(3), np.array([1.0, 1.3, 1.7])
-            J = R @ part.inertia @ R.T
+        axes = np.array([1.0, 1.3, 1.7])
+        for k, (body, part, move, turn, J) in enumerate(body_motions(self.motion, X)):
             even += part.mass * move.T @ move + turn.T @ J @ turn
             spun = axes[:, None] * turn
             form = part.mass * move.T @ (axes[:, None] * move) + 3.0 * turn.T @ J @ spun
@@ -218,9 +211,8 @@ class Modes:
         """
         length = float(self.model.F[m.LENGTH])
         parts = [np.zeros((1, shapes.shape[1]), complex)]
-        for body in self.motion.maps:
-            w = np.concatenate([[1.0], self.model.nodes[body.name].center_of_mass])
-            parts += [body.at(w, body.Y) @ shapes[body.v] / length, body.turn() @ shapes[body.v]]
+        for body, _, move, turn, _ in body_motions(self.motion, shapes):
+            parts += [move / length, turn]
             parts += [x.Y[:3] @ shapes[body.v] / length for x in body.others if not x.inner]
         moves = np.concatenate(parts)
         biggest = moves[np.argmax(np.abs(moves), axis=0), np.arange(shapes.shape[1])]
@@ -229,7 +221,7 @@ class Modes:
     def _kinetic(self) -> np.ndarray:
         maps, s, n = self.motion.maps, self.shapes, len(self)
         rates = [(x.whole("Y") @ s[x.v]).reshape(-1, 3, n) for x in maps]
-        energies = kinetic_of_elements(self.model, self.motion.state, rates)
+        energies = _kinetic_of_elements(self.model, self.motion.state, rates)
         parts = zip(self.model.nodes.values(), rates, strict=True)
         energies += [np.einsum("kcn,kl,lcn->n", x.conj(), b.mass_matrix, x).real for b, x in parts]
         return (energies / np.where(energies.sum(0) > 0.0, energies.sum(0), 1.0)).T
@@ -320,6 +312,31 @@ def _real_span(X: np.ndarray) -> np.ndarray | None:
     U, values, _ = np.linalg.svd(np.hstack([X.real, X.imag]), full_matrices=False)
     n = X.shape[1]
     return U[:, :n] if values[n:].max(initial=0.0) < 1e-6 * values[0] else None
+
+
+def _kinetic_of_elements(model: Model, state: State, rates: Sequence[np.ndarray]) -> np.ndarray:
+    """Return twice the energy by which elements with mass move each body, (bodies, n).
+
+    ``rates`` are complex, of all k faces of each body (4 k, 3, n): n motions.
+    """
+    energies = np.zeros((len(rates), rates[0].shape[2]))
+    kernels = model.kernels[m.MOMENTA]
+    if not kernels:
+        return energies
+    work = Workspace(model, state)
+    work.evaluate()
+    yd, p = (work.vector(x, 12 * (model.n_faces + 1)) for x in (m.YD, m.FY))
+    firsts = [12 * (1 + model.faces[name]) for name in model.nodes]
+    faces = [slice(first, first + 3 * len(x)) for first, x in zip(firsts, rates, strict=True)]
+    for i in range(energies.shape[1]):
+        for part in (np.real, np.imag):
+            for face, x in zip(faces, rates, strict=True):
+                yd[face] = part(x[..., i]).ravel()
+            p[:] = 0.0
+            for kernel, record in kernels:
+                kernel(work.I, work.F, record)
+            energies[:, i] += [p[face] @ yd[face] for face in faces]
+    return energies
 
 
 @dataclass(frozen=True)

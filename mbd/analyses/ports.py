@@ -27,6 +27,7 @@ from mbd.interactions.driven_rows import total
 from mbd.interactions.kind import Element
 from mbd.model.assembly import compliance
 from mbd.model.workspace import displaced
+from mbd.parts.joint import Joint
 from mbd.parts.part import Applied, Coordinate, Part
 from mbd.small_motions.face_maps import FaceMaps
 from mbd.small_motions.small_motion import SmallMotion
@@ -81,16 +82,11 @@ def _force(motion: SmallMotion, name: str, weights: Any, force: np.ndarray) -> n
 
 
 def _moment(motion: SmallMotion, name: str, moment: np.ndarray) -> np.ndarray:
-    """Return the load of a moment, half of it times each director on that director."""
+    """Return the load of a moment, what it does by small rotations."""
     load = np.zeros(motion.model.n_v)
     body = _body(motion, name)
     if body is not None:
-        d = body.y[1:]
-        scale = np.einsum("kc,kc->", d, d) / 3
-        for k in range(3):
-            w = np.zeros(4)
-            w[k + 1] = 1.0
-            load[body.v] += body.at(w, body.Z).T @ (0.5 * np.cross(moment, d[k]) / scale)
+        load[body.v] = body.turn_of(body.Z).T @ moment
     return load
 
 
@@ -350,7 +346,7 @@ def _of_row(motion: SmallMotion, label: str) -> OutputRows:
     return _rows(motion, (label,), "-", multiplier=np.eye(motion.model.n_lam)[i : i + 1])
 
 
-def _of_reaction(motion: SmallMotion, joint: Part, quantity: str) -> OutputRows:
+def _of_reaction(motion: SmallMotion, joint: Joint, quantity: str) -> OutputRows:
     """Return force [N] or moment [N m] of a joint on its second body.
 
     Linear in the multipliers; the attachments turn with the bodies, which enters by differences.

@@ -21,7 +21,14 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from mbd.base.tolerances import HELD, NEUTRAL, NEUTRAL_LARGE, NEUTRAL_MANY, SYMMETRIC, UNSTABLE
+from mbd.base.tolerances import (
+    DOUBLE_EIGENVALUE,
+    HELD,
+    NEUTRAL_LARGE,
+    NEUTRAL_MANY,
+    ROUND_OFF,
+    SYMMETRIC,
+)
 from mbd.linear.arnoldi import largest
 from mbd.linear.inertia import Inertia
 from mbd.model.model import Model
@@ -61,7 +68,7 @@ def stability(problem: Statics, balance: Balance) -> Stability:
     real = values.real
     lowest = int(np.argmin(real))
     growing = real[lowest] < 0.0
-    flutter = np.abs(values.imag) > UNSTABLE * np.abs(values)
+    flutter = np.abs(values.imag) > DOUBLE_EIGENVALUE * np.abs(values)
     stable = not (growing or flutter.any())
     downhill = shapes[:, lowest].real if growing else None
     if problem.turning and not stable and model.n_v <= NEUTRAL_MANY:
@@ -107,14 +114,8 @@ def _movers(problem: Statics, shapes: np.ndarray) -> tuple[str, ...]:
     if not shapes.shape[1]:
         return ()
     amount = np.abs(shapes / problem.scale[:, None]).max(1)
-    movers = []
-    first = 0
-    for name, body in problem.model.nodes.items():
-        n = body.formulation.n_v
-        if amount[first : first + n].max() > 1e-6 * amount.max():
-            movers.append(name)
-        first += n
-    return tuple(movers)
+    moved = set(problem.model.node_of_velocity[amount > 1e-6 * amount.max()].tolist())
+    return tuple(name for i, name in enumerate(problem.model.nodes) if i in moved)
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,16 +132,16 @@ class _UnclearError(ArithmeticError):
     """Some pivot did not tell its sign."""
 
 
-class _Spectrum:
+class _CountedSpectrum:
     """K against M on the motions that the rows allow."""
 
     def __init__(
         self, model: Model, K: sp.csr_matrix, M: sp.csr_matrix, W: sp.csr_matrix, B: sp.csr_matrix
     ) -> None:
-        self.K, self.M, self.B, self.W = K, M, B, NEUTRAL * W
+        self.K, self.M, self.B, self.W = K, M, B, ROUND_OFF * W
         self.inertia = Inertia(model)
         if model.n_v > NEUTRAL_MANY:  # else one looks at all of the spectrum
-            size = NEUTRAL
+            size = ROUND_OFF
             while size <= NEUTRAL_LARGE and None in (
                 self._count_if_clear(size * W, x) for x in (-1.0, 1.0)
             ):
@@ -188,7 +189,7 @@ class _Spectrum:
     def free(self) -> np.ndarray:
         """Return a random neutral motion, in which everything neutral takes part."""
         vector = np.random.default_rng(48271).normal(size=self.K.shape[0])
-        inverse = self._inverse(self.W, -HELD / NEUTRAL)
+        inverse = self._inverse(self.W, -HELD / ROUND_OFF)
         for _ in range(8):
             vector = inverse(vector)
             vector = vector / np.abs(vector).max()
@@ -221,36 +222,32 @@ def slices(
     size = float(np.abs(weighted).max()) if K.nnz else 0.0
     if size == 0.0 or np.abs(weighted - weighted.T).max() > SYMMETRIC * size:
         return None
-    spectrum = _Spectrum(model, 0.5 * (K + K.T), 0.5 * (M + M.T), W, B)
+    counted = _CountedSpectrum(model, 0.5 * (K + K.T), 0.5 * (M + M.T), W, B)
     try:
-        return _bracketed(spectrum, size / mass)
+        return _bracketed(counted, size / mass)
     except _UnclearError:
         return None
 
 
-def _bracketed(spectrum: _Spectrum, size: float) -> Slices:
+def _bracketed(counted: _CountedSpectrum, size: float) -> Slices:
     """Count and bracket, from round-off of a size on."""
-    freedoms, unstable, neutral = (
-        spectrum.below(1e8 * size),
-        spectrum.unstable(),
-        spectrum.neutral(),
-    )
-    n = spectrum.K.shape[0]
-    free = spectrum.free() if neutral else np.zeros((n, 0))
+    n, freedoms = counted.K.shape[0], counted.below(1e8 * size)
+    unstable, neutral = counted.unstable(), counted.neutral()
+    free = counted.free() if neutral else np.zeros((n, 0))
     step = float(np.finfo(float).eps) * size
     if unstable:
-        while not spectrum.at_most(-step, 0):
+        while not counted.at_most(-step, 0):
             step *= 4.0
-        return Slices(unstable, *spectrum.near(-step), free)
+        return Slices(unstable, *counted.near(-step), free)
     if neutral == freedoms:
         return Slices(0, np.inf, np.zeros(n), free)
     low, high = step, 8.0 * step
-    while spectrum.at_most(high, neutral):
+    while counted.at_most(high, neutral):
         low, high = high, 8.0 * high
     while high > 1.5 * low:
         middle = np.sqrt(low * high)
-        if spectrum.at_most(middle, neutral):
+        if counted.at_most(middle, neutral):
             low = middle
         else:
             high = middle
-    return Slices(0, *spectrum.near(low), free)
+    return Slices(0, *counted.near(low), free)

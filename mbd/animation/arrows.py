@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mbd.animation.drawing import Arrow, End, Track, over_time
-from mbd.animation.instants import nice
+from mbd.animation.drawing import Arrow, End, Track, nice, over_time
 from mbd.history.loads import law_over_time
 from mbd.machine.buffer import TRANSLATION
 

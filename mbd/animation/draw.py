@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,37 +15,39 @@ from mbd.animation.drawing import (
     LAYERS,
     Arrow,
     Drawing,
+    End,
     FixedShape,
+    Label,
     Plot,
     Rod,
     Strand,
     SweptBeam,
     Track,
+    Trail,
     Wire,
 )
-from mbd.animation.glyphs import Drawn, draw_symbol
-from mbd.animation.instants import chosen, pace
-from mbd.animation.labels import labels
+from mbd.animation.glyphs import Drawn, draw_motors, draw_symbol
 from mbd.animation.looks import Sizes, looks
-from mbd.animation.motors import draw_motors
-from mbd.animation.points import lines, trails
-from mbd.animation.view import corners, direction, upwards
+from mbd.animation.view import chosen, corners, direction, pace, upwards
 from mbd.base import checked
-from mbd.base.door import array, number, unit_vector
+from mbd.base.door import array, number, unit_vector, vector
 from mbd.drawing.curves import lines as lines_of
 from mbd.drawing.curves import panels_of
+from mbd.drawing.surfaces import surface
 from mbd.history.beams import SECTION_FORCES
-from mbd.parts.part import Body
+from mbd.interactions.kind import face_name
+from mbd.model.model import Model
+from mbd.parts.part import Body, Frame, Part
 
 if TYPE_CHECKING:
     from mbd.history.history import History
-from mbd.interactions.kind import face_name
 
 PALETTE = ("#3b78b4", "#e08a2e", "#4f9d5d", "#b5524e", "#7f6bb0", "#8a6a52", "#c678a8", "#2f9ea0")
 SHOWN = ("bodies", "joints", "springs", "trails", "loads", "grid")
 _SYMBOL = 0.045  # size of a symbol, of the smallest body it joins
 _LINE = 0.03  # radius of a line, of a typical body
 _GHOSTS = 8
+_POINT = "the name of a body, or (name, point in body axes [m])"
 _AWAY = 8.0  # the eye follows a body that leaves by so many extents of the model
 
 
@@ -109,7 +112,7 @@ def draw(solution: History, options: DrawOptions, also: float | None = None) -> 
         drawn += draw_symbol(part, _SYMBOL * sizes.of(*(b.name for b in part.bodies)), tracks)
     drawn += draw_motors(system, lambda *names: _SYMBOL * sizes.of(*names))
     solids += [x for x in drawn if isinstance(x, FixedShape)]
-    drawn += lines(model, options.lines, colors, _LINE * sizes.typical)
+    drawn += _lines(model, options.lines, colors, _LINE * sizes.typical)
 
     up = upwards(system.gravity) if options.up is None else _axis(options.up)
     show = _layers(options.show)
@@ -143,9 +146,9 @@ def draw(solution: History, options: DrawOptions, also: float | None = None) -> 
         wires=tuple(x for x in drawn if isinstance(x, Wire)),
         links=tuple(x for x in drawn if isinstance(x, Rod)),
         arrows=tuple(vectors),
-        trails=trails(model, options.trails, colors),
+        trails=_trails(model, options.trails, colors),
         labels=(
-            *labels((*solids, *(x for x in drawn if not isinstance(x, FixedShape)))),
+            *_labels((*solids, *(x for x in drawn if not isinstance(x, FixedShape)))),
             *names(beams, cables),
         ),
         length=sizes.typical,
@@ -249,3 +252,71 @@ def _followed(
 def _layers(show: Any) -> tuple[str, ...]:
     layers = checked.names("animate", "show", show)
     return tuple(checked.one_of("animate", "show", x, LAYERS) for x in layers)
+
+
+def _trails(model: Model, ends: Any, colors: dict[str, str]) -> tuple[Trail, ...]:
+    """Return the trails of bodies (their origins), frames, or pairs of a name and a point."""
+    paths = []
+    if isinstance(ends, str | Frame | Part):
+        ends = [ends]
+    for item in checked.listed(f"animate: trails must be a list, each {_POINT}", ends):
+        end = _point(model, item, "trail")
+        paths.append(Trail(end, colors[end.frame.partition("/")[0]], f"path of {end.frame}"))
+    return tuple(paths)
+
+
+def _lines(model: Model, sequences: Any, colors: dict[str, str], radius: float) -> list[Rod]:
+    """Return bars between neighbours of each sequence of points; a radius [m]."""
+    bars = []
+    expected = f"animate: lines must be a list of lists, each point {_POINT}"
+    for line in checked.listed(expected, sequences):
+        if isinstance(line, str) or not isinstance(line, Sequence) or len(line) < 2:
+            raise TypeError(
+                f"animate: a line must be two or more points, each of them {_POINT}, got "
+                f"{checked.shown(line)}"
+            )
+        ends = [_point(model, item, "line") for item in line]
+        label = f"{ends[0].frame} to {ends[-1].frame}"
+        color = colors[ends[0].frame.partition("/")[0]]
+        bars += [Rod(pair, "rod", radius, color, "bodies", label) for pair in pairwise(ends)]
+    return bars
+
+
+def _point(model: Model, item: Any, what: str) -> End:
+    """Return a point of a body."""
+    name: Any = item
+    point: Any = np.zeros(3)
+    if isinstance(item, Frame):
+        name, point = item.place, item.position
+    elif isinstance(item, Part):
+        name = item.name
+    elif not isinstance(item, str):
+        try:
+            name, point = item
+        except Exception:  # also what the value's own methods raise
+            got = checked.shown(item)
+            raise TypeError(f"animate: a {what} must be {_POINT}, got {got}") from None
+    if not (isinstance(name, str) and name.partition("/")[0] in model.nodes):
+        raise ValueError(
+            f"animate: {what}s must be of bodies, got {checked.shown(name)}"
+            f"{checked.meant(name, model.nodes)}; there are {', '.join(model.nodes)}"
+        )
+    return End(name, vector("animate", f"{what} of {name!r}", point, "m"))
+
+
+def _labels(drawn: Iterable[FixedShape | Wire | Rod]) -> tuple[Label, ...]:
+    """Return a name for each body, joint and spring, at the first thing that is drawn of it."""
+    by_name: dict[str, Label] = {}
+    for x in drawn:
+        if x.label not in by_name:
+            text = x.label if x.layer == "bodies" else x.label.rsplit(" (", 1)[0]
+            by_name[x.label] = Label(text, x.layer, _ends(x))
+    return tuple(by_name.values())
+
+
+def _ends(x: FixedShape | Wire | Rod) -> tuple[End, ...]:
+    """Return the points in whose middle the name of something is."""
+    if isinstance(x, Rod):
+        return x.ends
+    points = surface(x.shape)[0] if isinstance(x, FixedShape) else x.points
+    return (End(x.frame, 0.5 * (points.min(0) + points.max(0))),)

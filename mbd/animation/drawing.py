@@ -11,7 +11,6 @@ from functools import cached_property
 
 import numpy as np
 
-from mbd.animation.instants import nice
 from mbd.history.beams import SECTION_FORCES
 from mbd.parts.shapes import Shape
 
@@ -265,3 +264,9 @@ def over_time(tracks: dict[str, Track], end: End, n: int) -> np.ndarray:
         return np.broadcast_to(end.point, (n, 3))
     track = tracks[end.frame]
     return track.position + track.matrix @ end.point
+
+
+def nice(x: float) -> float:
+    """Return the nearest of 1, 2, 5 times a power of ten."""
+    ten = 10.0 ** np.floor(np.log10(x))
+    return float(ten * min((1.0, 2.0, 5.0, 10.0), key=lambda k: abs(np.log(x / ten / k))))

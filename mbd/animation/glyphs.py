@@ -1,4 +1,4 @@
-"""Glyphs of joints and springs: how each symbol is drawn, of shapes on both bodies."""
+"""Glyphs of joints, springs, drives and motors: how each symbol is drawn, on both bodies."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from mbd.animation.drawing import End, FixedShape, Rod, Track, Wire, over_time
+from mbd.model.description import Description
 from mbd.parts.part import Frame, Part, Symbol
 from mbd.parts.shapes import Box, Cylinder, Shape, Sphere
 
-STEEL, DARK, SPRING = "#8a929c", "#525b66", "#b0632b"
+_STEEL, _DARK, _SPRING, _MOTOR = "#8a929c", "#525b66", "#b0632b", "#2e7d32"
 
 Drawn = FixedShape | Rod | Wire
 # symbol of the part: (part, size g [m], tracks, label) -> what is drawn
@@ -23,7 +24,7 @@ def _end(frame: Frame) -> End:
     return End(frame.place, frame.position)
 
 
-def _steel(frame: Frame, shape: Shape, label: str, color: str = STEEL) -> FixedShape:
+def _steel(frame: Frame, shape: Shape, label: str, color: str = _STEEL) -> FixedShape:
     return FixedShape(frame.place, shape, color, "joints", label)
 
 
@@ -54,55 +55,55 @@ def _plate(joint: Any, g: float, tracks: dict[str, Track]) -> Box:
 
 def _revolute(joint: Any, g: float, _tracks: dict[str, Track], label: str) -> Iterator[Drawn]:
     A, _ = joint.ends
-    yield _steel(A, Cylinder(0.6 * g, 3.4 * g, A.position, A.axes[:, 2]), label, DARK)
+    yield _steel(A, Cylinder(0.6 * g, 3.4 * g, A.position, A.axes[:, 2]), label, _DARK)
 
 
 def _ball(joint: Any, g: float, _tracks: dict[str, Track], label: str) -> Iterator[Drawn]:
     _, B = joint.ends
-    yield _steel(B, Sphere(1.1 * g, B.position), label, DARK)
+    yield _steel(B, Sphere(1.1 * g, B.position), label, _DARK)
 
 
 def _universal(joint: Any, g: float, _tracks: dict[str, Track], label: str) -> Iterator[Drawn]:
     for i, frame in enumerate(joint.ends):
         axis = frame.axes[:, i]
-        yield _steel(frame, Cylinder(0.45 * g, 3.4 * g, frame.position, axis), label, DARK)
+        yield _steel(frame, Cylinder(0.45 * g, 3.4 * g, frame.position, axis), label, _DARK)
 
 
 def _fixed(joint: Any, g: float, _tracks: dict[str, Track], label: str) -> Iterator[Drawn]:
     A, _ = joint.ends
-    yield _steel(A, Box((1.9 * g,) * 3, A.position, A.axes), label, DARK)
+    yield _steel(A, Box((1.9 * g,) * 3, A.position, A.axes), label, _DARK)
 
 
 def _prismatic(joint: Any, g: float, tracks: dict[str, Track], label: str) -> Iterator[Drawn]:
     A, B = joint.ends
     middle, length = _rail(joint, g, tracks)
     yield _steel(A, Box((0.7 * g, 0.7 * g, length), middle, A.axes), label)
-    yield _steel(B, Box((1.5 * g, 1.5 * g, 2.6 * g), B.position, B.axes), label, DARK)
+    yield _steel(B, Box((1.5 * g, 1.5 * g, 2.6 * g), B.position, B.axes), label, _DARK)
 
 
 def _cylindrical(joint: Any, g: float, tracks: dict[str, Track], label: str) -> Iterator[Drawn]:
     A, B = joint.ends
     middle, length = _rail(joint, g, tracks)
     yield _steel(A, Cylinder(0.4 * g, length, middle, A.axes[:, 2]), label)
-    yield _steel(B, Cylinder(0.9 * g, 2.6 * g, B.position, B.axes[:, 2]), label, DARK)
+    yield _steel(B, Cylinder(0.9 * g, 2.6 * g, B.position, B.axes[:, 2]), label, _DARK)
 
 
 def _on_line(joint: Any, g: float, tracks: dict[str, Track], label: str) -> Iterator[Drawn]:
     A, B = joint.ends
     middle, length = _rail(joint, g, tracks)
     yield _steel(A, Cylinder(0.3 * g, length, middle, A.axes[:, 2]), label)
-    yield _steel(B, Sphere(0.8 * g, B.position), label, DARK)
+    yield _steel(B, Sphere(0.8 * g, B.position), label, _DARK)
 
 
 def _in_plane(joint: Any, g: float, tracks: dict[str, Track], label: str) -> Iterator[Drawn]:
     A, B = joint.ends
     yield _steel(A, _plate(joint, g, tracks), label, "#c9ced6")
-    yield _steel(B, Sphere(0.8 * g, B.position), label, DARK)
+    yield _steel(B, Sphere(0.8 * g, B.position), label, _DARK)
 
 
 def _distance(joint: Any, g: float, _tracks: dict[str, Track], label: str) -> Iterator[Drawn]:
     A, B = joint.ends
-    yield Rod((_end(A), _end(B)), "rod", 0.4 * g, STEEL, "joints", label)
+    yield Rod((_end(A), _end(B)), "rod", 0.4 * g, _STEEL, "joints", label)
 
 
 def _disc(joint: Any, g: float, tracks: dict[str, Track], label: str) -> Iterator[Drawn]:
@@ -121,17 +122,17 @@ def _rolling(joint: Any, g: float, tracks: dict[str, Track], label: str) -> Iter
 
 def _blade(joint: Any, g: float, _tracks: dict[str, Track], label: str) -> Iterator[Drawn]:
     _, B = joint.ends
-    yield _steel(B, Box((4 * g, 0.3 * g, 1.2 * g), B.position, B.axes), label, DARK)
+    yield _steel(B, Box((4 * g, 0.3 * g, 1.2 * g), B.position, B.axes), label, _DARK)
 
 
 def _rope(rope: Any, g: float, _tracks: dict[str, Track], label: str) -> Iterator[Drawn]:
     for first, second in pairwise(rope.ends):
-        yield Rod((_end(first), _end(second)), "rod", 0.2 * g, STEEL, "joints", label)
+        yield Rod((_end(first), _end(second)), "rod", 0.2 * g, _STEEL, "joints", label)
 
 
 def _coil(spring: Any, g: float, _tracks: dict[str, Track], label: str) -> Iterator[Drawn]:
     A, B = spring.ends
-    yield Rod((_end(A), _end(B)), "coil", 1.1 * g, SPRING, "springs", label)
+    yield Rod((_end(A), _end(B)), "coil", 1.1 * g, _SPRING, "springs", label)
 
 
 def _spiral(spring: Any, g: float, _tracks: dict[str, Track], label: str) -> Iterator[Drawn]:
@@ -139,12 +140,12 @@ def _spiral(spring: Any, g: float, _tracks: dict[str, Track], label: str) -> Ite
     u = np.linspace(0, 1, 73)
     r, turn = (1 + 2 * u) * g, 6 * np.pi * u
     flat = np.column_stack([r * np.cos(turn), r * np.sin(turn), np.zeros_like(u)])
-    yield Wire(A.place, A.position + flat @ A.axes.T, SPRING, "springs", label)
+    yield Wire(A.place, A.position + flat @ A.axes.T, _SPRING, "springs", label)
 
 
 def _block(bushing: Any, g: float, _tracks: dict[str, Track], label: str) -> Iterator[Drawn]:
     A, _ = bushing.ends
-    yield FixedShape(A.place, Box((2.2 * g,) * 3, A.position, A.axes), SPRING, "springs", label)
+    yield FixedShape(A.place, Box((2.2 * g,) * 3, A.position, A.axes), _SPRING, "springs", label)
 
 
 _RULES: dict[Symbol, Rule] = {
@@ -172,3 +173,44 @@ def draw_symbol(part: Part, g: float, tracks: dict[str, Track]) -> list[Drawn]:
     if part.symbol is None:
         return []
     return list(_RULES[part.symbol](part, g, tracks, f"{part.name} ({type(part).__name__})"))
+
+
+def _around() -> np.ndarray:
+    """Return three quarters of a circle about z with a head, of size 1."""
+    turn = np.linspace(-0.25, 1.25, 49) * np.pi
+    arc = 2.8 * np.column_stack([np.cos(turn), np.sin(turn), 0 * turn])
+    tip, along, out = arc[-1], np.cross((0, 0, 1), arc[-1]) / 2.8, arc[-1] / 2.8
+    return np.vstack([arc, _head(tip, along, out)])
+
+
+def _both_ways() -> np.ndarray:
+    """Return a line beside z with a head at either end, of size 1."""
+    up, out = np.array([0.0, 0, 1]), np.array([1.0, 0, 0])
+    low, high = 1.8 * out - 3 * up, 1.8 * out + 3 * up
+    return np.vstack([low, _head(low, -up, out), high, _head(high, up, out)])
+
+
+def _head(tip: np.ndarray, along: np.ndarray, out: np.ndarray) -> np.ndarray:
+    """Return the way along both barbs of an arrow and back to its tip."""
+    return np.array([tip - 1.2 * along + 0.6 * out, tip, tip - 1.2 * along - 0.6 * out, tip])
+
+
+# coordinate of a joint along or about the third axis of its frame A: what is drawn there
+_DRIVEN: dict[str, Callable[[], np.ndarray]] = {"angle": _around, "displacement": _both_ways}
+
+
+def draw_motors(system: Description, size: Callable[..., float]) -> list[Wire]:
+    """Return the symbols of drives and motors; `size` gives that [m] of a symbol on some bodies."""
+    wires = []
+    for part in system.parts.values():
+        if part.drives is None:
+            continue
+        joint: Any = system.joints.get(part.drives.joint)
+        symbol = _DRIVEN.get(part.drives.name)
+        if joint is None or symbol is None:
+            continue
+        A = joint.A
+        points = A.position + size(*(b.name for b in joint.bodies)) * symbol() @ A.axes.T
+        label = f"{part.name} ({type(part).__name__})"
+        wires.append(Wire(A.place, points, _MOTOR, "joints", label))
+    return wires

@@ -1,4 +1,7 @@
-"""Painter's algorithm: faces sorted by distance, drawn by matplotlib."""
+"""Painter's algorithm: faces sorted by distance, drawn by matplotlib, names beside them.
+
+Camera and names are those of a page when it opens: ``camera.js``, ``panel.js``.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mbd.animation.beams import surface_of
-from mbd.animation.camera import Camera
-from mbd.animation.drawing import Arrow, Drawing, Label, Rod
-from mbd.animation.labels import settled
+from mbd.animation.drawing import Arrow, Drawing, End, Label, Rod
 from mbd.base.atomic import replaced
 from mbd.base.checked import extra, file_path, shown
 from mbd.base.door import number, vector
@@ -30,6 +31,65 @@ _SLOWEST, _FASTEST = 0.01, 100.0  # frames per second that a GIF can hold
 _FRAME = 4.0  # pixels around a name
 _FAINT, _UNTOLD = 0.25, "#a9b0b8"
 _FRONT = 1e-3  # arrows are painted over everything: forces often run inside the bars
+
+_TALL = np.tan(np.deg2rad(15.0))  # half the height of the picture at distance one
+_MARGIN = 0.88
+_GAP = 6.0  # pixels between a point and its name
+# where a name may stand: to the right of its point or to the left, above or below
+_CORNERS = ((1, 1), (1, -1), (-1, 1), (-1, -1))
+
+
+class Camera:
+    """A perspective view of all that is to be seen.
+
+    Parameters
+    ----------
+    drawing : Drawing
+    width, height : float
+        Of the picture, in pixels.
+
+    Attributes
+    ----------
+    axes : (3, 3) array
+        Rows are to the right, upwards, towards the eye.
+    """
+
+    def __init__(self, drawing: Drawing, width: float, height: float) -> None:
+        towards = drawing.view
+        right = np.cross(drawing.up, towards)
+        right /= np.linalg.norm(right)
+        self.axes = np.array([right, np.cross(towards, right), towards])
+        self.middle = 0.5 * (drawing.low + drawing.high)
+        half = 0.5 * (drawing.high - drawing.low)
+        signs = np.array([(i, j, k) for i in (-1, 1) for j in (-1, 1) for k in (-1, 1)])
+        x, y, z = (signs * half @ self.axes.T).T
+        tall, wide = _MARGIN * _TALL, _MARGIN * _TALL * width / height
+        self.distance = float((z + np.maximum(np.abs(x) / wide, np.abs(y) / tall)).max())
+        self.width, self.height = width, height
+        self._drawing = drawing
+
+    def eye(self, i: int) -> np.ndarray:
+        """Return where the eye is at instant i."""
+        return self._target(i) + self.distance * self.axes[2]
+
+    def _target(self, i: int) -> np.ndarray:
+        name = self._drawing.follow
+        if not name:
+            return self.middle
+        path = self._drawing.at(End(name, np.zeros(3)))
+        return self.middle + path[i] - path[0]
+
+    def project(self, points: np.ndarray, i: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return pixels (..., 2), from the lower left, and distances from the eye (...)."""
+        in_view = (points - self.eye(i)) @ self.axes.T
+        depth = np.maximum(-in_view[..., 2], 1e-6 * self.distance)
+        scale = 0.5 * self.height / _TALL / depth
+        pixels = np.stack([in_view[..., 0] * scale, in_view[..., 1] * scale], -1)
+        return pixels + 0.5 * np.array([self.width, self.height]), depth
+
+    def pixels(self, length: float) -> float:
+        """Return how long a length [m] is in the middle of the picture."""
+        return 0.5 * self.height / _TALL / self.distance * length
 
 
 class Polygons:
@@ -302,6 +362,32 @@ class _Canvas:
                 name.set_visible(place is not None)
                 if place is not None:
                     name.set_position(place)
+
+
+def settled(
+    points: np.ndarray, depth: np.ndarray, sizes: np.ndarray
+) -> list[tuple[float, float] | None]:
+    """Return lower left corners of names that do not cover each other, None for no room.
+
+    Parameters
+    ----------
+    points, sizes : (n, 2) arrays [pixels]
+        Points that are named, y upwards, and widths and heights of their names.
+    depth : (n,) array
+        Distances from the eye: the nearest name has the choice.
+    """
+    places: list[tuple[float, float] | None] = [None] * len(points)
+    taken: list[tuple[float, float, float, float]] = []
+    for i in np.argsort(depth, kind="stable"):
+        (x, y), (w, h) = points[i], sizes[i]
+        for side, above in _CORNERS:
+            left = x + _GAP if side > 0 else x - _GAP - w
+            low = y + _GAP if above > 0 else y - _GAP - h
+            if all(left >= c or left + w <= a or low >= d or low + h <= b for a, b, c, d in taken):
+                places[i] = (left, low)
+                taken.append((left, low, left + w, low + h))
+                break
+    return places
 
 
 def _middle(d: Drawing, label: Label, i: int) -> np.ndarray:

@@ -1,13 +1,16 @@
-"""View: the box in the picture, and the direction from which it is seen."""
+"""View: shown instants and their speed, the box in the picture, from where it is seen."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from mbd.animation.drawing import FixedShape, Rod, Track
+from mbd.animation.drawing import FixedShape, Rod, Track, nice
 from mbd.drawing.surfaces import surface
 
-_INSTANTS = 100
+_FPS = 60
+_MOST = 12_000
+_SHORTEST, _LONGEST = 4.0, 60.0  # seconds at the viewer, when the speed is chosen here
+_BOXES = 100  # instants at which the box is measured
 _FLAT = 0.2  # a motion is seen as planar whose third extent is below this part of the largest
 _SIGNS = np.array([(i, j, k) for i in (0, 1) for j in (0, 1) for k in (0, 1)], float)
 
@@ -29,7 +32,7 @@ def corners(
     cables go from some frames [m].
     """
     n = len(next(iter(tracks.values())).position)
-    k = np.unique(np.linspace(0, n - 1, _INSTANTS).astype(int))
+    k = np.unique(np.linspace(0, n - 1, _BOXES).astype(int))
     boxes = []
     for name in {s.frame for s in solids}:
         points = np.vstack([surface(s.shape)[0] for s in solids if s.frame == name])
@@ -60,3 +63,27 @@ def direction(extent: np.ndarray, up: np.ndarray) -> np.ndarray:
     weights = (0.25, 1.0, 0.25) if planar else (0.6, 1.0, 0.5)
     view = weights[0] * right + weights[1] * normal + weights[2] * up
     return view / np.linalg.norm(view)
+
+
+def pace(duration: float) -> float:
+    """Return the speed at which a run is shown: 1, unless it is over too soon or too late."""
+    if duration <= 0 or 1.0 <= duration <= _LONGEST:
+        return 1.0
+    return nice(duration / (_SHORTEST if duration < 1.0 else _LONGEST))
+
+
+def chosen(t: np.ndarray, speed: float, fastest: float) -> np.ndarray:
+    """Return indices of the instants shown: 60 per second of the viewer, or as many as there are.
+
+    Bodies that turn at the rate `fastest` [rad/s] turn by a radian at most from one to the next.
+    """
+    step = speed / _FPS
+    if fastest > 0:
+        step = min(step, 1.0 / fastest)
+    n = int(np.clip(np.ceil((t[-1] - t[0]) / step), 1, _MOST))
+    if len(t) <= n + 1:
+        return np.arange(len(t))
+    even = np.linspace(t[0], t[-1], n + 1)
+    after = np.clip(np.searchsorted(t, even), 1, len(t) - 1)
+    nearest = after - (even - t[after - 1] < t[after] - even)
+    return np.unique(nearest)

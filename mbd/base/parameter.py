@@ -231,19 +231,19 @@ def mapped(value: Any, function: Callable[[Any], Any]) -> Any:
     cls = type(value)
     if cls in PLAIN or (cls is tuple and PLAIN.issuperset(map(type, value))):
         return value
-    array = isinstance(value, np.ndarray) and value.dtype == object
-    if not (cls is tuple or cls is list or array or isinstance(value, dict)):
-        return function(value)
-    olds = value.values() if isinstance(value, dict) else value.ravel() if array else value
-    news = [mapped(x, function) for x in olds]
-    if all(map(is_, news, olds)):
-        return value
     if isinstance(value, dict):
-        return dict(zip(value, news, strict=True))
-    if not array:
-        return cls(news)
-    dtype = object if any(isinstance(x, Formula) for x in news) else None
-    return np.array(news, dtype).reshape(value.shape)
+        named = {key: mapped(x, function) for key, x in value.items()}
+        return value if all(map(is_, named.values(), value.values())) else named
+    if cls is tuple or cls is list:
+        items = [mapped(x, function) for x in value]
+        return value if all(map(is_, items, value)) else cls(items)
+    if isinstance(value, np.ndarray) and value.dtype == object:
+        items = [mapped(x, function) for x in value.flat]
+        if all(map(is_, items, value.flat)):
+            return value
+        dtype = object if any(isinstance(x, Formula) for x in items) else None
+        return np.array(items, dtype).reshape(value.shape)
+    return function(value)
 
 
 def objects_in(value: Any) -> Iterator[Any]:

@@ -87,9 +87,6 @@ START_SMOOTH = 0.5
 TARGET_MET = 1e-8
 """[1 rad, or length of the model] A target is met when it is missed by less."""
 
-TARGET_OPEN = 1e-9
-"""[1 m, or 1 rad] Rows of a pose whose targets are compared are open by less."""
-
 TARGET_STEP = 0.3
 """[1 rad, or length of the model] Largest step of an iteration."""
 
@@ -376,25 +373,19 @@ ROUND_OFF = 1.4e-14
 """[-] Part of what is added in an entry or a row that is its round-off: 64 eps. Measured, zeros are
 20 eps at most, and what is no zero is 1e5 eps, springs of 1 : 1e10 in one entry."""
 
-FREQUENCY_REAL = 1e-9
-"""[eigenvalue] Imaginary part that counts."""
-
 SAME_MODULUS = 1e-6
 """[eigenvalue] Slow and fast are cut between eigenvalues further apart: members of one group, whose
 vectors may be any mixture, come from one solution."""
 
-NEUTRAL = 1e-14
-"""[stiffness of a body] Stiffness below is round-off: the motion is free."""
-
-UNSTABLE = 1e-7
-"""[eigenvalue] Growth below is that of motions that neither grow nor decay: of a double eigenvalue
-round-off is the root of eps."""
+DOUBLE_EIGENVALUE = 1e-7
+"""[eigenvalue] Real or imaginary parts below are round-off: that of a double eigenvalue is the root
+of eps. More grows, decays or oscillates."""
 
 SYMMETRIC = 1e-7
 """[largest entry] A stiffness that is less symmetric has no spectrum that can be sliced."""
 
 NEUTRAL_LARGE = 1e-7
-"""[stiffness of a body] The same in large models at most, where pivots tell nothing smaller: the
+"""[stiffness of a body] Round-off of large models at most, where pivots tell nothing smaller: the
 smallest power of ten that they tell is taken."""
 
 NEUTRAL_MANY = 900

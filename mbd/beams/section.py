@@ -13,7 +13,7 @@ curvatures (twist, two bendings) about the origin of the section,
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -118,9 +118,9 @@ class Section(Recorded):
         n = np.arange(1, 60, 2)
         series = (np.tanh(n * np.pi * a / (2 * b)) / n**5).sum()
         J = a * b**3 * (1 / 3 - 64 / np.pi**5 * b / a * series)
-        moments = (w * h**3 / 12, h * w**3 / 12)
-        return cls._solid("rectangle", w * h, moments, J, _rectangle(w, h), young, poisson, shear,
-                          density, lambda nu: 10 * (1 + nu) / (12 + 11 * nu))  # fmt: skip
+        shape = _Shape(w * h, w * h**3 / 12, h * w**3 / 12, J, _rectangle(w, h))
+        of = _material("Section.rectangle", young, poisson, shear, density)
+        return cls._solid(shape, of, 10 * (1 + of.nu) / (12 + 11 * of.nu))
 
     @classmethod
     @remembered_method
@@ -145,8 +145,9 @@ class Section(Recorded):
         """
         (r,) = _lengths("Section.circle", radius=radius)
         inertia = np.pi * r**4 / 4
-        return cls._solid("circle", np.pi * r**2, (inertia, inertia), 2 * inertia, _ring(r), young,
-                          poisson, shear, density, _of_a_circle)  # fmt: skip
+        shape = _Shape(np.pi * r**2, inertia, inertia, 2 * inertia, _ring(r))
+        of = _material("Section.circle", young, poisson, shear, density)
+        return cls._solid(shape, of, 6 * (1 + of.nu) / (7 + 6 * of.nu))
 
     @classmethod
     @remembered_method
@@ -180,13 +181,10 @@ class Section(Recorded):
             )
         ratio = (1 - s / r) ** 2  # m^2
         area, inertia = np.pi * r**2 * (1 - ratio), np.pi * r**4 / 4 * (1 - ratio**2)
-
-        def factor(nu: float) -> float:
-            x = (1 + ratio) ** 2
-            return 6 * (1 + nu) * x / ((7 + 6 * nu) * x + (20 + 12 * nu) * ratio)
-
-        return cls._solid("tube", area, (inertia, inertia), 2 * inertia, _ring(r), young, poisson,
-                          shear, density, factor)  # fmt: skip
+        shape = _Shape(area, inertia, inertia, 2 * inertia, _ring(r))
+        of = _material("Section.tube", young, poisson, shear, density)
+        nu, x = of.nu, (1 + ratio) ** 2
+        return cls._solid(shape, of, 6 * (1 + nu) * x / ((7 + 6 * nu) * x + (20 + 12 * nu) * ratio))
 
     @classmethod
     @remembered_method
@@ -220,38 +218,21 @@ class Section(Recorded):
         density : float [kg/m^3]
         """
         w, t = _lengths("Section.from_plate", width=width, thickness=thickness)
-        return cls._solid("from_plate", w * t, (w * t**3 / 12, t * w**3 / 12), w * t**3 / 3,
-                          _rectangle(w, t), young, poisson, shear, density, lambda nu: 5 / 6,
-                          flat=True)  # fmt: skip
+        shape = _Shape(w * t, w * t**3 / 12, t * w**3 / 12, w * t**3 / 3, _rectangle(w, t))
+        of = _material("Section.from_plate", young, poisson, shear, density)
+        return cls._solid(shape, of, 5 / 6, flat=True)
 
     @classmethod
-    def _solid(
-        cls, word: str, area: float, moments: tuple[float, float], J: float, outline: np.ndarray,
-        young: float, poisson: float | None, shear: float | None, density: float, factor: Any,
-        flat: bool = False,
-    ) -> Self:  # fmt: skip
-        """Return a section of one material, from area, second moments and torsion constant.
+    def _solid(cls, shape: _Shape, of: _Material, factor: float, flat: bool = False) -> Self:
+        """Return a section of one material with a shear factor.
 
         One that stays flat across is stiffer in its first bending.
         """
-        who = f"Section.{word}"
-        E = number(who, "young", young, "Pa", positive=True)
-        rho = number(who, "density", density, "kg/m^3", positive=True)
-        if (poisson is None) == (shear is None):
-            raise ValueError(f"{who}: give poisson [-] or shear [Pa], one of the two")
-        if shear is None:
-            nu = number(who, "poisson", poisson, "-")
-            if not -1.0 < nu <= 0.5:
-                raise ValueError(f"{who}: poisson must be in (-1, 0.5] [-], got {nu:g}")
-            G = E / (2 * (1 + nu))
-        else:
-            G = number(who, "shear", shear, "Pa", positive=True)
-            nu = min(max(E / (2 * G) - 1, 0.0), 0.5)  # of factors alone
-        k = factor(nu)
-        two, three = moments
-        EI2 = E * two / (1 - nu**2) if flat else E * two
+        E, G, rho = of.E, of.G, of.rho
+        area, two, three, J, outline = shape
+        EI2 = E * two / (1 - of.nu**2) if flat else E * two
         return cls(
-            stiffness=(E * area, k * G * area, k * G * area, G * J, EI2, E * three),
+            stiffness=(E * area, factor * G * area, factor * G * area, G * J, EI2, E * three),
             mass=rho * area, inertia=(rho * (two + three), rho * two, rho * three), outline=outline,
         )  # fmt: skip
 
@@ -260,9 +241,40 @@ class Section(Recorded):
         return f"Section(EA={EA:.4g}, EI2={EI2:.4g}, EI3={EI3:.4g}, mass={self.mass:.4g})"
 
 
-def _of_a_circle(nu: float) -> float:
-    """Return the shear factor of a solid circle."""
-    return 6 * (1 + nu) / (7 + 6 * nu)
+class _Shape(NamedTuple):
+    """Area, second moments about axes 2 and 3, torsion constant [m^4], outline."""
+
+    area: float
+    two: float
+    three: float
+    J: float
+    outline: np.ndarray
+
+
+class _Material(NamedTuple):
+    """Moduli [Pa], Poisson's ratio of shear factors, density [kg/m^3]."""
+
+    E: float
+    G: float
+    nu: float
+    rho: float
+
+
+def _material(
+    who: str, young: float, poisson: float | None, shear: float | None, density: float
+) -> _Material:
+    """Return the material that the arguments of a section say."""
+    E = number(who, "young", young, "Pa", positive=True)
+    rho = number(who, "density", density, "kg/m^3", positive=True)
+    if (poisson is None) == (shear is None):
+        raise ValueError(f"{who}: give poisson [-] or shear [Pa], one of the two")
+    if shear is None:
+        nu = number(who, "poisson", poisson, "-")
+        if not -1.0 < nu <= 0.5:
+            raise ValueError(f"{who}: poisson must be in (-1, 0.5] [-], got {nu:g}")
+        return _Material(E, E / (2 * (1 + nu)), nu, rho)
+    G = number(who, "shear", shear, "Pa", positive=True)
+    return _Material(E, G, min(max(E / (2 * G) - 1, 0.0), 0.5), rho)
 
 
 def _lengths(who: str, **lengths: Any) -> list[float]:

@@ -1,4 +1,4 @@
-"""Command line: one file per command: ``HELP``, ``NEXT``, ``arguments`` and ``run``.
+"""Command line: from words to the function of a command, which ``commands.py`` lists.
 
 Nothing heavy is imported before a command needs it. Exit codes: 0 done, 1 the run failed, 2 the
 input was wrong, 130 interrupted.
@@ -15,7 +15,8 @@ import warnings
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-from mbd.cli.codes import (
+from mbd.cli.commands import COMMANDS
+from mbd.cli.output import (
     DONE,
     FAILED,
     INTERRUPTED,
@@ -26,22 +27,6 @@ from mbd.cli.codes import (
     tell_next,
 )
 
-# modules of this folder, in the order of the help
-COMMANDS = (
-    "run",
-    "sweep",
-    "info",
-    "equilibrium",
-    "modes",
-    "compare",
-    "view",
-    "convert",
-    "export",
-    "schema",
-    "demo",
-    "doctor",
-    "completion",
-)
 _INPUT = (OSError, ValueError, TypeError, KeyError, ImportError, SyntaxError)
 
 
@@ -53,9 +38,11 @@ def main(arguments: list[str] | None = None) -> int:
         options = parser(json).parse_args(words)
         with warnings.catch_warnings():
             warnings.showwarning = _once()
-            code = int(options.command(options))
+            module, _, name = options.command.run.partition(":")
+            run = getattr(importlib.import_module(f"mbd.cli.{module}"), name)
+            code = int(run(options))
         if code == DONE:
-            tell_next(options.next, options)
+            tell_next(options.command.next, options)
         return code
     except KeyboardInterrupt:
         return _ended("interrupted", INTERRUPTED, json)
@@ -123,14 +110,14 @@ def parser(json: bool = False) -> _Parser:
     parser.add_argument("--version", action="version", version=f"mbd {VERSION}")
     parser.json = json
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for name in COMMANDS:
-        module = importlib.import_module(f"mbd.cli.{name}")
-        command = commands.add_parser(name, help=module.HELP)
-        module.arguments(command)
+    for name, entry in COMMANDS.items():
+        command = commands.add_parser(name, help=entry.help)
+        for option in entry.options:
+            command.add_argument(*option.flags, **option.how)
         command.add_argument("--json", action="store_true", help="print one JSON object instead")
         command.add_argument(
             "--traceback", action="store_true", help="show where in the code an error arose"
         )
-        command.set_defaults(command=module.run, next=module.NEXT)
+        command.set_defaults(command=entry)
         command.json, parser.commands[name] = json, command
     return parser

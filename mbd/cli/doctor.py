@@ -11,13 +11,11 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mbd.cli.codes import DONE, FAILED, print_json
+from mbd.cli.output import DONE, FAILED, print_json
 
 if TYPE_CHECKING:
     import subprocess
 
-HELP = "check packages, kernels, a short run, pictures and start times"
-NEXT = ("`mbd demo` lists models to begin with",)
 _REQUIREMENT = re.compile(
     r"([\w.-]+)\s*(?:\[[^\]]*\])?\s*\(?([<>=!~][^;)]*)?\)?\s*(?:;.*extra\s*==\s*['\"]([\w.-]+)['\"].*)?"
 )
@@ -35,15 +33,7 @@ class Check(NamedTuple):
     numbers: dict[str, Any] = {}  # noqa: RUF012  # never changed
 
 
-def arguments(command: argparse.ArgumentParser) -> None:
-    """Add the options."""
-    command.add_argument("--fast", action="store_true", help="packages only: run nothing")
-    command.add_argument(
-        "--warm", action="store_true", help="compile the kernels of the usual models now"
-    )
-
-
-def run(options: argparse.Namespace) -> int:
+def doctor(options: argparse.Namespace) -> int:
     """Check and report; the exit code is 1 if something that is needed failed."""
     import platform
 
@@ -165,27 +155,32 @@ def _why(done: subprocess.CompletedProcess[str] | None) -> str:
     return lines[-1] if lines else f"ended with code {done.returncode}"
 
 
-def _smoke() -> list[Check]:
-    done, _ = _process("-m", "mbd.cli.checks.smoke")
+def _checked(name: str) -> tuple[dict[str, Any], str, str]:
+    """Return what a check of ``checks.py`` prints, why it has failed, and its other output."""
+    done, _ = _process("-m", "mbd.cli.checks", name)
     if done is None or done.returncode:
-        remedy = "python -m mbd.cli.checks.smoke shows all of it"
-        return [Check("failed", "run", _why(done), remedy)]
-    got = json.loads(done.stdout.splitlines()[-1])
+        return {}, _why(done), ""
+    return json.loads(done.stdout.splitlines()[-1]), "", done.stderr
+
+
+def _smoke() -> list[Check]:
+    """Run a pendulum, whose motion is known."""
+    got, why, output = _checked("smoke")
+    if why:
+        return [Check("failed", "run", why, "python -m mbd.cli.checks smoke shows all of it")]
     good = got["error"] <= got["tolerance"]
     detail = f"a pendulum is {got['error']:.1e} m from the exact one (at most {got['tolerance']:g})"
     detail += f", {got['microseconds_per_step']:.2g} us per step"
     remedy = "" if good else "the installation computes wrong numbers: report it"
-    return [_cache(done.stderr, got["cache"]), Check("ok" if good else "failed", "run", detail,
-            remedy, got)]  # fmt: skip
+    run = Check("ok" if good else "failed", "run", detail, remedy, got)
+    return [_cache(output, got["cache"]), run]
 
 
 def _warm() -> list[Check]:
     """Compile what usual models need, before they need it."""
-    done, _ = _process("-m", "mbd.cli.checks.warm")
-    if done is None or done.returncode:
-        remedy = "python -m mbd.cli.checks.warm shows all of it"
-        return [Check("failed", "warm", _why(done), remedy)]
-    got = json.loads(done.stdout.splitlines()[-1])
+    got, why, _ = _checked("warm")
+    if why:
+        return [Check("failed", "warm", why, "python -m mbd.cli.checks warm shows all of it")]
     detail = "kernels of {systems} usual models are compiled, in {seconds:.0f} s".format(**got)
     return [Check("ok", "warm", detail, "", got)]
 
@@ -206,12 +201,11 @@ def _render() -> list[Check]:
 
     if find_spec("matplotlib") is None:
         return [Check("missing", "pictures", "need matplotlib", "pip install 'mbd[plot]'")]
-    done, _ = _process("-m", "mbd.cli.checks.render")
-    if done is None or done.returncode:
+    got, why, _ = _checked("render")
+    if why:
         remedy = "pip install --force-reinstall 'mbd[plot]'"
-        return [Check("missing", "pictures", f"cannot be drawn: {_why(done)}", remedy)]
-    size = json.loads(done.stdout.splitlines()[-1])["bytes"]
-    return [Check("ok", "pictures", f"drawn without a display: a PNG of {size} bytes")]
+        return [Check("missing", "pictures", f"cannot be drawn: {why}", remedy)]
+    return [Check("ok", "pictures", f"drawn without a display: a PNG of {got['bytes']} bytes")]
 
 
 def _start() -> list[Check]:

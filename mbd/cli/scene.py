@@ -1,76 +1,22 @@
-"""Options of the commands that read or run a scene; files that they read and write."""
+"""What commands read, and what they are asked to write: scenes, settings of runs, results."""
 
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mbd.cli.codes import DONE, print_line
+from mbd.cli.output import DONE, print_line
 from mbd.store.file_kinds import readable
-from mbd.store.file_kinds import writable as written
 
 if TYPE_CHECKING:
     from mbd.files.scenes import Scene
     from mbd.front.solution import Solution
     from mbd.integration.method import Method
 
-FILE = "Python scene (.py), model file (.toml), robot (.urdf, .xml), or the name of a demo"
-STORED = readable()  # results that mbd.load reads
 
-
-def reading(command: argparse.ArgumentParser) -> None:
-    """Add the options of a command that builds a scene."""
-    repeated(command, "-p", "NAME=VALUE", "parameters", "parameter of build")
-
-
-def repeated(
-    command: argparse.ArgumentParser, flag: str, metavar: str, dest: str, help: str
-) -> None:
-    """Add an option that may be given several times."""
-    command.add_argument(
-        flag, metavar=metavar, dest=dest, action="append", default=[],
-        help=f"{help}; may be repeated",
-    )  # fmt: skip
-
-
-def running(command: argparse.ArgumentParser) -> None:
-    """Add the options of a command that simulates."""
-    command.add_argument("--t-end", type=float, metavar="S", help="end time [s]")
-    command.add_argument(
-        "--method",
-        metavar="NAME",
-        help="integrator, such as EnergyMomentum or \"LieRungeKutta4(scheme='quaternion')\"",
-    )
-    command.add_argument("--rho", type=float, help="spectral radius, 0 to 1 (default 0.8)")
-    command.add_argument("--csv", metavar="CSV", help="write results as a table of text")
-
-
-def stepping(command: argparse.ArgumentParser) -> None:
-    """Add the options of a command that simulates once."""
-    command.add_argument("--step", type=float, metavar="S", help="step size [s]")
-    command.add_argument("--rtol", type=float, help="let the steps be chosen to this tolerance")
-    command.add_argument("--max-step", type=float, metavar="S", help="largest chosen step [s]")
-    command.add_argument("--every", type=int, metavar="N", help="keep every so many steps")
-    command.add_argument(
-        "--project",
-        action="store_true",
-        default=None,
-        help="move the initial state to the nearest consistent one",
-    )
-    command.add_argument(
-        "-o", "--output", metavar="FILE", help=f"write results: {', '.join(written())}"
-    )
-    command.add_argument(
-        "--stream", action="store_true", help="write the .nc file while it runs, in constant memory"
-    )
-    command.add_argument(
-        "--threads", type=int, default=1, metavar="N", help="threads that take a step: 1 or 2"
-    )
-    command.add_argument("-q", "--quiet", action="store_true", help="print errors only")
-
-
-def parameters(options: argparse.Namespace) -> dict[str, Any]:
+def parameters_of(options: argparse.Namespace) -> dict[str, Any]:
     """Return the parameters of build that were given."""
     from mbd.files import scenes
 
@@ -118,23 +64,28 @@ def read(options: argparse.Namespace) -> tuple[Scene, dict[str, Any]]:
     for note in scene.notes:
         if note.startswith("unknown"):
             print_line(f"warning: {note}", DONE)
-    return scene, parameters(options)
+    return scene, parameters_of(options)
 
 
-def check_ending(path: str | None, *endings: str) -> None:
-    """Refuse before the work the name of a file that says no form in which it can be written."""
-    if path and Path(path).suffix not in endings:
-        forms = " or ".join(endings)
-        raise ValueError(f"the name of this output must end in {forms}, got {path!r}")
+def check_outputs(command: str, *outputs: tuple[str | None, Sequence[str]]) -> None:
+    """Refuse before the work, by trying, what could not be written after it.
 
-
-def writable(command: str, *paths: str | None) -> None:
-    """Refuse, by trying, what could not be written after the work."""
+    Each path has the endings that say a form in which it can be written, or none where all can.
+    """
     from mbd.base.atomic import check_writable
 
-    for path in paths:
+    for path, endings in outputs:
+        if path and endings and Path(path).suffix not in endings:
+            forms = " or ".join(endings)
+            raise ValueError(f"the name of this output must end in {forms}, got {path!r}")
+    for path, _ in outputs:
         if path:
             check_writable(path, command)
+
+
+def stored(path: str) -> bool:
+    """Return whether a path is that of results."""
+    return Path(path).suffix in readable()
 
 
 def whole_run(path: str, without: str) -> Solution:

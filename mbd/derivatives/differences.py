@@ -127,7 +127,7 @@ def differentiated(
 
 
 def _is_rough(error: np.ndarray, slope: np.ndarray, steepest: float) -> np.ndarray:
-    """Tell where an error is seen beside slopes, and a change of the parameter by its own size."""
+    """Tell where an error counts against slopes, and a change of the parameter by its own size."""
     return error > SENSITIVITY_AGREES * max(
         np.abs(slope).max(initial=0.0), SENSITIVITY_STEP * steepest
     )

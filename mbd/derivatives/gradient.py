@@ -19,14 +19,13 @@ from mbd.analyses.modes import Modes
 from mbd.base.checked import shown, whole
 from mbd.base.door import number
 from mbd.base.tolerances import SECOND_ORDER_STEP, SENSITIVITY_MET
-from mbd.derivatives.eigenvalues import tangents_of
 from mbd.derivatives.named import not_unique
 from mbd.derivatives.objective import Objective, by_values, gradients, last_of
+from mbd.derivatives.parameters import Stencil, named, value_and_scale
 from mbd.derivatives.poses import gradient_of_pose
-from mbd.derivatives.runs import Setup, keeping, run
-from mbd.derivatives.segments import Crossing, Segment
+from mbd.derivatives.segments import Crossing, Segment, Setup, keeping, run
 from mbd.derivatives.sensitivities import Forward
-from mbd.derivatives.stencil import Stencil, named, value_and_scale
+from mbd.derivatives.small_motions import tangents_of
 from mbd.derivatives.step_kernels import DA, INSTANT_SIZE
 from mbd.derivatives.steps import StepMaps
 from mbd.front.solution import Solution
@@ -137,24 +136,38 @@ def gradient(
         return _of_result(objective, objective.result(model), parameters, [t_end, step])
     if isinstance(system, Equilibrium | Modes | Linearized | Buckling):
         return _of_result(objective, system, parameters, [t_end, step])
-    of = run(
-        "gradient", system, parameters, t_end, step, method=method, state=state, project=project,
-        progress=progress, rtol=rtol, events=events, every=whole("gradient", "every", every, 1),
+    (g,) = gradients_of_run(
+        [objective], system, parameters, t_end, step, method=method, state=state, project=project,
+        progress=progress, rtol=rtol, events=events, every=every,
     )  # fmt: skip
-    setup = of.setup
+    return g
+
+
+def gradients_of_run(
+    objectives: Sequence[Objective], system: System | Model, parameters: Any, t_end: Any, step: Any,
+    *, every: int = 1, **options: Any,
+) -> list[Gradient]:  # fmt: skip
+    """Return the gradients of several objectives of one run, with the options of `gradient`."""
+    every = whole("gradient", "every", every, 1)
+    of = run("gradient", system, parameters, t_end, step, every=every, **options)
+    setup, n = of.setup, len(of.pieces)
+    names, values = [s.name for s in setup.stencils], [0.0] * len(objectives)
     with keeping(of.solution):
         if setup.model.redundant:  # adjoints do not see rows that contradict each other
             solution, (segment, *_) = of.pieces[0]()
             one = replace(segment, steps=segment.steps.part(0, 1), end=None)
             Forward(setup, solution, [one], "gradient")
-        back, value = Backward(setup), 0.0
-        for k in range(len(of.pieces) - 1, -1, -1):
+        backs = [Backward(setup) for _ in objectives]
+        for k in range(n - 1, -1, -1):
             solution, segments = of.pieces[k]()
-            J = terms_of(objective, solution, setup.stencils, of.h, last=k == len(of.pieces) - 1)
-            back.over(solution, segments, J)
-            value += J.value
-    names = [s.name for s in setup.stencils]
-    return Gradient(value, names, back.total, of.solution, back.stats)
+            for i, objective in enumerate(objectives):
+                J = terms_of(objective, solution, setup.stencils, of.h, last=k == n - 1)
+                backs[i].over(solution, segments, J)
+                values[i] += J.value
+    return [
+        Gradient(value, names, back.total, of.solution, back.stats)
+        for value, back in zip(values, backs, strict=True)
+    ]
 
 
 def _of_result(objective: Objective, result: Any, parameters: Any, times: list[Any]) -> Gradient:
@@ -238,7 +251,7 @@ class Backward:
     def __init__(self, of: Setup) -> None:
         self.of = of
         self.maps = StepMaps(of.model, of.method, of.stencils, 1, backwards=True)
-        self.forward = StepMaps(of.model, of.method, [], 1)  # by the size of a step, and memory
+        self.tangent = StepMaps(of.model, of.method, [], 1)  # by the size of a step, and memory
         self.z = self.maps.columns[0]
         self.z[:] = 0.0
         self.t = 0.0  # adjoint of the time of the steps
@@ -267,9 +280,9 @@ class Backward:
             self.t += float(J.t[first + N])
         if segment.end is not None:
             self._end(solution, segment, segment.end)
-        memory = self.forward.memory(begin.state, steps) if len(self.of.model.memory) else None
+        memory = self.tangent.memory(begin.state, steps) if len(self.of.model.memory) else None
         self.maps.F[m.OPEN] = 0.0
-        by = self.maps.backward(begin.state, steps, memory, timed, J.z[first : first + N])
+        by = self.maps.apply_transposed(begin.state, steps, memory, timed, J.z[first : first + N])
         self._check(J)
         self.total += by[:-1]
         self.t += by[-1] + float(J.t[first + 1 : first + N].sum())
@@ -282,10 +295,10 @@ class Backward:
         self.t += t
 
     def _end(self, solution: Solution, segment: Segment, crossing: Crossing) -> None:
-        """Let the size of the step follow what ends it."""
-        begin, steps, zeta = segment.begin, segment.steps, self.forward.columns[0]
+        """Add the transpose of the saltation at the end of a segment."""
+        begin, steps, zeta = segment.begin, segment.steps, self.tangent.columns[0]
         zeta[:] = begin.by_size()[INSTANT_SIZE:]
-        for _ in self.forward.forward(begin.state, steps, 1.0, 1.0):
+        for _ in self.tangent.apply(begin.state, steps, 1.0, 1.0):
             pass
         saltation = crossing.saltation("gradient", solution, self.of.stencils, steps.h[-1], zeta)
         self.t, by_p = saltation.apply_transposed(self.z, self.t)

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from mbd.derivatives.stencil import Stencil
+from mbd.derivatives.parameters import Stencil
 from mbd.formulations.families import family
 from mbd.history.history import History
 from mbd.machine import buffer as m

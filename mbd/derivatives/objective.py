@@ -19,7 +19,7 @@ from mbd.base.checked import called, function
 from mbd.base.tolerances import SENSITIVITY_STEP
 from mbd.derivatives.differences import KinkError, slope
 from mbd.derivatives.named import moved
-from mbd.derivatives.stencil import Stencil
+from mbd.derivatives.parameters import Stencil
 from mbd.derivatives.step_kernels import DA, DQ, DV, INSTANT_SIZE
 from mbd.history.history import History
 from mbd.history.quantities import SINCE_THE_START
@@ -206,11 +206,11 @@ def last_of(solution: Any) -> History:
     return History(solution.model, solution.t[-1:], *arrays, before=before)
 
 
-def _coordinates(model: FrozenModel, names: set[str]) -> tuple[list[str], np.ndarray]:
-    """Return the nodes, and the rows, that the quantities of parts depend on."""
+def _coordinates(model: FrozenModel, names: set[str]) -> tuple[np.ndarray, np.ndarray]:
+    """Return the velocities, and the rows, that the quantities of parts depend on."""
     system, numbering = model.system, model.numbering
     if "" in names:
-        return list(model.nodes), np.arange(model.n_lam)
+        return np.arange(model.n_v), np.arange(model.n_lam)
     nodes: set[str] = set()
     rows: list[int] = []
     for name in names:
@@ -226,7 +226,8 @@ def _coordinates(model: FrozenModel, names: set[str]) -> tuple[list[str], np.nda
         nodes |= (
             {x.name for x in part.nodes()} | {a.body for a in ends} | {x.name for x in part.bodies}
         )
-    return [x for x in model.nodes if x in nodes], np.unique(np.array(rows, int))
+    chosen = [x in nodes for x in model.nodes]
+    return np.flatnonzero(np.array(chosen)[model.node_of_velocity]), np.unique(np.array(rows, int))
 
 
 def gradients(
@@ -248,31 +249,24 @@ def gradients(
         wave = 1.0 + np.sin(1.0 + np.arange(x.size)).reshape(x.shape)
         return x.size > 0 and not np.array_equal(rest, terms(**{name: x + _size(x) * wave}))
 
-    nodes, rows = _coordinates(model, names)
-    slices = _velocities(model)
-    columns = [i for x in nodes for i in range(slices[x].start, slices[x].stop)]
+    def shifted(name: str, i: int) -> Callable[[float], np.ndarray]:
+        x, unit = arrays[name], np.eye(1, arrays[name].shape[1], i)[0]
+        return lambda e: terms(**{name: x + e * unit})
+
+    def turned(i: int) -> Callable[[float], np.ndarray]:
+        d, node = np.eye(1, model.n_v, i), list(model.nodes)[model.node_of_velocity[i]]
+        return lambda e: terms(q=moved(model, here.q, e * d, node))
+
+    columns, rows = _coordinates(model, names)
     v, lam = model.numbering.v, model.numbering.lam
     for name, of, row, unknowns in (
         ("v", columns, DV, v), ("a", columns, DA, v), ("lam", rows, DA, lam),
     ):  # fmt: skip
-        if depends(name):
-            x = arrays[name]
-            step = SENSITIVITY_STEP * _size(x)
-            for i in of:
-                unit = np.eye(1, x.shape[1], i)[0]
-
-                def along(e: float, name: str = name, x: Any = x, unit: Any = unit) -> np.ndarray:
-                    return terms(**{name: x + e * unit})
-
-                out[:, row, unknowns[i]] = _slope(along, step, word)
-    for name in nodes:
-        for i in range(slices[name].start, slices[name].stop):
-            d = np.eye(1, model.n_v, i)
-
-            def turned(e: float, name: str = name, d: np.ndarray = d) -> np.ndarray:
-                return terms(q=moved(model, here.q, e * d, name))
-
-            out[:, DQ, v[i]] = _slope(turned, SENSITIVITY_STEP * model.units[i], word)
+        step = SENSITIVITY_STEP * _size(arrays[name])
+        for i in of if depends(name) else ():
+            out[:, row, unknowns[i]] = _slope(shifted(name, i), step, word)
+    for i in columns:
+        out[:, DQ, v[i]] = _slope(turned(i), SENSITIVITY_STEP * model.units[i], word)
     by_t = np.zeros(len(rest))
     if not np.array_equal(rest, terms(t=here.t + SENSITIVITY_STEP * h)):
         by_t = _slope(lambda e: terms(t=here.t + e), SENSITIVITY_STEP * h, word)
@@ -315,12 +309,3 @@ def _elsewhere(model: FrozenModel, stencils: list[Stencil]) -> Iterator[Any]:
 
 def _size(x: np.ndarray) -> float:
     return float(np.abs(x).max(initial=0.0)) or 1.0
-
-
-def _velocities(model: FrozenModel) -> dict[str, slice]:
-    """Return where the velocities of each node are."""
-    at, slices = 0, {}
-    for name, x in model.nodes.items():
-        slices[name] = slice(at, at + x.formulation.n_v)
-        at += x.formulation.n_v
-    return slices

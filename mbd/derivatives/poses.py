@@ -1,4 +1,4 @@
-r"""Poses at rest: how they follow parameters, and how their equations change beside them.
+r"""Poses at rest: how they follow parameters, and how their equations change nearby.
 
 .. math:: R(q, v, \dot v, \lambda; p) = (r, \Phi) = 0, \qquad
    \begin{bmatrix} K & B^T\\ B & 0\end{bmatrix}
@@ -15,8 +15,8 @@ A small motion :math:`x = (u, su, s^2u, \mu)` changes it by :math:`P(s)\,(u, \mu
 
 since second derivatives commute: matrices are made at the few points of one stencil, whatever the
 number of parameters, and of parameters only the elements that they touch are evaluated. Increments
-beside a pose are not those at it: :math:`R_q` is :math:`K\,T(\epsilon u)`, and the pencil of the
-pose beside has no T, which leaves :math:`(l^TK)\,\partial(T^{-1}u)/\partial d`.
+from a pose are not those at another: :math:`R_q` is :math:`K\,T(\epsilon u)`, and the pencil of the
+pose there has no T, which leaves :math:`(l^TK)\,\partial(T^{-1}u)/\partial d`.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ from mbd.base.tolerances import BEGIN_REACH, SENSITIVITY_MET
 from mbd.derivatives.differences import PAIRS
 from mbd.derivatives.named import Tangents, derivative_by_name, not_unique
 from mbd.derivatives.objective import Objective, gradients, last_of
-from mbd.derivatives.programs import Appendix, add_variation, flows, program
-from mbd.derivatives.stencil import Stencil, stencils
+from mbd.derivatives.parameters import Stencil, stencils
 from mbd.derivatives.step_kernels import DA, DQ
+from mbd.derivatives.variations import Appendix, add_variation, flows, program
 from mbd.interactions.laws import check
 from mbd.machine import buffer as m
 from mbd.machine.jit import kernel
@@ -48,7 +48,7 @@ from mbd.model.state import State
 from mbd.model.workspace import Workspace
 
 
-class MotionBeside(NamedTuple):
+class SmallChange(NamedTuple):
     """Changes of q (in increments), v, v' and multipliers, of which numbers may be complex."""
 
     q: np.ndarray
@@ -57,7 +57,7 @@ class MotionBeside(NamedTuple):
     lam: np.ndarray
 
     @classmethod
-    def of(cls, shape: np.ndarray, lam: np.ndarray, s: complex) -> MotionBeside:
+    def of(cls, shape: np.ndarray, lam: np.ndarray, s: complex) -> SmallChange:
         """Return the motion shape e^(st)."""
         return cls(shape, s * shape, s * s * shape, lam)
 
@@ -78,7 +78,7 @@ def variations_kernel(I: Any, F: Any, k: int) -> None:
 
 
 class AtRest:
-    """A model at a pose, and at points beside it.
+    """A model at a pose, and at points near it.
 
     Parameters
     ----------
@@ -103,10 +103,10 @@ class AtRest:
         work.I = m.entries(tables.I)
         work.F[tables.start : self.out] = tables.F
         still = np.zeros(model.n_v)
-        self.here = MotionBeside(still, still, still, np.zeros(model.n_lam))
+        self.here = SmallChange(still, still, still, np.zeros(model.n_lam))
 
-    def put(self, x: MotionBeside) -> None:
-        """Go to a point beside the pose, and evaluate it."""
+    def put(self, x: SmallChange) -> None:
+        """Go to a point near the pose, and evaluate it."""
         work, s, v, lam = self.work, self.state, self.model.numbering.v, self.model.numbering.lam
         work.vector(m.QN, self.model.n_q)[:] = s.q
         work.vector(m.D)[v], work.vector(m.V)[v] = x.q, s.v + x.v
@@ -127,8 +127,8 @@ class AtRest:
         out[self.which] = work.F[self.out :][: len(self.which) * n].reshape(-1, n)[:, self.order]
         return out
 
-    def by_pose(self, x: MotionBeside) -> sp.csr_matrix:
-        """Return the derivatives of (r, Phi) by increments beside the pose, and multipliers.
+    def by_pose(self, x: SmallChange) -> sp.csr_matrix:
+        """Return the derivatives of (r, Phi) by increments from the pose, and multipliers.
 
         Rows on velocities go with their derivative by positions at the velocities of the point.
         """
@@ -151,17 +151,13 @@ class AtRest:
 
     def bent(self, h: np.ndarray, u: np.ndarray) -> np.ndarray:
         r"""Return :math:`h^T\,\partial(T^{-1}(d)\,u)/\partial d` at d = 0, (n_v,)."""
-        model, work = self.model, self.work
-        first, at = [], 0
-        for node in model.nodes.values():
-            first.append((at, node.formulation.n_v))
-            at += node.formulation.n_v
+        model, work, node = self.model, self.work, self.model.node_of_velocity
+        place = np.arange(model.n_v) - np.searchsorted(node, node)  # among those of its node
         out = np.zeros(model.n_v, complex)
         method = int(model.I[m.METHOD])
-        for j in range(max(n for _, n in first)):
-            columns = np.array([i + j for i, n in first if j < n])
-            d = np.zeros(model.n_v)
-            total = np.zeros(model.n_v, complex)
+        for j in range(place.max() + 1):
+            columns = np.flatnonzero(place == j)
+            d, total = np.zeros(model.n_v), np.zeros(model.n_v, complex)
             for k, w in PAIRS:
                 step = BEGIN_REACH * model.units[columns]
                 d[columns] = k * step
@@ -171,13 +167,13 @@ class AtRest:
                     for flow, table in self.flows:
                         work.run(flow, table)
                     total += unit * w * work.F[method + model.numbering.v]
-            of_nodes = np.add.reduceat(h * total, [i for i, _ in first])
-            out[columns] = of_nodes[[j < n for _, n in first]] / step
+            of_nodes = np.add.reduceat(h * total, np.flatnonzero(place == 0))
+            out[columns] = of_nodes[node[columns]] / step
         return out
 
 
 def contracted(
-    terms: Sequence[tuple[float, AtRest]], left: np.ndarray, x: MotionBeside, load: np.ndarray
+    terms: Sequence[tuple[float, AtRest]], left: np.ndarray, x: SmallChange, load: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the derivatives of l^T P x by the pose, (n,), and by parameters, (n_p,).
 
@@ -194,7 +190,7 @@ def contracted(
             continue
         step = _step(terms, part, np.real(load / unit), size, BEGIN_REACH / (far or 1.0))
         for k, weight in PAIRS:
-            point = MotionBeside(*(k * step * y for y in part))
+            point = SmallChange(*(k * step * y for y in part))
             for w, at in terms:
                 c = unit * weight / step * w
                 of_pose += c * (at.by_pose(point).T @ left)
@@ -217,7 +213,7 @@ def _step(
         e, total = step * 8.0 ** ((i + 1) // 2 if i % 2 else -i // 2), np.zeros(len(load))
         for k, weight in PAIRS:
             for w, at in terms:
-                at.put(MotionBeside(*(k * e * y for y in part)))
+                at.put(SmallChange(*(k * e * y for y in part)))
                 total += weight / e * w * at.residual()
         errors[e] = float(np.abs(total - load).max())
         if errors[e] <= SENSITIVITY_MET * size:
@@ -225,7 +221,7 @@ def _step(
     best = min(errors, key=lambda e: errors[e])
     if not errors[best] <= np.sqrt(SENSITIVITY_MET) * size:  # half of the digits
         raise ValueError(
-            "sensitivities: forces beside the pose do not follow the tangents at it, by "
+            "sensitivities: forces near the pose do not follow the tangents at it, by "
             f"{errors[best] / size:.2g} of them: a law changes within too short a way; let it "
             "return its derivatives, or make it smoother"
         )
@@ -294,7 +290,7 @@ class Pose:
             _met(self.owner, name, self.E, z, b)
         return Z
 
-    def along(self, left: np.ndarray, x: MotionBeside, load: np.ndarray) -> np.ndarray:
+    def along(self, left: np.ndarray, x: SmallChange, load: np.ndarray) -> np.ndarray:
         """Return the derivatives of l^T P x by the parameters, (n_p,)."""
         by_pose, by_parameters = contracted([(1.0, self.at)], left, x, load)
         return np.asarray(by_pose @ self.tangents + by_parameters)

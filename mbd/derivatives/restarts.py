@@ -23,9 +23,10 @@ from typing import Any
 
 import numpy as np
 
+from mbd.algebra.newmark import Weights
 from mbd.base.tolerances import BEGIN_REACH, START_MET
 from mbd.derivatives.differences import CENTRAL, differentiated
-from mbd.derivatives.stencil import Stencil
+from mbd.derivatives.parameters import Stencil
 from mbd.derivatives.step_kernels import COLUMN_SIZE, DA, DB, DL, DQ, DV, INSTANT_SIZE
 from mbd.integration.consistent import consistent, described_starts
 from mbd.integration.method import Method
@@ -41,7 +42,7 @@ _TOGETHER = 16  # parameters of which the initial states are computed in one bat
 
 @dataclass(frozen=True, eq=False)
 class Restarted:
-    """The consistent state, recorded or not, that of the method, and v' one step before it."""
+    """A restart: the consistent state, recorded or not, that of the method, v' one step before."""
 
     first: State
     state: State
@@ -49,8 +50,8 @@ class Restarted:
     recorded: bool = True
 
 
-# How steps restart: of a model, from a state (none: from that described), with steps of size h; as
-# in `like`, the restart of the run itself, where that of a neighbour is asked for.
+# A restart of a model from a state (none: that described) with steps of size h. Accelerations of a
+# neighbour are smooth where those of the run are, whose own restart is the last argument.
 Rule = Callable[[FrozenModel, State | None, float, Restarted | None], Restarted]
 
 
@@ -59,14 +60,17 @@ def _smooth(like: Restarted | None) -> bool | None:
     return None if like is None else bool((like.state.a != like.before).any())
 
 
+def _scheme(method: Method) -> tuple[Weights, bool]:
+    """Return the weights of generalized-alpha, and whether rows are met by positions."""
+    assert method.facts.weights is not None
+    return method.facts.weights, method.facts.level == "position"
+
+
 def shifted(
     method: Method, model: FrozenModel, first: State, h: float, like: Restarted | None
 ) -> Restarted:
     """Return the restart from a consistent state."""
-    facts = method.facts
-    assert facts.weights is not None
-    by_position = facts.level == "position"
-    state, change = started(Workspace(model), first, h, facts.weights, by_position, _smooth(like))
+    state, change = started(Workspace(model), first, h, *_scheme(method), _smooth(like))
     return Restarted(first, state, state.a - change)
 
 
@@ -93,18 +97,15 @@ class Initialisation:
     def many(
         self, model: FrozenModel, F: np.ndarray, h: float, like: Restarted
     ) -> tuple[list[np.ndarray], np.ndarray]:
-        """Return the `_arrays` of runs with constants F (n, .), and of which of them they hold.
+        """Return the `_arrays` of runs with constants F (n, .), and which runs stayed in the batch.
 
         Where neighbours of the start are moved to meet the rows, these have to be met to round-off.
         """
         share = START_MET if self.project is None or self.project else 1.0
         work = Workspace(model, runs=F)
-        with np.errstate(all="ignore"):  # runs that do not hold
+        with np.errstate(all="ignore"):  # runs that leave the batch
             first, saddle = described_starts(work, share)
-            weights = self.method.facts.weights
-            assert weights is not None
-            by_position = self.method.facts.level == "position"
-            state, change = started(work, first, h, weights, by_position, _smooth(like), saddle)
+            state, change = started(work, first, h, *_scheme(self.method), _smooth(like), saddle)
             good = work.good.copy()
             work.load(first)
             work.evaluate()
@@ -122,11 +123,8 @@ class StepChange:
         self, model: FrozenModel, state: State | None, h: float, like: Restarted | None
     ) -> Restarted:
         """Return the restart with steps of another size."""
-        facts = self.method.facts
-        assert facts.weights is not None
         assert state is not None
-        by_position = facts.level == "position"
-        new, change = resumed(model, state, h, facts.weights, by_position, _smooth(like))
+        new, change = resumed(model, state, h, *_scheme(self.method), _smooth(like))
         return Restarted(new, new, new.a - change, recorded=False)
 
 
@@ -194,7 +192,7 @@ class Continuation:
         return out
 
     def apply(self, z: np.ndarray, _: float) -> np.ndarray:
-        """Return the tangent (8, n_u); entries of rows among those of a are not read."""
+        """Return the tangent (8, n_u) with that of the state before; a has no entries of rows."""
         out = np.concatenate([z[:INSTANT_SIZE], z])
         out[INSTANT_SIZE + DL] += self.move * (z[DA] - z[DB])
         return out
@@ -240,7 +238,8 @@ class Restart:
     def by_parameters(self, of: Sequence[Stencil]) -> list[np.ndarray]:
         """Return the derivatives by parameters, (8, n_u) each.
 
-        Initial states of all neighbours are computed together; what does not hold by itself.
+        Initial states at the values of many parameters are computed in one batch; those that leave
+        it, one by one.
         """
         done: dict[str, np.ndarray] = {}
         rule = self.rule
@@ -359,7 +358,7 @@ class Restart:
         return z, float(np.vdot(w, self._along(unit, t=1.0))) if timed else 0.0
 
     def _reads(self, name: str) -> bool:
-        """Tell if the restart depends on accelerations or multipliers; events may read them."""
+        """Tell whether the restart depends on v' or multipliers: events may read them."""
         assert self.at is not None
         x = getattr(self.at, name)
         wave = (1.5 + np.sin(1.0 + np.arange(len(x)))) * BEGIN_REACH * self._sizes[name]

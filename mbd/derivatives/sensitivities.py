@@ -14,13 +14,16 @@ from mbd.analyses.linearize import Linearized
 from mbd.analyses.modes import Modes
 from mbd.base.checked import absent, shown
 from mbd.base.parameter import Parameter
-from mbd.derivatives.eigenvalues import BucklingTangent, ModesTangent, tangents_of
 from mbd.derivatives.named import Named, Tangents, derivative_by_name, not_unique
+from mbd.derivatives.parameters import Stencil
 from mbd.derivatives.poses import PoseTangent, of_equilibrium
-from mbd.derivatives.responses import LinearTangent
-from mbd.derivatives.runs import Setup, keeping, run
-from mbd.derivatives.segments import Segment
-from mbd.derivatives.stencil import Stencil
+from mbd.derivatives.segments import Segment, Setup, keeping, run
+from mbd.derivatives.small_motions import (
+    BucklingTangent,
+    LinearTangent,
+    ModesTangent,
+    tangents_of,
+)
 from mbd.derivatives.step_kernels import DA, DQ, DV, INSTANT_SIZE
 from mbd.derivatives.steps import StepMaps
 from mbd.front.solution import Solution
@@ -224,7 +227,7 @@ class Forward:
             times[n_p] = sizes[n_p] = 1.0
         elif len(columns) > n_p:
             columns[n_p] = 0.0
-        for a, b, out in self.maps.forward(begin.state, segment.steps, times, sizes):
+        for a, b, out in self.maps.apply(begin.state, segment.steps, times, sizes):
             self.maps.check_rows(self.owner)
             if not segment.branch:
                 instants = slice(segment.first + 1 + a, segment.first + 1 + b)

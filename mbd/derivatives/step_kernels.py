@@ -28,7 +28,7 @@ other sizes algorithmic accelerations move, :math:`a \mathrel{+}= \mu(\dot v_n -
 A retraction carries tangents by :math:`\delta(q \boxplus D) = P\,\delta q + T(D)\,\delta D` with
 :math:`T(D)^{-1}P = T(-D)^{-1}` in every formulation. The flow of a formulation writes
 :math:`T(D)^{-1}v`: its columns at D and -D are all that is needed. What interactions without mass
-add to the matrix of a step without M and to that with it is the same: it is filled once, put aside,
+add to the matrix of a step without M and to that with it is the same: it is filled once, stored,
 and added again. Those with mass go with the nodes.
 """
 
@@ -37,7 +37,7 @@ from __future__ import annotations
 from typing import Any
 
 from mbd.algebra.newmark import change_rates
-from mbd.derivatives.programs import add_variation, subtracted_from, taken_along
+from mbd.derivatives.variations import add_variation, subtracted_from, taken_along
 from mbd.integration.newton_loop import set_weights
 from mbd.linear.products import add_transposed_product
 from mbd.machine import buffer as m
@@ -55,7 +55,7 @@ from mbd.model.evaluation import (
 
 # a record: steps, where their instants are, size of one; parameters, their programs;
 # nodes; kernels of flows, space to invert in; tangents or adjoints; results; work; how far away the
-# matrix is put aside, and the part of interactions; right-hand sides; places of what elements
+# matrix is stored, and the part of interactions; right-hand sides; places of what elements
 # remember, how much of it is in a step, how much there is; columns, and with those that fill a row;
 # how their times and step sizes move, whether any does, derivatives by time and by size; unknowns
 # that are velocities and multipliers; pairs (address, table) of tangents of interactions, of those
@@ -169,7 +169,7 @@ def call_all(I: Any, F: Any, table: int, n: int) -> None:
 
 @jit
 def fill_interactions(I: Any, F: Any, k: int) -> None:
-    """Fill what interactions add to the matrix, and put it aside."""
+    """Fill what interactions add to the matrix, and store it."""
     for i in range(I[m.MATRIX_SIZE]):
         F[I[m.MATRIX] + i] = 0.0
     call_all(I, F, I[k + INTERACTIONS], I[k + N_INTERACTIONS])
@@ -214,7 +214,7 @@ def copy(F: Any, x: int, n: int, to: int, sign: float) -> None:
 
 @jit
 def factor(I: Any, F: Any, k: int, again: bool) -> None:
-    """Fill and factor the matrix; with all rows, those that are dropped too, it is kept aside."""
+    """Fill and factor the matrix; with all rows, those that are dropped too, it is stored too."""
     S = ints(F)
     complete(I, F, k, True, again)
     if S[m.ALL_ROWS] and S[m.N_DROPPED]:

@@ -11,8 +11,7 @@ import numpy as np
 
 from mbd.base.tolerances import SENSITIVITY_MET
 from mbd.derivatives import step_kernels as at
-from mbd.derivatives.programs import Appendix, flows, program
-from mbd.derivatives.stencil import Stencil
+from mbd.derivatives.parameters import Stencil
 from mbd.derivatives.step_kernels import (
     COLUMN_SIZE,
     INSTANT_SIZE,
@@ -22,6 +21,7 @@ from mbd.derivatives.step_kernels import (
     follow,
     forward,
 )
+from mbd.derivatives.variations import Appendix, flows, program
 from mbd.formulations.families import family
 from mbd.integration.method import Method
 from mbd.interactions.laws import check
@@ -91,10 +91,10 @@ class Steps:
 
 
 def steps_of(
-    method: Method, t: np.ndarray, instants: tuple[np.ndarray, ...], begun: State,
+    method: Method, t: np.ndarray, instants: tuple[np.ndarray, ...], state: State,
     before: np.ndarray, h: np.ndarray, dropped: np.ndarray,
 ) -> Steps:  # fmt: skip
-    """Return the steps of sizes h (N,) at times t (N + 1,), which `begun` in a state.
+    """Return the steps of sizes h (N,) at times t (N + 1,), from a `state` of the method.
 
     `instants` are q, v, a, lam, time first. Algorithmic accelerations are found forwards: backwards
     they would grow at every step. Rows that are ``dropped`` (N + 1, n_lam) depend on others.
@@ -104,11 +104,11 @@ def steps_of(
     assert method.facts.weights is not None
     am, af, *_ = method.facts.weights
     q, v, a, lam = instants
-    if (v[0] != begun.v).any() or (a[0] != begun.a).any() or (lam[0] != begun.lam).any():
+    if (v[0] != state.v).any() or (a[0] != state.a).any() or (lam[0] != state.lam).any():
         v, a, lam = (x.copy() for x in (v, a, lam))
-        v[0], a[0], lam[0] = begun.v, begun.a, begun.lam
+        v[0], a[0], lam[0] = state.v, state.a, state.lam
     alg = np.empty_like(a)
-    alg[0] = begun.a if begun.alg is None else begun.alg
+    alg[0] = state.a if state.alg is None else state.alg
     source = ((1 - af) * a[1:] + af * a[:-1]) / (1 - am)
     c2, move = -am / (1 - am), np.zeros(len(h))
     move[1:] = (am - af) * np.diff(h) / h[:-1]
@@ -241,7 +241,7 @@ class StepMaps:
                 out[1].extend(pair)
         return out
 
-    def forward(
+    def apply(
         self, state: State, steps: Steps, times: np.ndarray | float, sizes: np.ndarray | float
     ) -> Iterator[tuple[int, int, np.ndarray]]:
         """Carry the tangents over steps from a state; yield those between two of the steps.
@@ -257,7 +257,7 @@ class StepMaps:
             out = self._out((last - first) * size).reshape(last - first, -1, self.many)
             yield first, last, out[..., : len(self.columns)]
 
-    def backward(
+    def apply_transposed(
         self, state: State, steps: Steps, memory: np.ndarray | None, timed: bool, J: np.ndarray
     ) -> np.ndarray:
         """Carry the adjoint back over steps; return the gradient by parameters and by time.

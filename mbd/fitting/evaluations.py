@@ -24,7 +24,7 @@ from mbd.base.door import number, speaking_as
 from mbd.base.identity import Identity, differences
 from mbd.base.parameter import Parameter
 from mbd.base.tolerances import FIT_SAME, SENSITIVITY_STEP
-from mbd.derivatives.stencil import named, stencils
+from mbd.derivatives.parameters import named, stencils
 from mbd.front.simulate import SimulationError
 from mbd.model.description import WHO, argument_of, described_parameters
 from mbd.runs.progress import Progress

@@ -23,7 +23,7 @@ from mbd.base.html_tables import facts, page, table
 from mbd.base.identity import Identity
 from mbd.base.tolerances import FIT_TOL, OPTIMUM_MET
 from mbd.derivatives.differences import slope as slope_of
-from mbd.derivatives.gradient import gradient
+from mbd.derivatives.gradient import Gradient, gradient, gradients_of_run
 from mbd.derivatives.objective import Objective
 from mbd.fitting.evaluations import (
     Evaluation,
@@ -188,12 +188,15 @@ def optimize(
 
     def evaluated(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         here = model.with_values(variables.by_name(x))
-        pairs = [
-            _of_run(what, here, variables.names, t_end, step, options)
-            if isinstance(what, Objective)
-            else _of_values(what, variables, x)
-            for what in several
-        ]
+        of_run = [what for what in several if isinstance(what, Objective) and what.of is None]
+        of_one_run = iter(_of_one_run(of_run, here, variables.names, t_end, step, options))
+        pairs = []
+        for what in several:
+            if not isinstance(what, Objective):
+                pairs.append(_of_values(what, variables, x))
+            else:
+                g = next(of_one_run) if what.of is None else gradient(what, here, variables.names)
+                pairs.append((g.value, g.array))
         words = ["the objective", *(f"the constraint {name!r}" for name in limits)]
         for what, (value, slope) in zip(words, pairs, strict=True):
             _check_finite(what, value, slope, variables.names)
@@ -227,19 +230,18 @@ def _limits(constraints: Any) -> dict[str, tuple[Any, float, float]]:
     return limits
 
 
-def _of_run(
-    what: Objective, model: Any, names: list[str], t_end: Any, step: Any, options: Any
-) -> tuple[float, np.ndarray]:
-    """Return an objective of the run, or of the equilibrium, and its gradient."""
-    if what.of is not None:
-        g = gradient(what, model, names)
-    elif t_end is not None or step is not None:
-        g = gradient(what, model, names, t_end, step, progress=False, **options)
-    elif what.running is not None:
+def _of_one_run(
+    objectives: list[Objective], model: Any, names: list[str], t_end: Any, step: Any, options: Any
+) -> list[Gradient]:
+    """Return the gradients of objectives of one run, or of one equilibrium."""
+    if not objectives:
+        return []
+    if t_end is not None or step is not None:
+        return gradients_of_run(objectives, model, names, t_end, step, progress=False, **options)
+    if any(what.running is not None for what in objectives):
         raise TypeError(f"{_WHO}: an equilibrium has no time to run; give t_end= and step= [s]")
-    else:
-        g = gradient(what, equilibrium(model, **options), names)
-    return g.value, g.array
+    pose = equilibrium(model, **options)
+    return [gradient(what, pose, names) for what in objectives]
 
 
 def _of_values(what: Any, variables: Variables, x: np.ndarray) -> tuple[float, np.ndarray]:

@@ -29,9 +29,11 @@ from mbd.algebra.vec import (
     store_multiple,
     times,
 )
-from mbd.formulations.formulation import Formulation
+from mbd.formulations.formulation import Formulation, vector_space
 from mbd.machine.buffer import DIRECTOR, GX, OWN, POSITION_TURN, TRANSLATION, W_K, W_M
 from mbd.machine.jit import jit
+
+retract, flow = vector_space(12)
 
 
 def constants(mass: float, center: np.ndarray, second: np.ndarray) -> np.ndarray:
@@ -50,13 +52,6 @@ def initial(
     rates, nine = np.cross(omega[..., None, :], directors), (*omega.shape[:-1], 9)
     q = np.concatenate([position, directors.reshape(nine)], -1)
     return q, np.concatenate([velocity, rates.reshape(nine)], -1)
-
-
-@jit
-def retract(F: Any, n: Any) -> None:
-    """Write q0 + d."""
-    for i in range(12):
-        F[n.q + i] = F[n.q0 + i] + F[n.d + i]
 
 
 @jit
@@ -160,13 +155,6 @@ def own_rates(F: Any, n: Any) -> None:
         F[n.rate + 3 + i] = dot(A, Bd) + dot(Ad, B)
         F[n.second + i] = dot(Cd, Cd) + dot(C, Cdd)
         F[n.second + 3 + i] = dot(A, Bdd) + 2 * dot(Ad, Bd) + dot(Add, B)
-
-
-@jit
-def flow(F: Any, n: Any, k: int) -> None:
-    """Write the rates: coordinates of a vector space."""
-    for i in range(12):
-        F[k + i] = F[n.v + i]
 
 
 @jit

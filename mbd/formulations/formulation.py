@@ -20,7 +20,7 @@ import numpy as np
 from mbd.base.checked import shown, whole
 from mbd.base.recorded_call import reduced
 from mbd.machine.buffer import DIRECTOR, FORCE, MAP_ROW, MOMENT, OWN, ROTATION, TRANSLATION
-from mbd.machine.jit import PYTHON, is_compiled
+from mbd.machine.jit import PYTHON, is_compiled, jit
 
 NodeFunction = Callable[..., Any]
 
@@ -255,6 +255,24 @@ class Formulation:
     def n_own(self) -> int:
         """Number of own constraint rows."""
         return len(self.own_rows)
+
+
+def vector_space(n_q: int) -> tuple[Any, Any]:
+    """Return ``retract`` and ``flow`` of n_q coordinates of a vector space, v = q'."""
+
+    @jit
+    def retract(F: Any, n: Any) -> None:
+        """Write q0 + d."""
+        for i in range(n_q):
+            F[n.q + i] = F[n.q0 + i] + F[n.d + i]
+
+    @jit
+    def flow(F: Any, n: Any, k: int) -> None:
+        """Write the rates."""
+        for i in range(n_q):
+            F[k + i] = F[n.v + i]
+
+    return retract, flow
 
 
 def _check_names(who: str, names: Any) -> None:

@@ -61,21 +61,12 @@ from mbd.algebra.vec import (
     store_multiple,
     times,
 )
-from mbd.formulations.formulation import Formulation
-from mbd.machine.buffer import (
-    DIRECTOR,
-    GX,
-    MAP_ROW,
-    OWN,
-    POSITION_TURN,
-    TRANSLATION,
-    W_G,
-    W_K,
-    W_M,
-)
+from mbd.formulations.formulation import Formulation, vector_space
+from mbd.machine import buffer as m
 from mbd.machine.jit import jit
 
 WORK, MOMENT, BODY, INHOMOGENEOUS = 0, 1, 2, 3
+retract, flow = vector_space(7)
 
 
 def constants(mass: Any, center: np.ndarray, second: np.ndarray) -> np.ndarray:
@@ -92,13 +83,6 @@ def initial(
     p = quaternion_from_matrix(rotation)
     rate = 0.5 * H(rotation.T @ omega) @ p  # L^T w = H(w) p
     return np.concatenate([position, p]), np.concatenate([velocity, rate])
-
-
-@jit
-def retract(F: Any, n: Any) -> None:
-    """Write q0 + d."""
-    for i in range(7):
-        F[n.q + i] = F[n.q0 + i] + F[n.d + i]
 
 
 @jit
@@ -153,13 +137,6 @@ def no_rates(F: Any, n: Any) -> None:
 
 
 @jit
-def flow(F: Any, n: Any, k: int) -> None:
-    """Write the rates: coordinates of a vector space."""
-    for i in range(7):
-        F[k + i] = F[n.v + i]
-
-
-@jit
 def carry(F: Any, n: Any, motion: int, twist: int) -> None:
     """Write the differences to r and to the unit quaternion p, and p' = p (0, Omega) / 2."""
     p0, Omega = load4(F, n.q0 + 3), load3(F, twist + 3)
@@ -211,7 +188,7 @@ def _residual(inertia: int, force: int, reduced: bool, row: bool) -> Any:
     def residual(F: Any, n: Any, s: float) -> None:
         """Write s (tested inertia + tested face forces less weight + own row p lam)."""
         p, pd = load4(F, n.q + 3), load4(F, n.v + 3)
-        g, mc = load3(F, GX), load3(F, n.par + 1)
+        g, mc = load3(F, m.GX), load3(F, n.par + 1)
         u, A = load3(F, n.a), second_rate(p, pd, load4(F, n.a + 3))
         r = plus(times(F[n.par], minus(u, g)), plus(mat_vec(A, mc), load3(F, n.f)))
         store3(F, n.x, times(s, r))
@@ -247,9 +224,9 @@ def _tangent(inertia: int, force: int, reduced: bool, row: bool) -> Any:
         The face forces of inertia are quadratic: their weighted derivative by p_j is 2 A(x, e_j) E
         with x = w_M p + 2 w_G p' + w_K p''.
         """
-        wM, wG, wK = F[W_M], F[W_G], F[W_K]
+        wM, wG, wK = F[m.W_M], F[m.W_G], F[m.W_K]
         p, pd, pdd = load4(F, n.q + 3), load4(F, n.v + 3), load4(F, n.a + 3)
-        g, mc, u, E = load3(F, GX), load3(F, n.par + 1), load3(F, n.a), load9(F, n.par + 4)
+        g, mc, u, E = load3(F, m.GX), load3(F, n.par + 1), load3(F, n.a), load9(F, n.par + 4)
         Pi = mat_plus(mat_mat(second_rate(p, pd, pdd), E), 1.0, outer(u, mc))
         Pf = mat_plus(columns(F, n.f + 3), -1.0, outer(g, mc))
         if inertia == force:
@@ -303,7 +280,7 @@ def _tangent(inertia: int, force: int, reduced: bool, row: bool) -> Any:
                     F[pp - 3 + j * n.ld + i] += 2 * wM * column[j]
         if row:
             for i in range(4):
-                F[n.S + 7 * n.ld + 3 + i] += p[i] + F[POSITION_TURN] * pd[i]
+                F[n.S + 7 * n.ld + 3 + i] += p[i] + F[m.POSITION_TURN] * pd[i]
                 if inertia != BODY:
                     F[pp + i * n.ld + 4] += p[i]
             if inertia == BODY:
@@ -330,12 +307,12 @@ def _maps(force: int) -> Any:
             store_slopes(F, A, F[to.w], 2.0, p, u)
         if force != WORK:
             for i in range(3):
-                z = load4(F, to.PT + MAP_ROW * i + 3)
+                z = load4(F, to.PT + m.MAP_ROW * i + 3)
                 t = tested(force, p, z)
                 if force == INHOMOGENEOUS:
                     t = mix4(1.0, t, 2 * u[i], p)
                 for j in range(4):
-                    F[to.P + MAP_ROW * i + 3 + j] = t[j]
+                    F[to.P + m.MAP_ROW * i + 3 + j] = t[j]
         if to.rate:
             store_slopes(F, to.DP, 0.0, 2.0, load4(F, n.v + 3), u)
 
@@ -366,9 +343,9 @@ def formulation(
     return Formulation(
         name=name,
         velocities=("x", "y", "z", "p0", "p1", "p2", "p3"),
-        velocity_kinds=(TRANSLATION,) * 3 + (DIRECTOR,) * 4,
+        velocity_kinds=(m.TRANSLATION,) * 3 + (m.DIRECTOR,) * 4,
         own_rows=("|p|",) if row else (),
-        own_kinds=(OWN,) if row else (),
+        own_kinds=(m.OWN,) if row else (),
         n_q=7,
         axes=True,
         constants=constants,

@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 
 from mbd.formulations.directors import constants as of_rigid_body
-from mbd.formulations.formulation import Formulation
+from mbd.formulations.formulation import Formulation, vector_space
 from mbd.formulations.polynomials import Polynomial, entries, polynomial
 from mbd.machine.buffer import GX, MAP_ROW, OWN, W_G, W_K, W_M
 from mbd.machine.jit import jit
@@ -281,14 +281,9 @@ def pulled(
         return q, np.linalg.lstsq(Y[:12], rate, rcond=None)[0]
 
     initial(np.array([0.3, -0.2, 0.5]), _TURN, np.zeros(3), np.zeros(3))
+    retract, flow = vector_space(n_q)
     value, slope, bend = shown.value, shown.slope, shown.bend
     row_slope, row_bend = held.slope, held.bend
-
-    @jit
-    def retract(F: Any, n: Any) -> None:
-        """Write q0 + d."""
-        for i in range(n_q):
-            F[n.q + i] = F[n.q0 + i] + F[n.d + i]
 
     @jit
     def shown_faces(F: Any, n: Any) -> None:
@@ -305,12 +300,6 @@ def pulled(
         """Write Y v' + H[v, v]."""
         slope(F, n.q, n.a, n.ydd)
         bend(F, n.v, n.v, n.ydd)
-
-    @jit
-    def flow(F: Any, n: Any, k: int) -> None:
-        """Write the rates."""
-        for i in range(n_q):
-            F[k + i] = F[n.v + i]
 
     @jit
     def own_rates(F: Any, n: Any) -> None:

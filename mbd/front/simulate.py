@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +37,7 @@ from mbd.runs.oscillation import oscillation
 from mbd.runs.plan import Plan, checked_plan, run_options
 from mbd.runs.record import ArrayRecord, Record, at_once
 from mbd.runs.run import Run
+from mbd.runs.stretch import Stretch
 from mbd.runs.unresolved_laws import unresolved_laws
 
 
@@ -169,33 +170,20 @@ def simulate(
     with listening() as interrupt:
         run = Run(model, method, plan, watch, record, progress, interrupt)
         status, message = run.go(first, saddle, first is state, before)
-        stats, last = run.stats, run.last
-        clock = time.perf_counter()
-        stats["seconds_preparing"] = min(run.started, clock) - began
-        stats["seconds_in_all"] = clock - began
+        run.stats |= _seconds(began, run.started)
         status, message = record.complete(status, message)
         *raw, impulsive = record.histories()
         solution = Solution(
-            model, *raw, impulsive=impulsive, status=status, message=message, stats=stats,
-            last=last, method=method, before=before, stored=record.stored, options=options,
-            events=run.occurrences,
+            model, *raw, impulsive=impulsive, status=status, message=message,
+            stats=run.stats, last=run.last, method=method, before=before,
+            stored=record.stored, options=options, events=run.occurrences,
         )  # fmt: skip
-        if isinstance(record, ArrayRecord) and (cost := record.cost()):
-            solution.message += f"; {cost}"
-        beyond = beyond_limits(model, solution.t, solution.q, solution.v, solution.a)
-        if beyond and status == FAILED:
-            solution.message += f"; {beyond}"
-        failed = status == FAILED and raise_on_failure
-        remarks: list[str] = []
-        if run.stretch is not None and not failed:
-            remarks = [beyond, _trouble(solution, method, plan, first.t)]
-        if trouble := "; ".join(filter(None, remarks)):
-            solution.message += f"; warning: {trouble}"
-        record.close(solution.status, solution.message, stats, last)
-    if interrupt.stop and status == 0:  # while it was written
-        text = f"interrupted by the user at t = {last.t:.6g} s, when all steps were taken"
-        solution.status, solution.message = -1, text
-    if failed:
+        trouble = _judged(solution, run, plan, first.t, raise_on_failure)
+        record.close(solution.status, solution.message, run.stats, run.last)
+    if interrupt.stop and solution.success:  # while it was written
+        solution.status, end = -1, run.last.t
+        solution.message = f"interrupted by the user at t = {end:.6g} s, when all steps were taken"
+    if solution.status == FAILED and raise_on_failure:
         raise SimulationError(solution) from run.cause
     if trouble:
         warnings.warn(trouble, RuntimeWarning, stacklevel=3)
@@ -210,23 +198,42 @@ def kernels_of(method: Method, free: bool) -> list[Any]:
     return [steps, factor_and_solve, unmet_kernel, *always]
 
 
-def _trouble(solution: Solution, method: Method, plan: Plan, start: float) -> str:
-    """Return what is wrong with a run that looks all right, or an empty string."""
-    words, facts = "", method.facts
-    in_a_row = plan.every == 1 and not plan.free
-    if in_a_row and not solution.events and facts.oscillation:
+def _seconds(began: float, started: float) -> dict[str, float]:
+    """Return what a run took until its first step, and in all [s]; times of the clock."""
+    clock = time.perf_counter()
+    return {"seconds_preparing": min(started, clock) - began, "seconds_in_all": clock - began}
+
+
+def _judged(solution: Solution, run: Run, plan: Plan, start: float, raises: bool) -> str:
+    """Say in the message of a run what is wrong with it; return what is warned of.
+
+    Of a failed run that is raised, nothing is.
+    """
+    failed = solution.status == FAILED
+    beyond = beyond_limits(solution.model, solution.t, solution.q, solution.v, solution.a)
+    if beyond and failed:
+        solution.message += f"; {beyond}"
+    if run.stretch is None or (failed and raises):
+        return ""
+    remarks = [beyond, *_trouble(solution, run.stretch, plan, start)]
+    if trouble := "; ".join(filter(None, remarks)):
+        solution.message += f"; warning: {trouble}"
+    return trouble
+
+
+def _trouble(solution: Solution, stretch: Stretch, plan: Plan, start: float) -> Iterator[str]:
+    """Yield what is wrong with a run that looks all right."""
+    each_step = plan.every == 1 and not plan.free
+    if solution.success and not np.isfinite(plan.rtol):
+        by_step = plan.every == 1 and plan.times is None
+        yield unresolved_laws(solution, plan.step, start, by_step)
+    if each_step and not solution.events and stretch.facts.oscillation:
         last = solution.acting_lam(slice(-OSCILLATION_INSTANTS, None))
-        words = oscillation(
-            solution.model, last, facts.oscillation * min(plan.step, plan.t_end - start) ** 2
-        )
-    judged = solution.success and not np.isfinite(plan.rtol)
-    one_size = in_a_row and facts.error is not None
-    large = too_large(solution, plan.step, one_size) if judged else ""
-    by_step = plan.every == 1 and plan.times is None
-    unresolved = unresolved_laws(solution, plan.step, start, by_step) if judged else ""
-    by_rates = solution.success and facts.level == "velocity"
-    drift = drifted(solution, plan.rtol) if by_rates else ""
-    return "; ".join(x for x in (unresolved, words, large, drift) if x)
+        yield oscillation(solution.model, last, stretch.facts.oscillation * stretch.h**2)
+    if solution.success and not np.isfinite(plan.rtol):
+        yield too_large(solution, plan.step, each_step and stretch.facts.error is not None)
+    if solution.success and stretch.facts.level == "velocity":
+        yield drifted(solution, plan.rtol)
 
 
 def _record(

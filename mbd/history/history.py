@@ -115,7 +115,7 @@ class History(Trajectory):
         """Linear [N s] and angular momentum about the origin [N m s] over time."""
         return Momentum(self._totals)
 
-    @property
+    @cached_property
     def gap(self) -> np.ndarray:
         """Largest violation of a row at each instant [m, rad, -; on velocities m/s, rad/s]."""
         return self._totals["gap"]

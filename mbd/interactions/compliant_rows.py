@@ -28,20 +28,14 @@ from typing import Any
 from mbd.algebra.vec import dot, load3, minus, store3, times
 from mbd.interactions.discrete_gradient import discrete_gradient
 from mbd.interactions.driven_rows import motion
-from mbd.interactions.gradients import add_measured_row, add_tension, value_of
+from mbd.interactions.gradients import accept_of, add_measured_row, add_tension, value_of
 from mbd.interactions.kind import Kind
 from mbd.interactions.measures import GRAD, Measure
 from mbd.interactions.pullback import add_multiple, at, each, form_maps, push, subtract_own
 from mbd.interactions.rows import add_coincide
-from mbd.interactions.turns import remember
 from mbd.machine import buffer as m
 from mbd.machine.jit import ints, jit
 
-A, ELASTIC, FY, PHASE, PHID, PHIDD, POTENTIAL, SCALE_R, SCRATCH, SUPPLIED, W_K, X, Y = (
-    m.A, m.ELASTIC, m.FY, m.PHASE, m.PHID, m.PHIDD, m.POTENTIAL, m.SCALE_R, m.SCRATCH, m.SUPPLIED,
-    m.W_K, m.X, m.Y,
-)  # fmt: skip
-STRESS_AHEAD, STRESS_GIVEN = m.STRESS_AHEAD, m.STRESS_GIVEN
 COMPLIANCE, STRESS = 2, 3  # places of the numbers, after those of the motion, and of the room
 _PAIRS = ((0, 0), (0, 1), (1, 0), (1, 1))
 
@@ -62,54 +56,47 @@ def compliant(measure: Measure) -> Kind:
 
     Numbers are (c, s, C); a periodic measure has one of memory, the angle last accepted.
     """
-    n, periodic, curved, bent = measure.n, measure.periodic, measure.curved, measure.bent
-    value = value_of(measure)
+    n, of, value = measure.n, measure.shape, value_of(measure)
 
     @each
     def forces(I: Any, F: Any, e: Any) -> None:
-        S, s, lam, x = ints(F), I[SCRATCH], I[A] + e.u, I[X] + e.u
-        phase, C = S[PHASE], F[e.numbers + COMPLIANCE]
+        S, s, lam, x = ints(F), I[m.SCRATCH], I[m.A] + e.u, I[m.X] + e.u
+        phase, C = S[m.PHASE], F[e.numbers + COMPLIANCE]
         f, _, _ = motion(I, F, e.numbers, e.law)
-        u, ud = value(I, F, e, phase == STRESS_AHEAD)
-        if S[ELASTIC]:
+        u, ud = value(I, F, e, phase == m.STRESS_AHEAD)
+        if S[m.ELASTIC]:
             F[x] = 0.0
-            if phase == STRESS_AHEAD:
+            if phase == m.STRESS_AHEAD:
                 F[e.numbers + STRESS] = (u - f + ud) / C
                 return
-            F[lam] = F[e.numbers + STRESS] if phase == STRESS_GIVEN else (u - f) / C
+            F[lam] = F[e.numbers + STRESS] if phase == m.STRESS_GIVEN else (u - f) / C
         else:
             F[x] = u - f - C * F[lam]
         for a in range(n):
-            push(I, F, FY, I[e.ends + a], F[lam], load3(F, s + GRAD + 3 * a))
+            push(I, F, m.FY, I[e.ends + a], F[lam], load3(F, s + GRAD + 3 * a))
 
     @each
     def tangent(I: Any, F: Any, e: Any) -> None:
-        lam, C = F[I[A] + e.u], F[e.numbers + COMPLIANCE]
+        lam, C = F[I[m.A] + e.u], F[e.numbers + COMPLIANCE]
         value(I, F, e, False)
-        if ints(F)[ELASTIC]:
-            add_tension(I, F, e, n, curved, bent, 0.0, lam, 1.0 / C, 0.0)
+        if ints(F)[m.ELASTIC]:
+            add_tension(I, F, e, of, 0.0, lam, 1.0 / C, 0.0)
             subtract_own(I, F, e, 1, 1.0)
         else:
-            add_measured_row(I, F, e, n, curved, bent, True, False, 0.0, 1.0, F[W_K] * lam)
-            subtract_own(I, F, e, 1, C / F[SCALE_R])
+            add_measured_row(I, F, e, of, False, 0.0, 1.0, F[m.W_K] * lam)
+            subtract_own(I, F, e, 1, C / F[m.SCALE_R])
 
     @each
     def energy(I: Any, F: Any, e: Any) -> None:
         """Add lam C lam / 2, free of the round-off of positions, and the power of the motion."""
-        lam, (_, speed, _) = F[I[A] + e.u], motion(I, F, e.numbers, e.law)
-        F[POTENTIAL] += 0.5 * F[e.numbers + COMPLIANCE] * lam * lam
-        F[SUPPLIED] -= lam * speed
-
-    @each
-    def accept(I: Any, F: Any, e: Any) -> None:
-        """Remember the angle and its rate."""
-        u, ud = value(I, F, e, True)
-        remember(I, F, e.memory, u, ud)
+        lam, (_, speed, _) = F[I[m.A] + e.u], motion(I, F, e.numbers, e.law)
+        F[m.POTENTIAL] += 0.5 * F[e.numbers + COMPLIANCE] * lam * lam
+        F[m.SUPPLIED] -= lam * speed
 
     means = discrete_gradient(measure, _mean, STRESS, row=True)
     return Kind(
         f"compliant {measure.name} row", n, 1, measure.all_pairs, forces, tangent, _rates(1),
-        accept if periodic else None, turns=periodic, room=2, stresses=1, secant=measure.conserves,
+        accept_of(measure), turns=measure.periodic, room=2, stresses=1, secant=measure.conserves,
         conserving=means if measure.conserves else None, smooth=True, own_block=True, energy=energy,
         unit=measure.unit,
     )  # fmt: skip
@@ -122,7 +109,7 @@ def _rates(n_rows: int) -> Any:
     @each
     def rates(I: Any, F: Any, e: Any) -> None:
         for r in range(n_rows):
-            F[I[PHID] + e.u + r] = F[I[PHIDD] + e.u + r] = 0.0
+            F[I[m.PHID] + e.u + r] = F[I[m.PHIDD] + e.u + r] = 0.0
 
     return rates
 
@@ -131,36 +118,36 @@ def _rates(n_rows: int) -> Any:
 def _coincide_forces(I: Any, F: Any, e: Any) -> None:
     """Write P - Q - C lam, or lam = (P - Q)/C; add lam at P, -lam at Q."""
     P, Q, C = I[e.ends], I[e.ends + 1], F[e.numbers]
-    d, lam = minus(at(I, F, Y, P), at(I, F, Y, Q)), load3(F, I[A] + e.u)
-    if ints(F)[ELASTIC]:
+    d, lam = minus(at(I, F, m.Y, P), at(I, F, m.Y, Q)), load3(F, I[m.A] + e.u)
+    if ints(F)[m.ELASTIC]:
         lam = times(1.0 / C, d)
-        store3(F, I[A] + e.u, lam)
-        store3(F, I[X] + e.u, (0.0, 0.0, 0.0))
+        store3(F, I[m.A] + e.u, lam)
+        store3(F, I[m.X] + e.u, (0.0, 0.0, 0.0))
     else:
-        store3(F, I[X] + e.u, minus(d, times(C, lam)))
-    push(I, F, FY, P, 1.0, lam)
-    push(I, F, FY, Q, -1.0, lam)
+        store3(F, I[m.X] + e.u, minus(d, times(C, lam)))
+    push(I, F, m.FY, P, 1.0, lam)
+    push(I, F, m.FY, Q, -1.0, lam)
 
 
 @each
 def _coincide_tangent(I: Any, F: Any, e: Any) -> None:
     """Add the rows, their columns and their own block, or the stiffness 1/C."""
     C = F[e.numbers]
-    if ints(F)[ELASTIC]:
+    if ints(F)[m.ELASTIC]:
         form_maps(I, F, e, 2, False)
         for p, (a, b) in enumerate(_PAIRS):
-            add_multiple(I, F, e, p, a, b, (1.0 if a == b else -1.0) * F[W_K] / C)
+            add_multiple(I, F, e, p, a, b, (1.0 if a == b else -1.0) * F[m.W_K] / C)
         subtract_own(I, F, e, 3, 1.0)
     else:
         add_coincide(I, F, e)
-        subtract_own(I, F, e, 3, C / F[SCALE_R])
+        subtract_own(I, F, e, 3, C / F[m.SCALE_R])
 
 
 @each
 def _coincide_energy(I: Any, F: Any, e: Any) -> None:
     """Add the potential C lam^2 / 2."""
-    lam = load3(F, I[A] + e.u)
-    F[POTENTIAL] += 0.5 * F[e.numbers] * dot(lam, lam)
+    lam = load3(F, I[m.A] + e.u)
+    F[m.POTENTIAL] += 0.5 * F[e.numbers] * dot(lam, lam)
 
 
 COMPLIANT_COINCIDE = Kind(

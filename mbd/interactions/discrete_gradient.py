@@ -36,7 +36,7 @@ from typing import Any
 
 from mbd.algebra.vec import load3, plus, store3, times
 from mbd.interactions.gradients import GAMMA, X, add_bent, add_products, value_of
-from mbd.interactions.law_evaluation import evaluate_law
+from mbd.interactions.laws import evaluate_law
 from mbd.interactions.measures import GRAD, HXD, LAW_IN, LAW_OUT, NORMAL, XA, Measure
 from mbd.interactions.pullback import (
     add_through,
@@ -51,12 +51,8 @@ from mbd.interactions.pullback import (
     vector,
 )
 from mbd.machine import buffer as m
-from mbd.machine.buffer import ATT_N, PT, P
 from mbd.machine.jit import ints, jit
 
-END, FY, PHASE, ROW_RATE, SCRATCH, START, W_K, Y, YD = (
-    m.END, m.FY, m.PHASE, m.ROW_RATE, m.SCRATCH, m.START, m.W_K, m.Y, m.YD,
-)  # fmt: skip
 _AGREE = 1e-13  # of the largest tension: difference of both rules on a piece, by its share
 _PIECES = 400  # two jumps are closed in upon to round-off
 _NODES = (0.0, 0.5 - math.sqrt(1 / 6), 0.5 - math.sqrt(0.05), 0.5)  # and mirrored
@@ -175,36 +171,36 @@ def discrete_gradient(measure: Measure, mean: Any, size: int, row: bool = False)
     @jit
     def look_at_end(I: Any, F: Any, e: Any, h: float) -> None:
         """Evaluate the measure at the end of the step, x + x' h/2."""
-        s = I[SCRATCH]
+        s = I[m.SCRATCH]
         for a in range(n):
-            x = plus(at(I, F, Y, I[e.ends + a]), times(0.5 * h, at(I, F, YD, I[e.ends + a])))
+            x = plus(at(I, F, m.Y, I[e.ends + a]), times(0.5 * h, at(I, F, m.YD, I[e.ends + a])))
             store3(F, s + XA + 3 * a, x)
         evaluate(F, s)
 
     @jit
     def acting(I: Any, F: Any, e: Any, u: float) -> Any:
         """Leave the secant gradient; return the mean tension and its derivatives."""
-        s, first, last = I[SCRATCH], F[e.numbers + size], F[e.numbers + size + 1]
+        s, first, last = I[m.SCRATCH], F[e.numbers + size], F[e.numbers + size + 1]
         secant(F, s, u, first, last)
-        return mean(I, F, s, e.numbers, e.law, first, last, (last - first) / F[ROW_RATE])
+        return mean(I, F, s, e.numbers, e.law, first, last, (last - first) / F[m.ROW_RATE])
 
     @each
     def forces(I: Any, F: Any, e: Any) -> None:
         """At the ends of the step keep the measure; in the middle act."""
-        s, phase = I[SCRATCH], ints(F)[PHASE]
+        s, phase = I[m.SCRATCH], ints(F)[m.PHASE]
         u, _ = value(I, F, e, False)
         if row:
             F[I[m.X] + e.u] = 0.0
-        if phase == START:
+        if phase == m.START:
             F[e.numbers + size] = u
-        elif phase == END:
+        elif phase == m.END:
             F[e.numbers + size + 1] = u
         else:
             f, _, _ = acting(I, F, e, u)
             if row:
                 F[I[m.A] + e.u] = f
             for a in range(n):
-                push(I, F, FY, I[e.ends + a], f, load3(F, s + GRAD + 3 * a))
+                push(I, F, m.FY, I[e.ends + a], f, load3(F, s + GRAD + 3 * a))
 
     @each
     def tangent(I: Any, F: Any, e: Any) -> None:
@@ -212,7 +208,7 @@ def discrete_gradient(measure: Measure, mean: Any, size: int, row: bool = False)
 
         The gradient at the end waits where the rates of gradients are elsewhere.
         """
-        s, h, wK = I[SCRATCH], F[ROW_RATE], F[W_K]
+        s, h, wK = I[m.SCRATCH], F[m.ROW_RATE], F[m.W_K]
         look_at_end(I, F, e, h)
         for a in range(n):
             store3(F, s + HXD + 3 * a, load3(F, s + GRAD + 3 * a))
@@ -226,10 +222,10 @@ def discrete_gradient(measure: Measure, mean: Any, size: int, row: bool = False)
             if r == a:
                 clear(F, vector(I, a, GAMMA), 3)
             g, nu = load3(F, s + GRAD + 3 * a), load3(F, s + NORMAL + 3 * a)
-            n_v = I[I[e.ends + a] + ATT_N]
+            n_v = I[I[e.ends + a] + m.ATT_N]
             by_end = plus(times(stiff + 2 * damp / h, g), times(2 * f, nu))
-            add_through(F, vector(I, r, GAMMA), map_of(I, a, P), n_v, wK, by_end)
-            add_through(F, vector(I, r, X), map_of(I, a, PT), n_v, 1.0, load3(F, s + HXD + 3 * a))
+            add_through(F, vector(I, r, GAMMA), map_of(I, a, m.P), n_v, wK, by_end)
+            add_through(F, vector(I, r, X), map_of(I, a, m.PT), n_v, 1.0, load3(F, s + HXD + 3 * a))
         add_products(I, F, e, n, False)
         add_bent(I, F, e, n, wK * f)
         if row:

@@ -56,7 +56,7 @@ from mbd.algebra.vec import (
     times,
 )
 from mbd.interactions.kind import Kind
-from mbd.interactions.law_evaluation import evaluate_law
+from mbd.interactions.laws import evaluate_law
 from mbd.interactions.measures import LAW_IN, LAW_OUT
 from mbd.interactions.pullback import add_multiple, at, each, form_maps, push
 from mbd.interactions.rows import add_gradient

@@ -22,26 +22,23 @@ from typing import Any
 from mbd.algebra.vec import dot, load3
 from mbd.interactions.gradients import add_measured_row, value_of
 from mbd.interactions.kind import Kind
-from mbd.interactions.law_evaluation import evaluate_law
+from mbd.interactions.laws import evaluate_law
 from mbd.interactions.measures import GRAD, LAW_IN, LAW_OUT, Measure, along
 from mbd.interactions.pullback import ElementRecord, at, each, push
 from mbd.interactions.turns import remember
 from mbd.machine import buffer as m
 from mbd.machine.jit import jit
 
-A, FY, PHID, PHIDD, ROW_RATE, SCRATCH, SUPPLIED, T, W_K, X, YDD = (
-    m.A, m.FY, m.PHID, m.PHIDD, m.ROW_RATE, m.SCRATCH, m.SUPPLIED, m.T, m.W_K, m.X, m.YDD,
-)  # fmt: skip
 CONSTANT, SLOPE, FACTORS = 0, 1, 2  # places of the numbers
 
 
 @jit
 def motion(I: Any, F: Any, numbers: int, law: int) -> Any:
     """Return c + s t + f(t) and its two derivatives."""
-    s, slope = I[SCRATCH], F[numbers + SLOPE]
-    f, f1, f2 = F[numbers + CONSTANT] + slope * F[T], slope, 0.0
+    s, slope = I[m.SCRATCH], F[numbers + SLOPE]
+    f, f1, f2 = F[numbers + CONSTANT] + slope * F[m.T], slope, 0.0
     if law != 0:
-        F[s + LAW_IN] = F[T]
+        F[s + LAW_IN] = F[m.T]
         evaluate_law(I, F, law)
         f += F[s + LAW_OUT]
         f1 += F[s + LAW_OUT + 1]
@@ -70,7 +67,7 @@ def _following(e: Any, n: int) -> Any:
 @jit
 def _begin_with_the_law(I: Any, F: Any, e: Any) -> None:
     """Let the angle last accepted be that of the law, where no step is made."""
-    if F[T] == F[m.T_STEP]:
+    if F[m.T] == F[m.T_STEP]:
         f, _, _ = motion(I, F, e.numbers, e.law)
         F[e.memory] = f / F[e.numbers + FACTORS]
 
@@ -89,10 +86,10 @@ def _forces(measures: tuple[Measure, ...]) -> Any:
 
     @jit
     def forces(I: Any, F: Any, e: Any, lam: float) -> Any:
-        s, k = I[SCRATCH], F[e.numbers]
+        s, k = I[m.SCRATCH], F[e.numbers]
         u, ud = value(I, F, e, True)
         for a in range(n):
-            push(I, F, FY, I[e.ends + a], lam * k, load3(F, s + GRAD + 3 * a))
+            push(I, F, m.FY, I[e.ends + a], lam * k, load3(F, s + GRAD + 3 * a))
         rest, rest_rate = following(I, F, _following(e, n), lam)
         return k * u + rest, k * ud + rest_rate
 
@@ -109,16 +106,16 @@ def _second_rates(measures: tuple[Measure, ...]) -> Any:
             return 0.0
 
         return nothing
-    value, n = value_of(measures[0]), measures[0].n
-    curved, bent, following = measures[0].curved, measures[0].bent, _second_rates(measures[1:])
+    value, n, of = value_of(measures[0]), measures[0].n, measures[0].shape
+    following = _second_rates(measures[1:])
 
     @jit
     def second(I: Any, F: Any, e: Any) -> float:
-        s = I[SCRATCH]
+        s = I[m.SCRATCH]
         _, ud = value(I, F, e, True)
-        udd = along(F, s, n, ud, curved, bent)
+        udd = along(F, s, of, ud)
         for a in range(n):
-            udd += dot(load3(F, s + GRAD + 3 * a), at(I, F, YDD, I[e.ends + a]))
+            udd += dot(load3(F, s + GRAD + 3 * a), at(I, F, m.YDD, I[e.ends + a]))
         return F[e.numbers] * udd + following(I, F, _following(e, n))
 
     return second
@@ -134,18 +131,13 @@ def _tangent(measures: tuple[Measure, ...], rate: bool) -> Any:
             pass
 
         return nothing
-    value, n, curved, bent = (
-        value_of(measures[0]),
-        measures[0].n,
-        measures[0].curved,
-        measures[0].bent,
-    )
+    value, n, of = value_of(measures[0]), measures[0].n, measures[0].shape
     add_following = _tangent(measures[1:], rate)
 
     @jit
     def tangent(I: Any, F: Any, e: Any, lam: float) -> None:
         _, ud = value(I, F, e, True)
-        add_measured_row(I, F, e, n, curved, bent, True, rate, ud, F[e.numbers], lam)
+        add_measured_row(I, F, e, of, rate, ud, F[e.numbers], lam)
         add_following(I, F, _following(e, n), lam)
 
     return tangent
@@ -169,26 +161,26 @@ def total(measures: tuple[Measure, ...], rate: bool = False) -> Kind:
         f, _, _ = motion(I, F, e.numbers, e.law)
         if alone:
             _begin_with_the_law(I, F, e)
-        u, ud = add_forces(I, F, _first(e), F[I[A] + e.u])
-        F[I[X] + e.u] = F[ROW_RATE] * (ud - f) if rate else u - f
+        u, ud = add_forces(I, F, _first(e), F[I[m.A] + e.u])
+        F[I[m.X] + e.u] = F[m.ROW_RATE] * (ud - f) if rate else u - f
 
     @each
     def tangent(I: Any, F: Any, e: Any) -> None:
-        add_tangent(I, F, _first(e), F[W_K] * F[I[A] + e.u])
+        add_tangent(I, F, _first(e), F[m.W_K] * F[I[m.A] + e.u])
 
     @each
     def rates(I: Any, F: Any, e: Any) -> None:
         """Write both derivatives; of a row on velocities its value and its derivative."""
         f, f1, f2 = motion(I, F, e.numbers, e.law)
         _, ud = add_forces(I, F, _first(e), 0.0)
-        F[I[PHID] + e.u] = ud - (f if rate else f1)
-        F[I[PHIDD] + e.u] = second_rate(I, F, _first(e)) - (f1 if rate else f2)
+        F[I[m.PHID] + e.u] = ud - (f if rate else f1)
+        F[I[m.PHIDD] + e.u] = second_rate(I, F, _first(e)) - (f1 if rate else f2)
 
     @each
     def energy(I: Any, F: Any, e: Any) -> None:
         """Add the power -lam df/dt with which the motion drives; of a row on velocities -lam f."""
         f, f1, _ = motion(I, F, e.numbers, e.law)
-        F[SUPPLIED] -= F[I[A] + e.u] * (f if rate else f1)
+        F[m.SUPPLIED] -= F[I[m.A] + e.u] * (f if rate else f1)
 
     some = any(x.periodic for x in measures) and not rate
     accept = _remember(measures) if some else None

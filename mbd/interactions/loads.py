@@ -22,14 +22,12 @@ from typing import Any
 
 from mbd.algebra.vec import cross, dot, load3, mat_mat, mat_plus, outer, tilde, times
 from mbd.interactions.kind import Kind
-from mbd.interactions.law_evaluation import evaluate_law
+from mbd.interactions.laws import evaluate_law
 from mbd.interactions.measures import LAW_IN, LAW_OUT
 from mbd.interactions.pullback import add_stiffness, at, each, form_maps, push
 from mbd.machine import buffer as m
-from mbd.machine.buffer import ATT_W
 from mbd.machine.jit import jit
 
-FY, SCRATCH, T, W_K, Y = m.FY, m.SCRATCH, m.T, m.W_K, m.Y
 _EYE = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
 _ZERO = (0.0,) * 9
 
@@ -39,8 +37,8 @@ def _components(I: Any, F: Any, law: int, direction: int) -> None:
     """Write the components of a load that follows a law of time to the weights of its direction."""
     if law == 0:
         return
-    s, w = I[SCRATCH], I[direction + ATT_W]
-    F[s + LAW_IN] = F[T]
+    s, w = I[m.SCRATCH], I[direction + m.ATT_W]
+    F[s + LAW_IN] = F[m.T]
     evaluate_law(I, F, law)
     for c in range(3):
         F[w + 1 + c] = F[s + LAW_OUT + c]
@@ -49,7 +47,7 @@ def _components(I: Any, F: Any, law: int, direction: int) -> None:
 @jit
 def _stretch(I: Any, F: Any, b: int) -> Any:
     """Return |w|/|b| and b/|b|; where all components are zero, one and zero."""
-    x, w = at(I, F, Y, b), load3(F, I[b + ATT_W] + 1)
+    x, w = at(I, F, m.Y, b), load3(F, I[b + m.ATT_W] + 1)
     large = max(abs(w[0]), abs(w[1]), abs(w[2]))
     if large == 0.0:
         return 1.0, x
@@ -61,7 +59,7 @@ def _stretch(I: Any, F: Any, b: int) -> Any:
 @jit
 def _load(I: Any, F: Any, b: int, breathes: float) -> Any:
     """Return the load: b, of a body that breathes |w| b/|b|."""
-    x = at(I, F, Y, b)
+    x = at(I, F, m.Y, b)
     if breathes == 0.0:
         return x
     size, _ = _stretch(I, F, b)
@@ -82,7 +80,7 @@ def force_forces(I: Any, F: Any, e: Any) -> None:
     """Apply the force b at the point P."""
     P, b = I[e.ends], I[e.ends + 1]
     _components(I, F, e.law, b)
-    push(I, F, FY, P, -1.0, _load(I, F, b, F[e.numbers]))
+    push(I, F, m.FY, P, -1.0, _load(I, F, b, F[e.numbers]))
 
 
 @each
@@ -92,7 +90,7 @@ def force_tangent(I: Any, F: Any, e: Any) -> None:
     if I[e.pairs] > 0:
         _components(I, F, e.law, b)
         form_maps(I, F, e, 2, False)
-        add_stiffness(I, F, e, 0, 0, 1, -F[W_K], _by_direction(I, F, b, F[e.numbers]))
+        add_stiffness(I, F, e, 0, 0, 1, -F[m.W_K], _by_direction(I, F, b, F[e.numbers]))
 
 
 @each
@@ -102,9 +100,9 @@ def moment_forces(I: Any, F: Any, e: Any) -> None:
     _components(I, F, e.law, b)
     moment = _load(I, F, b, breathes)
     for c in range(3):
-        d = at(I, F, Y, I[e.ends + c])
+        d = at(I, F, m.Y, I[e.ends + c])
         dd = dot(d, d) if breathes != 0.0 else 1.0
-        push(I, F, FY, I[e.ends + c], -0.5 / dd, cross(moment, d))
+        push(I, F, m.FY, I[e.ends + c], -0.5 / dd, cross(moment, d))
 
 
 @each
@@ -115,14 +113,14 @@ def moment_tangent(I: Any, F: Any, e: Any) -> None:
     moment = _load(I, F, b, breathes)
     form_maps(I, F, e, 4, False)
     for c in range(3):
-        d = at(I, F, Y, I[e.ends + c])
+        d = at(I, F, m.Y, I[e.ends + c])
         dd = dot(d, d) if breathes != 0.0 else 1.0
         K = tilde(times(-0.5, moment))
         if breathes != 0.0:
             K = mat_plus(K, 1.0 / dd, outer(cross(moment, d), d))
-        add_stiffness(I, F, e, c, c, c, F[W_K] / dd, K)
+        add_stiffness(I, F, e, c, c, c, F[m.W_K] / dd, K)
         K = mat_mat(tilde(d), _by_direction(I, F, b, breathes))
-        add_stiffness(I, F, e, 3 + c, c, 3, 0.5 * F[W_K] / dd, K)
+        add_stiffness(I, F, e, 3 + c, c, 3, 0.5 * F[m.W_K] / dd, K)
 
 
 @jit
@@ -130,8 +128,8 @@ def _size(I: Any, F: Any, e: Any) -> float:
     """Return the scaling force of an element at the present time."""
     if e.law == 0:
         return F[e.numbers]
-    s = I[SCRATCH]
-    F[s + LAW_IN] = F[T]
+    s = I[m.SCRATCH]
+    F[s + LAW_IN] = F[m.T]
     evaluate_law(I, F, e.law)
     return F[s + LAW_OUT]
 
@@ -141,8 +139,8 @@ def scaling_forces(I: Any, F: Any, e: Any) -> None:
     """Pull the three directors along themselves."""
     third = _size(I, F, e) / 3
     for c in range(3):
-        d = at(I, F, Y, I[e.ends + c])
-        push(I, F, FY, I[e.ends + c], -third / math.sqrt(dot(d, d)), d)
+        d = at(I, F, m.Y, I[e.ends + c])
+        push(I, F, m.FY, I[e.ends + c], -third / math.sqrt(dot(d, d)), d)
 
 
 @each
@@ -151,10 +149,10 @@ def scaling_tangent(I: Any, F: Any, e: Any) -> None:
     third = _size(I, F, e) / 3
     form_maps(I, F, e, 3, False)
     for c in range(3):
-        d = at(I, F, Y, I[e.ends + c])
+        d = at(I, F, m.Y, I[e.ends + c])
         s2 = dot(d, d)
         along = mat_plus(_EYE, -1 / s2, outer(d, d))
-        add_stiffness(I, F, e, c, c, c, -F[W_K] * third / math.sqrt(s2), along)
+        add_stiffness(I, F, e, c, c, c, -F[m.W_K] * third / math.sqrt(s2), along)
 
 
 FORCE = Kind("force", 2, 0, ((0, 1),), force_forces, force_tangent, smooth=True)

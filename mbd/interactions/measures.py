@@ -22,7 +22,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from mbd.algebra.vec import dot, load3, mat_plus, minus, outer, plus, store3, times
 from mbd.base.recorded_call import reduced
@@ -83,6 +83,14 @@ def angle_secant(F: Any, s: int, u: float, first: float, last: float) -> None:
     store3(F, s + NORMAL + 6, plus(times(c, a1), times(t, a2)))
 
 
+class MeasureShape(NamedTuple):
+    """What kernels are compiled for: number of vectors, of what form the Hessian is."""
+
+    n: int
+    curved: bool
+    bent: bool
+
+
 @dataclass(frozen=True, eq=False)
 class Measure:
     r"""A scalar of faces.
@@ -111,6 +119,11 @@ class Measure:
         return not self.curved or self.secant is not keep_gradient
 
     @property
+    def shape(self) -> MeasureShape:
+        """What its kernels are compiled for."""
+        return MeasureShape(self.n, self.curved, self.bent)
+
+    @property
     def all_pairs(self) -> tuple[tuple[int, int], ...]:
         """All pairs of attachments, as a spring couples them."""
         return tuple((a, b) for a in range(self.n) for b in range(self.n))
@@ -136,19 +149,19 @@ def hessian_times(F: Any, s: int, n: int, b: int, ud: float, turn: float) -> Any
 
 
 @jit
-def along(F: Any, s: int, n: int, ud: float, curved: bool, bent: bool) -> float:
+def along(F: Any, s: int, of: Any, ud: float) -> float:
     """Return xd^T H xd, the part of the second rate that velocities make; ud = g.xd."""
     total = 0.0
-    for a in range(n):
-        for b in range(n):
+    for a in range(of.n):
+        for b in range(of.n):
             h = F[s + HESS + 4 * a + b]
             total += h * dot(load3(F, s + XD + 3 * a), load3(F, s + XD + 3 * b))
-    if curved:
+    if of.curved:
         turn = 0.0
-        for a in range(n):
+        for a in range(of.n):
             turn += dot(load3(F, s + NORMAL + 3 * a), load3(F, s + XD + 3 * a))
         total += (F[s + KAPPA] * ud - 2 * turn) * ud
-        if bent:
+        if of.bent:
             total += F[s + MU] * turn * turn
     return total
 

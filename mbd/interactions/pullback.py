@@ -30,41 +30,8 @@ from typing import Any, NamedTuple
 
 from mbd.algebra.vec import spread, weighted
 from mbd.machine import buffer as m
-from mbd.machine.buffer import (
-    AQ,
-    ATT_MAPS,
-    ATT_N,
-    ATT_NODE,
-    ATT_PV,
-    ATT_W,
-    ATT_Y,
-    AV,
-    DP,
-    E_ENDS,
-    E_LAW,
-    E_MEMORY,
-    E_NUMBERS,
-    E_ROW,
-    MAP_ROW,
-    PT,
-    SCRATCH_EACH,
-    SCRATCH_OWN,
-    SCRATCH_VECTORS,
-    SECOND_SIZE,
-    T_BLOCKS,
-    T_FIRST,
-    T_NUMBER,
-    T_PAIRS,
-    T_SIZE,
-    UNDECLARED,
-    P,
-)
 from mbd.machine.jit import PYTHON, call_maps, ints, jit, kernel
 from mbd.machine.simd import add4, add_map, add_outer3, set_map
-
-MAPS, SECOND_MAPS, SCRATCH, W_G, W_K, W_M = (
-    m.MAPS, m.SECOND_MAPS, m.SCRATCH, m.W_G, m.W_K, m.W_M,
-)  # fmt: skip
 
 
 class ElementRecord(NamedTuple):
@@ -87,9 +54,9 @@ class ElementRecord(NamedTuple):
 
 def _all_declared(function: Callable[..., Any], F: Any) -> None:
     """Refuse the writing to a pair that the kind does not declare; plain Python only."""
-    pair = int(ints(F)[UNDECLARED])
+    pair = int(ints(F)[m.UNDECLARED])
     if pair:
-        ints(F)[UNDECLARED] = 0
+        ints(F)[m.UNDECLARED] = 0
         raise IndexError(
             f"{function.__module__}.{function.__qualname__} writes to pair {pair - 1} of "
             "attachments, which its Kind must declare in `pairs`; declare all that it couples"
@@ -101,11 +68,11 @@ def each(function: Callable[[Any, Any, Any], None]) -> Any:
     of_one = jit(function)
 
     def of_all(I: Any, F: Any, k: int) -> None:
-        for j in range(I[k + T_NUMBER]):
-            i = I[k + T_FIRST] + j * I[k + T_SIZE]
+        for j in range(I[k + m.T_NUMBER]):
+            i = I[k + m.T_FIRST] + j * I[k + m.T_SIZE]
             e = ElementRecord(
-                I[i + E_ROW], I[i + E_NUMBERS], I[i + E_MEMORY], I[i + E_LAW], i + E_ENDS,
-                i + I[k + T_BLOCKS], i + I[k + T_PAIRS], i + I[k + T_SIZE],
+                I[i + m.E_ROW], I[i + m.E_NUMBERS], I[i + m.E_MEMORY], I[i + m.E_LAW], i + m.E_ENDS,
+                i + I[k + m.T_BLOCKS], i + I[k + m.T_PAIRS], i + I[k + m.T_SIZE],
             )  # fmt: skip
             of_one(I, F, e)
 
@@ -122,32 +89,32 @@ def each(function: Callable[[Any, Any, Any], None]) -> Any:
 @jit
 def at(I: Any, F: Any, base: int, a: int) -> Any:
     """Return the 3-vector of the attachment at I[a]; base is Y, YD or YDD."""
-    return weighted(F, I[base] + I[a + ATT_Y], I[a + ATT_W])
+    return weighted(F, I[base] + I[a + m.ATT_Y], I[a + m.ATT_W])
 
 
 @jit
 def push(I: Any, F: Any, base: int, a: int, s: float, f: Any) -> None:
     """Add the force s*f on the attachment at I[a] to the face force (base is FY)."""
-    spread(F, I[base] + I[a + ATT_Y], I[a + ATT_W], s, f)
+    spread(F, I[base] + I[a + m.ATT_Y], I[a + m.ATT_W], s, f)
 
 
 # --- attachments by their number in an element, 0, 1, ... -----------------------------------------
 @jit
 def vector(I: Any, a: int, which: int) -> int:
     """Return the place of a vector, 0 to 4, of attachment a."""
-    return I[SCRATCH] + SCRATCH_OWN + SCRATCH_EACH * a + MAP_ROW * which
+    return I[m.SCRATCH] + m.SCRATCH_OWN + m.SCRATCH_EACH * a + m.MAP_ROW * which
 
 
 @jit
 def map_of(I: Any, a: int, which: int) -> int:
     """Return the place of a map, P, PT or DP, of attachment a."""
-    return I[SCRATCH] + SCRATCH_OWN + SCRATCH_VECTORS + SCRATCH_EACH * a + which
+    return I[m.SCRATCH] + m.SCRATCH_OWN + m.SCRATCH_VECTORS + m.SCRATCH_EACH * a + which
 
 
 @jit
 def velocity_map(I: Any, e: Any, a: int) -> int:
     """Return the place of the map PV of attachment a: P where test = trial."""
-    return map_of(I, a, I[I[e.ends + a] + ATT_PV])
+    return map_of(I, a, I[I[e.ends + a] + m.ATT_PV])
 
 
 @jit
@@ -156,15 +123,15 @@ def form_maps(I: Any, F: Any, e: Any, n: int, rate: bool) -> None:
     S = ints(F)
     for a in range(n):
         end = I[e.ends + a]
-        if I[end + ATT_N] > 0:
-            address = S[S[MAPS] + 2 * I[end + ATT_MAPS]]
-            call_maps(address, I, F, end, map_of(I, a, P), 1 if rate else 0)
+        if I[end + m.ATT_N] > 0:
+            address = S[S[m.MAPS] + 2 * I[end + m.ATT_MAPS]]
+            call_maps(address, I, F, end, map_of(I, a, m.P), 1 if rate else 0)
 
 
 @jit
 def second_map(I: Any, n: int, a: int, which: int) -> int:
     """Return the place of a map of accelerations, AV or AQ, of attachment a of n."""
-    return vector(I, n, 0) + SECOND_SIZE * a + which
+    return vector(I, n, 0) + m.SECOND_SIZE * a + which
 
 
 @jit
@@ -173,19 +140,19 @@ def form_second_maps(I: Any, F: Any, e: Any, n: int) -> None:
     S = ints(F)
     for a in range(n):
         end = I[e.ends + a]
-        if I[end + ATT_N] > 0:
-            address = S[S[SECOND_MAPS] + 2 * I[end + ATT_MAPS]]
-            call_maps(address, I, F, end, second_map(I, n, a, AV), 1)
+        if I[end + m.ATT_N] > 0:
+            address = S[S[m.SECOND_MAPS] + 2 * I[end + m.ATT_MAPS]]
+            call_maps(address, I, F, end, second_map(I, n, a, m.AV), 1)
 
 
 @jit
 def face(I: Any, e: Any, a: int) -> int:
     """Return the first attachment on the body of attachment a; -1 on ground."""
     end = I[e.ends + a]
-    if I[end + ATT_N] == 0:
+    if I[end + m.ATT_N] == 0:
         return -1
     for b in range(a):
-        if I[I[e.ends + b] + ATT_NODE] == I[end + ATT_NODE]:
+        if I[I[e.ends + b] + m.ATT_NODE] == I[end + m.ATT_NODE]:
             return b
     return a
 
@@ -193,7 +160,7 @@ def face(I: Any, e: Any, a: int) -> int:
 @jit
 def clear(F: Any, to: int, n: int) -> None:
     """Write zeros to n vectors."""
-    for j in range(MAP_ROW * n):
+    for j in range(m.MAP_ROW * n):
         F[to + j] = 0.0
 
 
@@ -213,7 +180,7 @@ def set_through(F: Any, to: int, A: int, n: int, s: float, x: Any) -> None:
 def add_row(I: Any, F: Any, e: Any, a: int, r: int, s: float, x: int) -> None:
     """Add s times the vector at F[x] to row r of the element, on the body of attachment a."""
     block = e.blocks + 4 * a
-    add4(F, I[block] + r * I[block + 1], s, x, I[I[e.ends + a] + ATT_N])
+    add4(F, I[block] + r * I[block + 1], s, x, I[I[e.ends + a] + m.ATT_N])
 
 
 @jit
@@ -221,7 +188,7 @@ def add_column(I: Any, F: Any, e: Any, a: int, r: int, s: float, x: int) -> None
     """Add s times the vector at F[x] to the column of multiplier r, on the body of attachment a."""
     block = e.blocks + 4 * a
     to, ld = I[block + 2] + r, I[block + 3]
-    for j in range(I[I[e.ends + a] + ATT_N]):
+    for j in range(I[I[e.ends + a] + m.ATT_N]):
         F[to + j * ld] += s * F[x + j]
 
 
@@ -237,7 +204,7 @@ def subtract_own(I: Any, F: Any, e: Any, n: int, x: float) -> None:
 def coupled(I: Any, F: Any, e: Any, p: int) -> bool:
     """Tell whether pair p has a block: ground has none. One that is not declared is noted."""
     if e.pairs + 2 * p >= e.end:
-        ints(F)[UNDECLARED] = p + 1
+        ints(F)[m.UNDECLARED] = p + 1
         return False
     return I[e.pairs + 2 * p] > 0
 
@@ -246,23 +213,25 @@ def coupled(I: Any, F: Any, e: Any, p: int) -> bool:
 def _add_product(I: Any, F: Any, e: Any, p: int, a: int, b: int, s: float, V: int) -> None:
     """Add s P_a V^T to the block of pair p, V a map."""
     block, one, two = e.pairs + 2 * p, I[e.ends + a], I[e.ends + b]
-    add_outer3(F, I[block], I[block + 1], I[one + ATT_N], I[two + ATT_N], s, map_of(I, a, P), V)
+    add_outer3(
+        F, I[block], I[block + 1], I[one + m.ATT_N], I[two + m.ATT_N], s, map_of(I, a, m.P), V
+    )
 
 
 @jit
 def add_multiple(I: Any, F: Any, e: Any, p: int, a: int, b: int, s: float) -> None:
     """Add s P_a P_T,b^T to the block of pair p, if there is one."""
     if coupled(I, F, e, p):
-        _add_product(I, F, e, p, a, b, s, map_of(I, b, PT))
+        _add_product(I, F, e, p, a, b, s, map_of(I, b, m.PT))
 
 
 @jit
 def add_stiffness(I: Any, F: Any, e: Any, p: int, a: int, b: int, s: float, K: Any) -> None:
     """Add s P_a K P_T,b^T to the block of pair p, if there is one; K by the position of b."""
     if coupled(I, F, e, p):
-        V, PT_b, n = vector(I, a, 0), map_of(I, b, PT), I[I[e.ends + b] + ATT_N]
+        V, PT_b, n = vector(I, a, 0), map_of(I, b, m.PT), I[I[e.ends + b] + m.ATT_N]
         for c in range(3):
-            set_map(F, V + MAP_ROW * c, PT_b, n, K[3 * c], K[3 * c + 1], K[3 * c + 2])
+            set_map(F, V + m.MAP_ROW * c, PT_b, n, K[3 * c], K[3 * c + 1], K[3 * c + 2])
         _add_product(I, F, e, p, a, b, s, V)
 
 
@@ -270,30 +239,31 @@ def add_stiffness(I: Any, F: Any, e: Any, p: int, a: int, b: int, s: float, K: A
 def add_damping(I: Any, F: Any, e: Any, p: int, a: int, b: int, G: Any) -> None:
     """Add P_a G (w_G P_V,b + w_K P_D,b)^T to the block of pair p, if any; G by the rate of b."""
     if coupled(I, F, e, p):
-        V, PV_b, DP_b = vector(I, a, 0), velocity_map(I, e, b), map_of(I, b, DP)
-        wG, wK, n = F[W_G], F[W_K], I[I[e.ends + b] + ATT_N]
+        V, PV_b, DP_b = vector(I, a, 0), velocity_map(I, e, b), map_of(I, b, m.DP)
+        wG, wK, n = F[m.W_G], F[m.W_K], I[I[e.ends + b] + m.ATT_N]
         for c in range(3):
             x, y, z = G[3 * c], G[3 * c + 1], G[3 * c + 2]
-            set_map(F, V + MAP_ROW * c, PV_b, n, wG * x, wG * y, wG * z)
-            add_map(F, V + MAP_ROW * c, DP_b, n, wK * x, wK * y, wK * z)
+            set_map(F, V + m.MAP_ROW * c, PV_b, n, wG * x, wG * y, wG * z)
+            add_map(F, V + m.MAP_ROW * c, DP_b, n, wK * x, wK * y, wK * z)
         _add_product(I, F, e, p, a, b, 1.0, V)
 
 
 @jit
-def add_inertia(
-    I: Any, F: Any, e: Any, p: int, a: int, b: int, n: int, M: Any, G: Any, K: Any
-) -> None:
-    """Add P_a (M, G, K through the maps of b)^T to the block of pair p of n attachments, if any.
+def add_inertia(I: Any, F: Any, e: Any, a: int, b: int, n: int, by: Any) -> None:
+    """Add P_a (M, G, K through the maps of b)^T to the block of a and b, of n attachments, if any.
 
-    M is by the acceleration of b, G by its rate, K by its position, with the weights of the matrix.
+    Of ``by`` M is by the acceleration of b, G by its rate, K by its position, with the weights of
+    the matrix.
     """
+    M, G, K = by
+    p = a * n + b
     if coupled(I, F, e, p):
-        V, columns = vector(I, a, 0), I[I[e.ends + b] + ATT_N]
-        PT_b, DP_b, PV_b = map_of(I, b, PT), map_of(I, b, DP), velocity_map(I, e, b)
-        AV_b, AQ_b = second_map(I, n, b, AV), second_map(I, n, b, AQ)
-        wM, wG, wK = F[W_M], F[W_G], F[W_K]
+        V, columns = vector(I, a, 0), I[I[e.ends + b] + m.ATT_N]
+        PT_b, DP_b, PV_b = map_of(I, b, m.PT), map_of(I, b, m.DP), velocity_map(I, e, b)
+        AV_b, AQ_b = second_map(I, n, b, m.AV), second_map(I, n, b, m.AQ)
+        wM, wG, wK = F[m.W_M], F[m.W_G], F[m.W_K]
         for c in range(3):
-            to, x, y, z = V + MAP_ROW * c, M[3 * c], M[3 * c + 1], M[3 * c + 2]
+            to, x, y, z = V + m.MAP_ROW * c, M[3 * c], M[3 * c + 1], M[3 * c + 2]
             u, v, w = G[3 * c], G[3 * c + 1], G[3 * c + 2]
             set_map(F, to, PV_b, columns, wM * x + wG * u, wM * y + wG * v, wM * z + wG * w)
             add_map(F, to, AV_b, columns, wG * x, wG * y, wG * z)

@@ -32,6 +32,7 @@ from mbd.algebra.vec import dot, load3, mat_mat, mat_mat_t, minus, store3
 from mbd.interactions.gradients import (
     GAMMA,
     ROW,
+    accept_of,
     add_measured_row,
     value_of,
 )
@@ -51,7 +52,6 @@ from mbd.interactions.pullback import (
     vector,
     velocity_map,
 )
-from mbd.interactions.turns import remember
 from mbd.machine import buffer as m
 from mbd.machine.buffer import ATT_N, DP, MAP_ROW, PT, P
 from mbd.machine.jit import jit
@@ -261,8 +261,7 @@ def row(measure: Measure) -> Kind:
 
     A periodic measure has one number of memory: the angle last accepted.
     """
-    n, curved, bent, periodic = measure.n, measure.curved, measure.bent, measure.periodic
-    value, held = value_of(measure), len(measure.pairs) > 0 or curved
+    n, of, value = measure.n, measure.shape, value_of(measure)
 
     @each
     def forces(I: Any, F: Any, e: Any) -> None:
@@ -276,26 +275,20 @@ def row(measure: Measure) -> Kind:
     def tangent(I: Any, F: Any, e: Any) -> None:
         lam = F[W_K] * F[I[A] + e.u]
         _, ud = value(I, F, e, F[POSITION_TURN] != 0.0)
-        add_measured_row(I, F, e, n, curved, bent, held, False, ud, 1.0, lam)
+        add_measured_row(I, F, e, of, False, ud, 1.0, lam)
 
     @each
     def rates(I: Any, F: Any, e: Any) -> None:
         s = I[SCRATCH]
         _, rate = value(I, F, e, True)
-        second = along(F, s, n, rate, curved, bent)
+        second = along(F, s, of, rate)
         for a in range(n):
             second += dot(load3(F, s + GRAD + 3 * a), at(I, F, YDD, I[e.ends + a]))
         F[I[PHID] + e.u] = rate
         F[I[PHIDD] + e.u] = second
 
-    @each
-    def accept(I: Any, F: Any, e: Any) -> None:
-        """Remember the angle and its rate."""
-        u, ud = value(I, F, e, True)
-        remember(I, F, e.memory, u, ud)
-
     return Kind(
-        f"{measure.name} row", n, 1, measure.all_pairs if held else (), forces,
-        tangent, rates, accept if periodic else None, turns=periodic, smooth=True,
-        secant=not curved, unit=measure.unit,
+        f"{measure.name} row", n, 1, measure.all_pairs, forces, tangent, rates,
+        accept_of(measure), turns=measure.periodic, smooth=True, secant=not measure.curved,
+        unit=measure.unit,
     )  # fmt: skip

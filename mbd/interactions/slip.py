@@ -47,13 +47,9 @@ from mbd.interactions.pullback import (
     velocity_map,
 )
 from mbd.machine import buffer as m
-from mbd.machine.buffer import ATT_N, DP, MAP_ROW, PT, P
 from mbd.machine.jit import jit
 from mbd.machine.simd import add4, add_outer3
 
-A, FY, PHID, PHIDD, ROW_RATE, ROW_TURN, SCRATCH, W_K, X, Y, YD, YDD = (
-    m.A, m.FY, m.PHID, m.PHIDD, m.ROW_RATE, m.ROW_TURN, m.SCRATCH, m.W_K, m.X, m.Y, m.YD, m.YDD,
-)  # fmt: skip
 N = 8  # vectors of both frames: Q, b1, b2, b3, P, a1, a2, a3
 AXLE, PLANE, NORMAL = 3, 4, 7
 # places in the scratch space: vectors, rates, c, dc/dx (8 x 8 x 3), d.x'
@@ -111,10 +107,10 @@ def slip(
     @jit
     def place(I: Any, F: Any, e: Any) -> Any:
         """Write c and G, and return s, the velocity of slip and the force of the multipliers."""
-        s, r = I[SCRATCH], F[e.numbers]
+        s, r = I[m.SCRATCH], F[e.numbers]
         for a in range(N):
-            store3(F, s + XS + 3 * a, at(I, F, Y, I[e.ends + a]))
-            store3(F, s + XDS + 3 * a, at(I, F, YD, I[e.ends + a]))
+            store3(F, s + XS + 3 * a, at(I, F, m.Y, I[e.ends + a]))
+            store3(F, s + XDS + 3 * a, at(I, F, m.YD, I[e.ends + a]))
         for j in range(3 * N * N):
             F[s + G + j] = 0.0
         axle, normal = load3(F, s + XS + 3 * AXLE), load3(F, s + XS + 3 * NORMAL)
@@ -142,7 +138,7 @@ def slip(
         for a in range(N):
             velocity = plus(velocity, times(F[s + C + a], load3(F, s + XDS + 3 * a)))
         for row in range(n_rows):
-            mu = F[I[A] + e.u + row]
+            mu = F[I[m.A] + e.u + row]
             force = plus(force, times(mu, load3(F, s + XS + 3 * directions[row])))
         return s, velocity, force
 
@@ -152,9 +148,9 @@ def slip(
         s, velocity, force = place(I, F, e)
         for row in range(n_rows):
             d = load3(F, s + XS + 3 * directions[row])
-            F[I[X] + e.u + row] = F[ROW_RATE] * dot(d, velocity)
+            F[I[m.X] + e.u + row] = F[m.ROW_RATE] * dot(d, velocity)
         for a in range(N):
-            push(I, F, FY, I[e.ends + a], F[s + C + a], force)
+            push(I, F, m.FY, I[e.ends + a], F[s + C + a], force)
 
     @jit
     def add_rows(I: Any, F: Any, e: Any, first: int, velocity: Any) -> None:
@@ -162,18 +158,18 @@ def slip(
 
         With C = sum_b c_b P_b of the test map, of that of velocities and of their derivative.
         """
-        s, turn = I[SCRATCH], F[ROW_TURN]
+        s, turn = I[m.SCRATCH], F[m.ROW_TURN]
         test, trial, drift = vector(I, first, 0), vector(I, first + 1, 0), vector(I, first + 2, 0)
         column, row = vector(I, first, COLUMN), vector(I, first, ROW)
-        n_v = I[I[e.ends + first] + ATT_N]
+        n_v = I[I[e.ends + first] + m.ATT_N]
         clear(F, test, 3)
         clear(F, trial, 3)
         clear(F, drift, 3)
         for b in range(first, first + FRAME):
             c = F[s + C + b]
-            add4(F, test, c, map_of(I, b, P), 3 * MAP_ROW)
-            add4(F, trial, c, velocity_map(I, e, b), 3 * MAP_ROW)
-            add4(F, drift, c * turn, map_of(I, b, DP), 3 * MAP_ROW)
+            add4(F, test, c, map_of(I, b, m.P), 3 * m.MAP_ROW)
+            add4(F, trial, c, velocity_map(I, e, b), 3 * m.MAP_ROW)
+            add4(F, drift, c * turn, map_of(I, b, m.DP), 3 * m.MAP_ROW)
         for r in range(n_rows):
             d = load3(F, s + XS + 3 * directions[r])
             clear(F, column, 2)
@@ -188,32 +184,32 @@ def slip(
                     for a in range(N):
                         dc = load3(F, s + G + 3 * (N * a + b))
                         change = plus(change, times(F[s + ALONG + a], dc))
-                    add_through(F, row, map_of(I, b, PT), n_v, turn, change)
+                    add_through(F, row, map_of(I, b, m.PT), n_v, turn, change)
             add_row(I, F, e, first, r, 1.0, row)
             add_column(I, F, e, first, r, 1.0, column)
 
     @jit
     def add_block(I: Any, F: Any, e: Any, one: int, two: int, force: Any) -> None:
         """Add sum_ab P_a f (P_T,b G_ab)^T of two frames, and C (sum_b mu_b P_T,b)^T."""
-        s, block = I[SCRATCH], _block(e, one, two)
+        s, block = I[m.SCRATCH], _block(e, one, two)
         to, ld, rows, columns = I[block], I[block + 1], I[e.ends + one], I[e.ends + two]
-        rows, columns = I[rows + ATT_N], I[columns + ATT_N]
+        rows, columns = I[rows + m.ATT_N], I[columns + m.ATT_N]
         U, V = vector(I, one + 1, 0), vector(I, two + 2, 0)
         clear(F, U, 3)
         clear(F, V, 3)
         for k in range(1, FRAME):  # of the point itself G is zero
-            add_through(F, U + MAP_ROW * (k - 1), map_of(I, one + k, P), rows, 1.0, force)
+            add_through(F, U + m.MAP_ROW * (k - 1), map_of(I, one + k, m.P), rows, 1.0, force)
             for b in range(two, two + FRAME):
                 dc = load3(F, s + G + 3 * (N * (one + k) + b))
                 if dc[0] != 0.0 or dc[1] != 0.0 or dc[2] != 0.0:
-                    add_through(F, V + MAP_ROW * (k - 1), map_of(I, b, PT), columns, 1.0, dc)
-        add_outer3(F, to, ld, rows, columns, F[W_K], U, V)
+                    add_through(F, V + m.MAP_ROW * (k - 1), map_of(I, b, m.PT), columns, 1.0, dc)
+        add_outer3(F, to, ld, rows, columns, F[m.W_K], U, V)
         if two == FRAME * of_frame:
             clear(F, V, 3)
             for r in range(n_rows):
-                mu, d = F[I[A] + e.u + r], map_of(I, directions[r], PT)
-                add4(F, V, mu, d, 3 * MAP_ROW)
-            add_outer3(F, to, ld, rows, columns, F[W_K], vector(I, one, 0), V)
+                mu, d = F[I[m.A] + e.u + r], map_of(I, directions[r], m.PT)
+                add4(F, V, mu, d, 3 * m.MAP_ROW)
+            add_outer3(F, to, ld, rows, columns, F[m.W_K], vector(I, one, 0), V)
 
     @each
     def tangent(I: Any, F: Any, e: Any) -> None:
@@ -221,7 +217,7 @@ def slip(
         _, velocity, force = place(I, F, e)
         form_maps(I, F, e, N, True)
         for one in range(0, N, FRAME):
-            if I[I[e.ends + one] + ATT_N] > 0:
+            if I[I[e.ends + one] + m.ATT_N] > 0:
                 add_rows(I, F, e, one, velocity)
         for one in range(0, N, FRAME):
             for two in range(0, N, FRAME):
@@ -238,13 +234,13 @@ def slip(
             for b in range(N):
                 dc = load3(F, s + G + 3 * (N * a + b))
                 c_rate += dot(dc, load3(F, s + XDS + 3 * b))
-            change = plus(change, times(F[s + C + a], at(I, F, YDD, I[e.ends + a])))
+            change = plus(change, times(F[s + C + a], at(I, F, m.YDD, I[e.ends + a])))
             change = plus(change, times(c_rate, load3(F, s + XDS + 3 * a)))
         for row in range(n_rows):
             d = load3(F, s + XS + 3 * directions[row])
             d_rate = load3(F, s + XDS + 3 * directions[row])
-            F[I[PHID] + e.u + row] = dot(d, velocity)
-            F[I[PHIDD] + e.u + row] = dot(d_rate, velocity) + dot(d, change)
+            F[I[m.PHID] + e.u + row] = dot(d, velocity)
+            F[I[m.PHIDD] + e.u + row] = dot(d_rate, velocity) + dot(d, change)
 
     return Kind(
         name, N, n_rows, _PAIRS, forces, tangent, rates, damped=True, smooth=True, unit="m/s"

@@ -36,19 +36,14 @@ from mbd.interactions.discrete_gradient import (
     mean_push,
     mean_tension,
 )
-from mbd.interactions.gradients import add_tension, value_of
+from mbd.interactions.gradients import accept_of, add_tension, value_of
 from mbd.interactions.kind import Kind
-from mbd.interactions.law_evaluation import evaluate_law
+from mbd.interactions.laws import evaluate_law
 from mbd.interactions.measures import GRAD, LAW_IN, LAW_OUT, Measure
 from mbd.interactions.pullback import each, push
-from mbd.interactions.turns import remember
 from mbd.machine import buffer as m
 from mbd.machine.jit import ints, jit
 
-DISSIPATED, FY, PHASE, POTENTIAL, SCRATCH, START, SUPPLIED, T = (
-    m.DISSIPATED, m.FY, m.PHASE, m.POTENTIAL, m.SCRATCH, m.START, m.SUPPLIED, m.T,
-)  # fmt: skip
-STRESS_AHEAD, STRESS_GIVEN = m.STRESS_AHEAD, m.STRESS_GIVEN
 _BARELY = 1e-150  # a rate of either sign that no law feels by its size
 
 
@@ -60,7 +55,7 @@ def _tension(I: Any, F: Any, s: int, number: int, law: int, u: float, ud: float)
         return k * (u - u0) + c * ud, k, c
     F[s + LAW_IN] = u
     F[s + LAW_IN + 1] = ud
-    F[s + LAW_IN + 2] = F[T]
+    F[s + LAW_IN + 2] = F[m.T]
     evaluate_law(I, F, law)
     return F[s + LAW_OUT], F[s + LAW_OUT + 1], F[s + LAW_OUT + 2]
 
@@ -91,7 +86,7 @@ def _pulled(I: Any, F: Any, s: int, number: int, law: int, u: float, ud: float) 
     Not while a balance is searched with stresses of their own: that is checked without them.
     """
     f, k, c = _tension(I, F, s, number, 0, u, ud)
-    return (f, k, c) if f > 0.0 or ints(F)[PHASE] >= STRESS_AHEAD else (0.0, 0.0, 0.0)
+    return (f, k, c) if f > 0.0 or ints(F)[m.PHASE] >= m.STRESS_AHEAD else (0.0, 0.0, 0.0)
 
 
 @jit
@@ -153,7 +148,7 @@ def _potential(
             F[s + LAW_IN + 2] = 0.0
             mean, _, _ = mean_of_law(I, F, s, law, last, u)
             V += 0.5 * mean * (u - last)
-    return V, _at_rest(I, F, s, law, u, F[T]), _at_rest(I, F, s, law, u, 0.0)
+    return V, _at_rest(I, F, s, law, u, F[m.T]), _at_rest(I, F, s, law, u, 0.0)
 
 
 @jit
@@ -227,50 +222,43 @@ def _acting(
     Of its numbers there are `size`; two more hold the measure at the ends of a conserving step, and
     where energies are asked for the last measure and its potential.
     """
-    n, periodic, curved, bent = measure.n, measure.periodic, measure.curved, measure.bent
-    value = value_of(measure)
+    n, of, value = measure.n, measure.shape, value_of(measure)
 
     @each
     def forces(I: Any, F: Any, e: Any) -> None:
-        s = I[SCRATCH]
-        phase = ints(F)[PHASE]
+        s = I[m.SCRATCH]
+        phase = ints(F)[m.PHASE]
         u, ud = value(I, F, e, True)
-        f, stiff, _ = tension(I, F, s, e.numbers, e.law, u, 0.0 if phase == STRESS_AHEAD else ud)
-        if phase == STRESS_AHEAD:
+        f, stiff, _ = tension(I, F, s, e.numbers, e.law, u, 0.0 if phase == m.STRESS_AHEAD else ud)
+        if phase == m.STRESS_AHEAD:
             F[e.numbers + size] = f + stiff * ud
             return
-        if phase == STRESS_GIVEN:
+        if phase == m.STRESS_GIVEN:
             f = F[e.numbers + size]
         for a in range(n):
-            push(I, F, FY, I[e.ends + a], f, load3(F, s + GRAD + 3 * a))
+            push(I, F, m.FY, I[e.ends + a], f, load3(F, s + GRAD + 3 * a))
 
     @each
     def tangent(I: Any, F: Any, e: Any) -> None:
         u, ud = value(I, F, e, True)
-        f, stiff, damp = tension(I, F, I[SCRATCH], e.numbers, e.law, u, ud)
-        if ints(F)[PHASE] == STRESS_GIVEN:
+        f, stiff, damp = tension(I, F, I[m.SCRATCH], e.numbers, e.law, u, ud)
+        if ints(F)[m.PHASE] == m.STRESS_GIVEN:
             f = F[e.numbers + size]
-        add_tension(I, F, e, n, curved, bent, ud, f, stiff, damp)
+        add_tension(I, F, e, of, ud, f, stiff, damp)
 
     @each
     def energy(I: Any, F: Any, e: Any) -> None:
         """Add the potential, the power dissipated and that supplied by what changes with time."""
-        s, number, V = I[SCRATCH], e.numbers, 0.0
+        s, number, V = I[m.SCRATCH], e.numbers, 0.0
         u, ud = value(I, F, e, True)
-        if ints(F)[PHASE] != START:
+        if ints(F)[m.PHASE] != m.START:
             last, V = F[number + size], F[number + size + 1]
             V, now, held = potential(I, F, s, number, e.law, u, last, V)
             f, _, _ = tension(I, F, s, number, e.law, u, ud)
-            F[POTENTIAL] += V
-            F[DISSIPATED] += (f - now) * ud
-            F[SUPPLIED] += (held - now) * ud
+            F[m.POTENTIAL] += V
+            F[m.DISSIPATED] += (f - now) * ud
+            F[m.SUPPLIED] += (held - now) * ud
         F[number + size], F[number + size + 1] = u, V
-
-    @each
-    def accept(I: Any, F: Any, e: Any) -> None:
-        """Remember the angle and its rate."""
-        u, ud = value(I, F, e, True)
-        remember(I, F, e.memory, u, ud)
 
     return Kind(
         f"{word} on {measure.name}",
@@ -279,9 +267,9 @@ def _acting(
         measure.all_pairs,
         forces,
         tangent,
-        accept=accept if periodic else None,
+        accept=accept_of(measure),
         damped=True,
-        turns=periodic,
+        turns=measure.periodic,
         smooth=smooth,
         room=2,
         stresses=1,

@@ -20,24 +20,20 @@ from mbd.interactions.measures import unwrap
 from mbd.machine import buffer as m
 from mbd.machine.jit import ints, jit
 
-END, REMEMBERED, MIDDLE, PHASE, TURN_RATES, T, T_LAST, UNSURE, UNSURE_AT = (
-    m.END, m.REMEMBERED, m.MIDDLE, m.PHASE, m.TURN_RATES, m.T, m.T_LAST, m.UNSURE, m.UNSURE_AT,
-)  # fmt: skip
-
 
 @jit
 def rate_of(I: Any, memory: int) -> int:
     """Return where the rate of an angle that is remembered is."""
-    return I[TURN_RATES] + (memory - I[REMEMBERED])  # type: ignore[no-any-return]
+    return I[m.TURN_RATES] + (memory - I[m.REMEMBERED])  # type: ignore[no-any-return]
 
 
 @jit
 def expected(I: Any, F: Any, memory: int, rate: float) -> float:
     """Return the value of an angle that follows from the last one and the rates."""
-    elapsed, phase = F[T] - F[T_LAST], ints(F)[PHASE]
+    elapsed, phase = F[m.T] - F[m.T_LAST], ints(F)[m.PHASE]
     if elapsed == 0.0:
         return F[memory]  # type: ignore[no-any-return]
-    if phase in (MIDDLE, END):
+    if phase in (m.MIDDLE, m.END):
         return F[memory] + elapsed * rate  # type: ignore[no-any-return]
     return F[memory] + 0.5 * elapsed * (F[rate_of(I, memory)] + rate)  # type: ignore[no-any-return]
 
@@ -58,6 +54,6 @@ def keep(I: Any, F: Any, memory: int, u: float, rate: float) -> None:
 def remember(I: Any, F: Any, memory: int, u: float, rate: float) -> None:
     """Accept the value of an angle that acts; note how far from what was expected it is."""
     apart = abs(u - expected(I, F, memory, rate))
-    if apart > F[UNSURE]:
-        F[UNSURE], F[UNSURE_AT] = apart, memory
+    if apart > F[m.UNSURE]:
+        F[m.UNSURE], F[m.UNSURE_AT] = apart, memory
     keep(I, F, memory, u, rate)

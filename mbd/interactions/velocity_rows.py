@@ -35,43 +35,38 @@ from mbd.interactions.pullback import (
     velocity_map,
 )
 from mbd.machine import buffer as m
-from mbd.machine.buffer import ATT_N, DP, PT, P
-
-A, FY, PHID, PHIDD, ROW_RATE, ROW_TURN, W_K, X, Y, YD, YDD = (
-    m.A, m.FY, m.PHID, m.PHIDD, m.ROW_RATE, m.ROW_TURN, m.W_K, m.X, m.Y, m.YD, m.YDD,
-)  # fmt: skip
 
 
 @each
 def forces(I: Any, F: Any, e: Any) -> None:
     """Write g; add mu (1-a) d2 at d1 and -mu a d1 at d2."""
-    d1, d2, a, mu = I[e.ends], I[e.ends + 1], F[e.numbers], F[I[A] + e.u]
-    x1, x2 = at(I, F, Y, d1), at(I, F, Y, d2)
-    g = (1 - a) * dot(at(I, F, YD, d1), x2) - a * dot(at(I, F, YD, d2), x1)
-    F[I[X] + e.u] = F[ROW_RATE] * g
-    push(I, F, FY, d1, mu * (1 - a), x2)
-    push(I, F, FY, d2, -mu * a, x1)
+    d1, d2, a, mu = I[e.ends], I[e.ends + 1], F[e.numbers], F[I[m.A] + e.u]
+    x1, x2 = at(I, F, m.Y, d1), at(I, F, m.Y, d2)
+    g = (1 - a) * dot(at(I, F, m.YD, d1), x2) - a * dot(at(I, F, m.YD, d2), x1)
+    F[I[m.X] + e.u] = F[m.ROW_RATE] * g
+    push(I, F, m.FY, d1, mu * (1 - a), x2)
+    push(I, F, m.FY, d2, -mu * a, x1)
 
 
 @each
 def tangent(I: Any, F: Any, e: Any) -> None:
     """Add A, its transpose, the derivative of A^T mu, and that of g with respect to q."""
-    a, mu, turn = F[e.numbers], F[W_K] * F[I[A] + e.u], F[ROW_TURN]
+    a, mu, turn = F[e.numbers], F[m.W_K] * F[I[m.A] + e.u], F[m.ROW_TURN]
     form_maps(I, F, e, 2, True)
     for this in range(2):
         other = 1 - this
-        if I[I[e.ends + this] + ATT_N] == 0:
+        if I[I[e.ends + this] + m.ATT_N] == 0:
             continue
         s, partner = (1 - a, -a) if this == 0 else (-a, 1 - a)  # factors of the rates of both
-        g, rate = at(I, F, Y, I[e.ends + other]), at(I, F, YD, I[e.ends + other])
-        n_v = I[I[e.ends + this] + ATT_N]
+        g, rate = at(I, F, m.Y, I[e.ends + other]), at(I, F, m.YD, I[e.ends + other])
+        n_v = I[I[e.ends + this] + m.ATT_N]
         row, column = vector(I, this, ROW), vector(I, this, GAMMA)
         clear(F, row, 1)
         clear(F, column, 1)
-        add_through(F, column, map_of(I, this, P), n_v, s, g)
+        add_through(F, column, map_of(I, this, m.P), n_v, s, g)
         add_through(F, row, velocity_map(I, e, this), n_v, s, g)
-        add_through(F, row, map_of(I, this, DP), n_v, turn * s, g)
-        add_through(F, row, map_of(I, this, PT), n_v, turn * partner, rate)
+        add_through(F, row, map_of(I, this, m.DP), n_v, turn * s, g)
+        add_through(F, row, map_of(I, this, m.PT), n_v, turn * partner, rate)
         add_row(I, F, e, this, 0, 1.0, row)
         add_column(I, F, e, this, 0, 1.0, column)
         add_multiple(I, F, e, this, this, other, mu * s)
@@ -81,12 +76,12 @@ def tangent(I: Any, F: Any, e: Any) -> None:
 def rates(I: Any, F: Any, e: Any) -> None:
     """Write g and its time derivative: such a row begins with its velocity."""
     d1, d2, a = I[e.ends], I[e.ends + 1], F[e.numbers]
-    x1, x2 = at(I, F, Y, d1), at(I, F, Y, d2)
-    v1, v2 = at(I, F, YD, d1), at(I, F, YD, d2)
-    F[I[PHID] + e.u] = (1 - a) * dot(v1, x2) - a * dot(v2, x1)
-    F[I[PHIDD] + e.u] = (
-        (1 - a) * dot(at(I, F, YDD, d1), x2)
-        - a * dot(at(I, F, YDD, d2), x1)
+    x1, x2 = at(I, F, m.Y, d1), at(I, F, m.Y, d2)
+    v1, v2 = at(I, F, m.YD, d1), at(I, F, m.YD, d2)
+    F[I[m.PHID] + e.u] = (1 - a) * dot(v1, x2) - a * dot(v2, x1)
+    F[I[m.PHIDD] + e.u] = (
+        (1 - a) * dot(at(I, F, m.YDD, d1), x2)
+        - a * dot(at(I, F, m.YDD, d2), x1)
         + (1 - 2 * a) * dot(v1, v2)
     )
 

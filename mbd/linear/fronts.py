@@ -29,37 +29,11 @@ back to a sparse LU with pivoting.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from mbd.base.tolerances import PIVOT_SMALL, PIVOT_ZERO
 from mbd.machine import buffer as m
-from mbd.machine.buffer import (
-    DIAG,
-    EPS,
-    FR_A,
-    FR_GROUPS,
-    FR_LDA,
-    FR_LDW,
-    FR_NG,
-    FR_NP,
-    FR_NV,
-    FR_SIZE,
-    FR_U,
-    FR_W,
-    FRONTS,
-    N_FRONTS,
-    SOFT,
-    UG_COL,
-    UG_FRONT,
-    UG_K,
-    UG_L,
-    UG_LD,
-    UG_N,
-    UG_SIZE,
-    UG_U,
-    XS,
-    X,
-)
+from mbd.machine.front_records import front, front_at, group, group_at
 from mbd.machine.jit import call, ints, jit, kernel
 from mbd.machine.simd import (
     ask_for,
@@ -76,10 +50,11 @@ AHEAD = 512  # floats by which W is asked for before it is read
 
 
 @jit
-def _least(I: Any, F: Any, j: int, k: int) -> float:
+def _least(I: Any, F: Any, f: Any, k: int) -> float:
     """Return the smallest size of the pivot k of a front that is trusted."""
-    u = I[j + FR_U] + k
-    return PIVOT_SMALL * F[I[DIAG] + u] if k < I[j + FR_NV] else 0.5 * F[SOFT] * F[I[EPS] + u]
+    if k < f.n_v:
+        return PIVOT_SMALL * F[I[m.DIAG] + f.u + k]
+    return 0.5 * F[m.SOFT] * F[I[m.EPS] + f.u + k]
 
 
 @jit
@@ -107,29 +82,26 @@ def _swept_by(scale: Callable[..., None], subtract: Callable[..., None]) -> Any:
     """Return `_invert` in memory; rows change places where a pivot cannot be trusted."""
 
     @jit
-    def sweep(I: Any, F: Any, j: int) -> None:
-        S = ints(F)
-        A, ld, W, ldw = I[j + FR_A], I[j + FR_LDA], I[j + FR_W], I[j + FR_LDW]
-        n_p, u = I[j + FR_NP], I[j + FR_U]
+    def sweep(I: Any, F: Any, f: Any) -> None:
+        S, A, ld, W, ldw, n_p = ints(F), f.A, f.lda, f.W, f.ldw, f.n_p
         exchanged = False
         for k in range(n_p):
             row = A + k * ld
-            if exchanged or not abs(F[row + k]) > _least(I, F, j, k):
+            if exchanged or not abs(F[row + k]) > _least(I, F, f, k):
                 if not exchanged:
                     for i in range(n_p):
-                        F[I[XS] + i] = i
+                        F[I[m.XS] + i] = i
                     exchanged = True
                 best = k
                 for r in range(k + 1, n_p):
                     if abs(F[A + r * ld + k]) > abs(F[A + best * ld + k]):
                         best = r
-                F[I[XS] + k] = best
+                F[I[m.XS] + k] = best
                 if best != k:
                     _exchange(F, A, ld, k, best)
                     _exchange(F, W, ldw, k, best)
-                if not abs(F[row + k]) > (
-                    PIVOT_ZERO * F[I[DIAG] + u + k] if k < I[j + FR_NV] else 0.0
-                ):
+                zero = PIVOT_ZERO * F[I[m.DIAG] + f.u + k] if k < f.n_v else 0.0
+                if not abs(F[row + k]) > zero:
                     S[m.SMALL_PIVOTS] += 1
             reciprocal = 1.0 / F[row + k]
             scale(F, row, reciprocal, ld)
@@ -144,7 +116,7 @@ def _swept_by(scale: Callable[..., None], subtract: Callable[..., None]) -> Any:
             F[row + k] = reciprocal
         if exchanged:  # the inverse of rows in another order has its columns in that order
             for k in range(n_p - 1, -1, -1):
-                other = int(F[I[XS] + k])
+                other = int(F[I[m.XS] + k])
                 if other != k:
                     for r in range(n_p):
                         i, o = A + r * ld + k, A + r * ld + other
@@ -157,25 +129,30 @@ _sweep_padded, _sweep = _swept_by(scale4, subtract4), _swept_by(_scale, _subtrac
 
 
 @jit
-def _invert(I: Any, F: Any, j: int) -> None:
+def _invert(I: Any, F: Any, f: Any) -> None:
     """Turn A_pp and A_pu of a front into A_pp^-1 and W."""
     S = ints(F)
-    kernel = I[j + m.FR_KERNEL]
-    if kernel == 0:
-        _sweep_padded(I, F, j)
+    if f.kernel == 0:
+        _sweep_padded(I, F, f)
         return
-    for k in range(I[j + FR_NP]):
-        F[I[XS] + k] = _least(I, F, j, k)
-    call(S[S[m.PIVOTS] + 2 * (kernel - 1)], I, F, j)
-    if F[I[XS]] < 0.0:
-        _sweep(I, F, j)
+    for k in range(f.n_p):
+        F[I[m.XS] + k] = _least(I, F, f, k)
+    call(S[S[m.PIVOTS] + 2 * (f.kernel - 1)], I, F, f.at)
+    if F[I[m.XS]] < 0.0:
+        _sweep(I, F, f)
+
+
+class Rows(NamedTuple):
+    """Rows of numbers in F: the place of the first, how far apart they begin."""
+
+    at: int
+    ld: int
 
 
 @jit
-def subtract_rows(
-    F: Any, to: int, ld: int, n: int, A: int, lda: int, k: int, W: int, ldw: int, rows: int
-) -> None:
-    """Subtract A W, (rows, k) by (k, n), from F[to]; rows of each begin ld, lda and ldw apart."""
+def subtract_rows(F: Any, block: Any, n: int, left: Any, k: int, right: Any, rows: int) -> None:
+    """Subtract A W, (rows, k) by (k, n), from a block: `Rows` of all three."""
+    (to, ld), (A, lda), (W, ldw) = block, left, right
     while rows >= 3:
         subtract_product3(F, to, ld, n, A, lda, k, W, ldw)
         to, A, rows = to + 3 * ld, A + 3 * lda, rows - 3
@@ -185,75 +162,73 @@ def subtract_rows(
 
 
 @jit
-def _subtract_block(I: Any, F: Any, j: int, row: int, column: int, to: int, ld: int) -> None:
+def _subtract_block(F: Any, f: Any, row: Any, column: Any, to: int, ld: int) -> None:
     """Subtract the block A_up W of two update groups of a front from F[to]."""
-    k, ldw, lda = I[row + UG_K], I[j + FR_LDW], I[row + UG_LD]
-    A, n, count = I[row + UG_L], I[column + UG_N], I[j + FR_NP] - k
-    W = I[j + FR_W] + k * ldw + I[column + UG_COL]
-    subtract_rows(F, to, ld, n, A, lda, count, W, ldw, I[row + UG_N])
+    W = Rows(f.W + row.k * f.ldw + column.column, f.ldw)
+    subtract_rows(F, Rows(to, ld), column.n, Rows(row.L, row.ld), f.n_p - row.k, W, row.n)
 
 
 @jit
-def _schur(I: Any, F: Any, j: int) -> None:
+def _schur(I: Any, F: Any, f: Any) -> None:
     """Subtract A_up W from the fronts that wait for it.
 
     Block row and block column of a group a are those of the front t that eliminates it. The groups
     b after a are among the pivots of t or, in the same order, among its update groups.
     """
-    end = I[j + FR_GROUPS] + I[j + FR_NG] * UG_SIZE
-    for a in range(I[j + FR_GROUPS], end, UG_SIZE):
-        t = I[a + UG_FRONT]
-        A, ld, W, ldw = I[t + FR_A], I[t + FR_LDA], I[t + FR_W], I[t + FR_LDW]
-        p, other = I[a + UG_U] - I[t + FR_U], I[t + FR_GROUPS]
-        for b in range(a, end, UG_SIZE):
-            if I[b + UG_FRONT] == t:
-                q = I[b + UG_U] - I[t + FR_U]
-                right, ldr, below, ldb = A + p * ld + q, ld, A + q * ld + p, ld
+    for g in range(f.n_g):
+        a = group(I, f, g)
+        t = front_at(I, a.front)
+        p, other = a.u - t.u, t.groups
+        for h in range(g, f.n_g):
+            b = group(I, f, h)
+            if b.front == a.front:
+                q = b.u - t.u
+                right, ldr, below, ldb = t.A + p * t.lda + q, t.lda, t.A + q * t.lda + p, t.lda
             else:
-                while I[other + UG_U] != I[b + UG_U]:
-                    other += UG_SIZE
-                right, ldr = W + p * ldw + I[other + UG_COL], ldw
-                below, ldb = I[other + UG_L] + p - I[other + UG_K], I[other + UG_LD]
-            _subtract_block(I, F, j, a, b, right, ldr)
-            if b != a:
-                _subtract_block(I, F, j, b, a, below, ldb)
+                while I[other + m.UG_U] != b.u:
+                    other += m.UG_SIZE
+                there = group_at(I, other)
+                right, ldr = t.W + p * t.ldw + there.column, t.ldw
+                below, ldb = there.L + p - there.k, there.ld
+            _subtract_block(F, f, a, b, right, ldr)
+            if h != g:
+                _subtract_block(F, f, b, a, below, ldb)
 
 
 @jit
-def eliminate(I: Any, F: Any, j: int) -> None:
+def eliminate(I: Any, F: Any, f: Any) -> None:
     """Eliminate the pivots of one front."""
-    _invert(I, F, j)
-    _schur(I, F, j)
+    _invert(I, F, f)
+    _schur(I, F, f)
 
 
 @jit
-def _up(I: Any, F: Any, j: int) -> None:
+def _up(I: Any, F: Any, f: Any) -> None:
     """Write y_p of a front to X, by way of XS, and subtract A_up y_p from what follows."""
-    n_p, b, y = I[j + FR_NP], I[X] + I[j + FR_U], I[XS]
-    set_dots(F, y, I[j + FR_A], I[j + FR_LDA], n_p, b, n_p)
-    for g in range(I[j + FR_NG]):
-        group = I[j + FR_GROUPS] + g * UG_SIZE
-        to, k, ld = I[X] + I[group + UG_U], I[group + UG_K], I[group + UG_LD]
-        subtract_dots(F, to, to, I[group + UG_L], ld, I[group + UG_N], y + k, n_p - k)
-    for r in range(n_p):
+    b, y = I[m.X] + f.u, I[m.XS]
+    set_dots(F, y, f.A, f.lda, f.n_p, b, f.n_p)
+    for i in range(f.n_g):
+        g = group(I, f, i)
+        to = I[m.X] + g.u
+        subtract_dots(F, to, to, g.L, g.ld, g.n, y + g.k, f.n_p - g.k)
+    for r in range(f.n_p):
         F[b + r] = F[y + r]
 
 
 @jit
-def _down(I: Any, F: Any, j: int) -> None:
+def _down(I: Any, F: Any, f: Any) -> None:
     """Write x_p = y_p - W x_u of a front to X."""
-    n_p, x = I[j + FR_NP], I[X] + I[j + FR_U]
-    ask_for(F, I[j + FR_W] - AHEAD, n_p * I[j + FR_LDW])  # no machine expects who reads backwards
-    for g in range(I[j + FR_NG]):
-        group = I[j + FR_GROUPS] + g * UG_SIZE
-        later, W = I[X] + I[group + UG_U], I[j + FR_W] + I[group + UG_COL]
-        subtract_dots(F, x, x, W, I[j + FR_LDW], n_p, later, I[group + UG_N])
+    x = I[m.X] + f.u
+    ask_for(F, f.W - AHEAD, f.n_p * f.ldw)  # no machine expects who reads backwards
+    for i in range(f.n_g):
+        g = group(I, f, i)
+        subtract_dots(F, x, x, f.W + g.column, f.ldw, f.n_p, I[m.X] + g.u, g.n)
 
 
 @jit
 def _fronts_of(I: Any, side: int) -> tuple[int, int, int, int]:
     """Return the fronts of a side, and which of them are not; their tails are between the sides."""
-    at, n = I[m.SIDES], I[N_FRONTS]
+    at, n = I[m.SIDES], I[m.N_FRONTS]
     if side == m.WHOLE:
         return 0, n, n, n
     tail, second, second_tail = I[at + m.SD_TAIL], I[at + m.SD_SECOND], I[at + m.SD_SECOND_TAIL]
@@ -266,29 +241,29 @@ def _fronts_of(I: Any, side: int) -> tuple[int, int, int, int]:
 def factor_up(I: Any, F: Any, side: int) -> None:
     """Factor the assembled matrix in place, with the right-hand side in X, as `up`."""
     first, last, skip, end = _fronts_of(I, side)
-    for f in range(first, last):
-        if f < skip or f >= end:
-            j = I[FRONTS] + f * FR_SIZE
-            eliminate(I, F, j)
-            _up(I, F, j)
+    for i in range(first, last):
+        if i < skip or i >= end:
+            f = front(I, i)
+            eliminate(I, F, f)
+            _up(I, F, f)
 
 
 @by_sides(m.UP_TASK, between="after")
 def up(I: Any, F: Any, side: int) -> None:
     """Write y_p of all fronts to X, from the leaves up."""
     first, last, skip, end = _fronts_of(I, side)
-    for f in range(first, last):
-        if f < skip or f >= end:
-            _up(I, F, I[FRONTS] + f * FR_SIZE)
+    for i in range(first, last):
+        if i < skip or i >= end:
+            _up(I, F, front(I, i))
 
 
 @by_sides(m.BACK_TASK, between="before")
 def back(I: Any, F: Any, side: int) -> None:
     """Turn what `up` has left of all fronts into the solution."""
     first, last, skip, end = _fronts_of(I, side)
-    for f in range(last - 1, first - 1, -1):
-        if f < skip or f >= end:
-            _down(I, F, I[FRONTS] + f * FR_SIZE)
+    for i in range(last - 1, first - 1, -1):
+        if i < skip or i >= end:
+            _down(I, F, front(I, i))
 
 
 @jit
@@ -297,32 +272,30 @@ def solve_transposed(I: Any, F: Any) -> None:
 
     .. math:: b_u \mathrel{-}= W^T b_p; \qquad x_p = A_{pp}^{-T} (b_p - A_{up}^T x_u)
     """
-    for f in range(I[N_FRONTS]):
-        j = I[FRONTS] + f * FR_SIZE
-        W, ld, b = I[j + FR_W], I[j + FR_LDW], I[X] + I[j + FR_U]
-        for g in range(I[j + FR_NG]):
-            group = I[j + FR_GROUPS] + g * UG_SIZE
-            later, column = I[X] + I[group + UG_U], W + I[group + UG_COL]
-            for r in range(I[j + FR_NP]):
-                for c in range(I[group + UG_N]):
-                    F[later + c] -= F[column + r * ld + c] * F[b + r]
-    for f in range(I[N_FRONTS] - 1, -1, -1):
-        j = I[FRONTS] + f * FR_SIZE
-        A, ld, n_p = I[j + FR_A], I[j + FR_LDA], I[j + FR_NP]
-        x, b = I[X] + I[j + FR_U], I[XS] + I[j + FR_U]
-        for k in range(n_p):
+    for i in range(I[m.N_FRONTS]):
+        f = front(I, i)
+        b = I[m.X] + f.u
+        for j in range(f.n_g):
+            g = group(I, f, j)
+            later, column = I[m.X] + g.u, f.W + g.column
+            for r in range(f.n_p):
+                for c in range(g.n):
+                    F[later + c] -= F[column + r * f.ldw + c] * F[b + r]
+    for i in range(I[m.N_FRONTS] - 1, -1, -1):
+        f = front(I, i)
+        x, b = I[m.X] + f.u, I[m.XS] + f.u
+        for k in range(f.n_p):
             F[b + k] = F[x + k]
             F[x + k] = 0.0
-        for g in range(I[j + FR_NG]):
-            group = I[j + FR_GROUPS] + g * UG_SIZE
-            k0 = I[group + UG_K]
-            for r in range(I[group + UG_N]):
-                row = I[group + UG_L] + r * I[group + UG_LD]
-                for k in range(k0, n_p):
-                    F[b + k] -= F[row + k - k0] * F[I[X] + I[group + UG_U] + r]
-        for r in range(n_p):
-            for c in range(n_p):
-                F[x + c] += F[A + r * ld + c] * F[b + r]
+        for j in range(f.n_g):
+            g = group(I, f, j)
+            for r in range(g.n):
+                row = g.L + r * g.ld
+                for k in range(g.k, f.n_p):
+                    F[b + k] -= F[row + k - g.k] * F[I[m.X] + g.u + r]
+        for r in range(f.n_p):
+            for c in range(f.n_p):
+                F[x + c] += F[f.A + r * f.lda + c] * F[b + r]
 
 
 @kernel
@@ -340,8 +313,8 @@ def factor_and_solve(I: Any, F: Any, k: int) -> None:
 def factor_kernel(I: Any, F: Any, k: int) -> None:
     """Factor the assembled matrix in place, for use from Python."""
     ints(F)[m.N_FACTOR] += 1
-    for f in range(I[N_FRONTS]):
-        eliminate(I, F, I[FRONTS] + f * FR_SIZE)
+    for i in range(I[m.N_FRONTS]):
+        eliminate(I, F, front(I, i))
 
 
 @kernel

@@ -27,7 +27,7 @@ import scipy.sparse as sp
 
 from mbd.linear.fronts import eliminate
 from mbd.machine import buffer as m
-from mbd.machine.buffer import FR_A, FR_LDA, FR_NP, FR_SIZE, FRONTS, N_FRONTS
+from mbd.machine.front_records import front
 from mbd.machine.jit import kernel
 from mbd.model.model import Model
 from mbd.model.pattern import pattern
@@ -37,14 +37,13 @@ from mbd.model.workspace import Workspace
 @kernel
 def factor_and_keep(I: Any, F: Any, k: int) -> None:
     """Factor front by front, and keep the Schur complements of the pivots from F[k] on."""
-    for f in range(I[N_FRONTS]):
-        j = I[FRONTS] + f * FR_SIZE
-        A, ld, n_p = I[j + FR_A], I[j + FR_LDA], I[j + FR_NP]
-        for r in range(n_p):
-            for c in range(n_p):
-                F[k + c] = F[A + r * ld + c]
-            k += n_p
-        eliminate(I, F, j)
+    for i in range(I[m.N_FRONTS]):
+        f = front(I, i)
+        for r in range(f.n_p):
+            for c in range(f.n_p):
+                F[k + c] = F[f.A + r * f.lda + c]
+            k += f.n_p
+        eliminate(I, F, f)
 
 
 class Inertia:

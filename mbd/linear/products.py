@@ -9,27 +9,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from mbd.linear.fronts import subtract_rows
-from mbd.machine.buffer import (
-    FR_A,
-    FR_GROUPS,
-    FR_LDA,
-    FR_LDW,
-    FR_NG,
-    FR_NP,
-    FR_SIZE,
-    FR_U,
-    FR_W,
-    FRONTS,
-    N_FRONTS,
-    UG_COL,
-    UG_K,
-    UG_L,
-    UG_LD,
-    UG_N,
-    UG_SIZE,
-    UG_U,
-)
+from mbd.linear.fronts import Rows, subtract_rows
+from mbd.machine import buffer as m
+from mbd.machine.front_records import front, group
 from mbd.machine.jit import jit, kernel
 
 
@@ -46,63 +28,54 @@ def _add_transposed(F: Any, y: int, S: int, ld: int, x: int, n: int, k: int) -> 
 @jit
 def add_transposed_product(I: Any, F: Any, away: int, x: int, y: int) -> None:
     """Do y += S^T x, vectors over the unknowns at F[x] and F[y]; S lies `away` from the fronts."""
-    for f in range(I[N_FRONTS]):
-        j = I[FRONTS] + f * FR_SIZE
-        A, ld, n, u = I[j + FR_A] + away, I[j + FR_LDA], I[j + FR_NP], I[j + FR_U]
-        W, ldw = I[j + FR_W] + away, I[j + FR_LDW]
-        _add_transposed(F, y + u, A, ld, x + u, n, n)
-        for g in range(I[j + FR_NG]):
-            group = I[j + FR_GROUPS] + g * UG_SIZE
-            w, k = I[group + UG_U], I[group + UG_N]
-            _add_transposed(F, y + w, W + I[group + UG_COL], ldw, x + u, n, k)
-            k0, L = I[group + UG_K], I[group + UG_L] + away
-            _add_transposed(F, y + u + k0, L, I[group + UG_LD], x + w, k, n - k0)
+    for i in range(I[m.N_FRONTS]):
+        f = front(I, i)
+        _add_transposed(F, y + f.u, f.A + away, f.lda, x + f.u, f.n_p, f.n_p)
+        for j in range(f.n_g):
+            g = group(I, f, j)
+            _add_transposed(F, y + g.u, f.W + away + g.column, f.ldw, x + f.u, f.n_p, g.n)
+            _add_transposed(F, y + f.u + g.k, g.L + away, g.ld, x + g.u, g.n, f.n_p - g.k)
 
 
 @kernel
 def products_kernel(I: Any, F: Any, k: int) -> None:
     """Do y -= S x for vectors side by side; I[k:] has how far away S lies, x, y, how many."""
     away, x, y, many = I[k], I[k + 1], I[k + 2], I[k + 3]
-    for f in range(I[N_FRONTS]):
-        j = I[FRONTS] + f * FR_SIZE
-        A, ld, n, u = I[j + FR_A] + away, I[j + FR_LDA], I[j + FR_NP], I[j + FR_U] * many
-        W, ldw = I[j + FR_W] + away, I[j + FR_LDW]
-        subtract_rows(F, y + u, many, many, A, ld, n, x + u, many, n)
-        for g in range(I[j + FR_NG]):
-            group = I[j + FR_GROUPS] + g * UG_SIZE
-            w, k = I[group + UG_U] * many, I[group + UG_N]
-            subtract_rows(F, y + u, many, many, W + I[group + UG_COL], ldw, k, x + w, many, n)
-            k0, L = I[group + UG_K], I[group + UG_L] + away
-            subtract_rows(
-                F, y + w, many, many, L, I[group + UG_LD], n - k0, x + u + k0 * many, many, k
-            )
+    for i in range(I[m.N_FRONTS]):
+        f = front(I, i)
+        to, source = Rows(y + f.u * many, many), x + f.u * many
+        subtract_rows(F, to, many, Rows(f.A + away, f.lda), f.n_p, Rows(source, many), f.n_p)
+        for j in range(f.n_g):
+            g = group(I, f, j)
+            later = Rows(x + g.u * many, many)
+            subtract_rows(F, to, many, Rows(f.W + away + g.column, f.ldw), g.n, later, f.n_p)
+            below, right = Rows(g.L + away, g.ld), Rows(source + g.k * many, many)
+            subtract_rows(F, Rows(y + g.u * many, many), many, below, f.n_p - g.k, right, g.n)
 
 
 @kernel
 def solve_kernel(I: Any, F: Any, k: int) -> None:
     """Solve with the factored matrix for vectors side by side; I[k:] has x, work y, how many."""
     x, y, many = I[k], I[k + 1], I[k + 2]
-    for f in range(I[N_FRONTS]):
-        j = I[FRONTS] + f * FR_SIZE
-        n, u = I[j + FR_NP], I[j + FR_U] * many
-        for i in range(u, u + n * many):
-            F[y + i] = 0.0
-        subtract_rows(F, y + u, many, many, I[j + FR_A], I[j + FR_LDA], n, x + u, many, n)
-        for i in range(u, u + n * many):
-            F[y + i] = -F[y + i]
-        for g in range(I[j + FR_NG]):
-            group = I[j + FR_GROUPS] + g * UG_SIZE
-            to, k, lda = x + I[group + UG_U] * many, I[group + UG_K], I[group + UG_LD]
-            below = y + u + k * many
-            subtract_rows(
-                F, to, many, many, I[group + UG_L], lda, n - k, below, many, I[group + UG_N]
-            )
-    for f in range(I[N_FRONTS] - 1, -1, -1):
-        j = I[FRONTS] + f * FR_SIZE
-        n, u = I[j + FR_NP], I[j + FR_U] * many
-        for i in range(u, u + n * many):
-            F[x + i] = F[y + i]
-        for g in range(I[j + FR_NG]):
-            group = I[j + FR_GROUPS] + g * UG_SIZE
-            later, W = x + I[group + UG_U] * many, I[j + FR_W] + I[group + UG_COL]
-            subtract_rows(F, x + u, many, many, W, I[j + FR_LDW], I[group + UG_N], later, many, n)
+    for i in range(I[m.N_FRONTS]):
+        f = front(I, i)
+        u, end = f.u * many, (f.u + f.n_p) * many
+        for l in range(u, end):
+            F[y + l] = 0.0
+        to, right = Rows(y + u, many), Rows(x + u, many)
+        subtract_rows(F, to, many, Rows(f.A, f.lda), f.n_p, right, f.n_p)
+        for l in range(u, end):
+            F[y + l] = -F[y + l]
+        for j in range(f.n_g):
+            g = group(I, f, j)
+            to, right = Rows(x + g.u * many, many), Rows(y + u + g.k * many, many)
+            subtract_rows(F, to, many, Rows(g.L, g.ld), f.n_p - g.k, right, g.n)
+    for i in range(I[m.N_FRONTS] - 1, -1, -1):
+        f = front(I, i)
+        u = f.u * many
+        for l in range(u, u + f.n_p * many):
+            F[x + l] = F[y + l]
+        for j in range(f.n_g):
+            g = group(I, f, j)
+            to, later = Rows(x + u, many), Rows(x + g.u * many, many)
+            subtract_rows(F, to, many, Rows(f.W + g.column, f.ldw), g.n, later, f.n_p)

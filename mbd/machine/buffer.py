@@ -108,7 +108,7 @@ VECTORS = {
     UNDECLARED,  # pair of attachments, counted from one, that a kind couples and does not declare
     ELASTIC,  # whether compliant rows act as springs; else they are rows
     HELPED,  # whether another thread takes one side
-    SHARED,  # whether the loop goes side by side; then there are addresses of the tasks
+    SHARED,  # address of the kernel that runs a task on both sides; 0: passes go in one go
     PUSH_TASK, RESIDUAL_TASK, TANGENT_TASK, FACTOR_TASK, UP_TASK, BACK_TASK,
     PREDICT_TASK, CORRECT_TASK, FINISH_TASK, RECORD_TASK, EXTENT_TASK, SPEED_TASK,
 ) = range(49)  # fmt: skip

@@ -14,17 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from mbd.machine.buffer import (
-    FR_A,
-    FR_GROUPS,
-    FR_LDA,
-    FR_LDW,
-    FR_NG,
-    FR_W,
-    UG_K,
-    UG_SIZE,
-    XS,
-)
+from mbd.machine import buffer as m
 from mbd.machine.jit import PYTHON, Kernel, kernel
 
 MOST = 16  # pivots that are unrolled: code grows with their cube
@@ -120,10 +110,10 @@ def pivots_kernel(n: int) -> Kernel:
 
     def pivots(I: Any, F: Any, j: int) -> None:
         k0 = n  # pivots before reach nothing
-        for g in range(I[j + FR_NG]):
-            k0 = min(k0, I[I[j + FR_GROUPS] + g * UG_SIZE + UG_K])
-        least = I[XS]
-        if sweep(F, I[j + FR_A], I[j + FR_LDA], I[j + FR_W], I[j + FR_LDW], k0, least) == 0:
+        for g in range(I[j + m.FR_NG]):
+            k0 = min(k0, I[I[j + m.FR_GROUPS] + g * m.UG_SIZE + m.UG_K])
+        least = I[m.XS]
+        if sweep(F, I[j + m.FR_A], I[j + m.FR_LDA], I[j + m.FR_W], I[j + m.FR_LDW], k0, least) == 0:
             F[least] = -1.0
 
     return kernel(pivots)

@@ -42,10 +42,12 @@ if PYTHON:
         F[to : to + n] -= s * F[source : source + n]
 
     def _tile(rows: int) -> Callable[..., Any]:
-        def subtract_product(
-            F: Any, to: int, ldt: int, n: int, A: int, lda: int, count: int, B: int, ldb: int
-        ) -> None:
-            """F[to+r*ldt+i] -= sum_k F[A+r*lda+k] F[B+k*ldb+i], k below count, for some rows r."""
+        def subtract_product(F: Any, *places: int) -> None:
+            """F[to+r*ldt+i] -= sum_k F[A+r*lda+k] F[B+k*ldb+i], k below count, for some rows r.
+
+            Places and lengths are to, ldt, n; A, lda, count; B, ldb.
+            """
+            to, ldt, n, A, lda, count, B, ldb = places
             for r in range(rows):
                 for k in range(count):
                     t, row = to + r * ldt, B + k * ldb
@@ -131,9 +133,8 @@ else:
             dots = _dots(b, F, A, ld, r, rows, x, n)
             b.store(F, to, r, b.first(b.minus(rows, r), dots, b.load(F, to, r)))
 
-    def _subtract_dots(
-        b: Any, F: Any, to: Any, start: Any, A: Any, ld: Any, rows: Any, x: Any, n: Any
-    ) -> None:
+    def _subtract_dots(b: Any, F: Any, *places: Any) -> None:
+        to, start, A, ld, rows, x, n = places
         with b.loop(rows, 4) as r:
             less = b.subtract(b.load(F, start, r), _dots(b, F, A, ld, r, rows, x, n))
             b.store(F, to, r, b.first(b.minus(rows, r), less, b.load(F, to, r)))
@@ -149,18 +150,8 @@ else:
             b.store(F, to, i, b.fma(factor, b.load(F, source, i), b.load(F, to, i)))
 
     def _tile(rows: int) -> Callable[..., None]:
-        def emit(
-            b: Any,
-            F: Any,
-            to: Any,
-            ldt: Any,
-            n: Any,
-            A: Any,
-            lda: Any,
-            count: Any,
-            B: Any,
-            ldb: Any,
-        ) -> None:
+        def emit(b: Any, F: Any, *places: Any) -> None:
+            to, ldt, n, A, lda, count, B, ldb = places
             targets = [b.plus(to, b.product(b.number(r), ldt)) for r in range(rows)]
             left = [b.plus(A, b.product(b.number(r), lda)) for r in range(rows)]
             with b.loop(n, 4) as i:
@@ -193,10 +184,8 @@ else:
 
         return emit
 
-    def _sum_of_outer(
-        starts: list[int], b: Any, F: Any, to: Any, ld: Any, rows: Any, columns: Any, s: Any,
-        U: Any, V: Any,
-    ) -> None:  # fmt: skip
+    def _sum_of_outer(starts: list[int], b: Any, F: Any, *places: Any) -> None:
+        to, ld, rows, columns, s, U, V = places
         with b.loop(columns, 4) as j:
             right = [b.load(F, b.plus(V, b.number(k)), j) for k in starts]
             right = right if s is None else [b.times(b.broadcast(s), v) for v in right]

@@ -117,7 +117,7 @@ else:
         return types.void(types.boolean), codegen
 
 
-@jit
+@kernel
 def on_both_sides(I: Any, F: Any, task: int) -> None:
     """Run the kernel with the address S[task] on both sides."""
     S = ints(F)
@@ -161,11 +161,12 @@ def by_sides(task: int, *, largest: int = 0, between: str = "") -> Callable[...,
 
         @jit
         def jobs(I: Any, F: Any) -> None:
+            S = ints(F)
             if before:
-                each(I, F, m.BETWEEN)
-            on_both_sides(I, F, task)
+                call(S[task], I, F, m.BETWEEN)
+            call(S[m.SHARED], I, F, task)
             if after:
-                each(I, F, m.BETWEEN)
+                call(S[task], I, F, m.BETWEEN)
 
         def nothing(I: Any, F: Any) -> None:
             if ints(F)[m.SHARED]:
@@ -208,10 +209,9 @@ def by_sides(task: int, *, largest: int = 0, between: str = "") -> Callable[...,
 
 def share(S: np.ndarray) -> None:
     """Let steps be shared: write the addresses of all tasks."""
-    compile_all(TASKS.values())
-    for task, job in TASKS.items():
+    compile_all([on_both_sides, *TASKS.values()])
+    for task, job in ((m.SHARED, on_both_sides), *TASKS.items()):
         S[task] = job.address
-    S[m.SHARED] = 1
 
 
 @loop

@@ -14,8 +14,8 @@ from mbd.base.checked import whole
 from mbd.base.read_only import read_only
 from mbd.formulations.families import family
 from mbd.formulations.formulation import Formulation
+from mbd.interactions.gradients import unwrapped_angle
 from mbd.interactions.kind import Attachment, Kind
-from mbd.interactions.unwrapped_angle import unwrapped_angle
 from mbd.machine import buffer as m
 from mbd.machine.buffer import BETWEEN
 from mbd.machine.pivots import pivots_kernel

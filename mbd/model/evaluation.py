@@ -11,21 +11,9 @@ from typing import Any
 
 from mbd.base.tolerances import TURN_UNSURE
 from mbd.machine import buffer as m
-from mbd.machine.buffer import FORCE as FIRST_ROW_KIND
 from mbd.machine.jit import call, ints, jit, kernel
 from mbd.machine.two_threads import by_sides
 from mbd.machine.unknowns import is_velocity
-
-EPS, DIAG, UNKNOWN_KIND, MATRIX, N_FRONTS, FRONTS = (
-    m.EPS, m.DIAG, m.UNKNOWN_KIND, m.MATRIX, m.N_FRONTS, m.FRONTS,
-)  # fmt: skip
-FR_A, FR_GROUPS, FR_LDA, FR_LDW, FR_NG, FR_NP, FR_NV, FR_SIZE, FR_U, FR_W = (
-    m.FR_A, m.FR_GROUPS, m.FR_LDA, m.FR_LDW, m.FR_NG, m.FR_NP, m.FR_NV, m.FR_SIZE, m.FR_U, m.FR_W,
-)  # fmt: skip
-UG_COL, UG_K, UG_L, UG_LD, UG_N, UG_SIZE, UG_U = (
-    m.UG_COL, m.UG_K, m.UG_L, m.UG_LD, m.UG_N, m.UG_SIZE, m.UG_U,
-)  # fmt: skip
-N_EVALUATE = m.N_EVALUATE
 
 
 @jit
@@ -83,7 +71,7 @@ def evaluate(I: Any, F: Any) -> None:
 def _evaluate(I: Any, F: Any, place: int) -> None:
     """`evaluate`, with faces by the stage PLACE or POSE."""
     S = ints(F)
-    S[N_EVALUATE] += 1
+    S[m.N_EVALUATE] += 1
     if place == m.POSE:
         _push(I, F)
     else:
@@ -131,12 +119,12 @@ def switch_off_in_matrix(I: Any, F: Any) -> None:
     """
     if ints(F)[m.N_OFF] == 0:
         return
-    for f in range(I[N_FRONTS]):
-        j = I[FRONTS] + f * FR_SIZE
-        u, A, ld, n_p = I[j + FR_U], I[j + FR_A], I[j + FR_LDA], I[j + FR_NP]
-        W, ldw, groups = I[j + FR_W], I[j + FR_LDW], I[j + FR_GROUPS]
-        end = groups + I[j + FR_NG] * UG_SIZE
-        for r in range(I[j + FR_NV], n_p):
+    for f in range(I[m.N_FRONTS]):
+        j = I[m.FRONTS] + f * m.FR_SIZE
+        u, A, ld, n_p = I[j + m.FR_U], I[j + m.FR_A], I[j + m.FR_LDA], I[j + m.FR_NP]
+        W, ldw, groups = I[j + m.FR_W], I[j + m.FR_LDW], I[j + m.FR_GROUPS]
+        end = groups + I[j + m.FR_NG] * m.UG_SIZE
+        for r in range(I[j + m.FR_NV], n_p):
             if is_off(I, F, u + r):
                 for c in range(n_p):
                     F[A + r * ld + c] = 0.0
@@ -145,26 +133,26 @@ def switch_off_in_matrix(I: Any, F: Any) -> None:
                 if F[I[m.OFF] + u + r] == m.RELEASED:
                     _clear_column(I, F, j, r)
                 F[A + r * ld + r] = -1.0
-        for g in range(groups, end, UG_SIZE):
-            for i in range(I[g + UG_N]):
-                if is_off(I, F, I[g + UG_U] + i):
-                    for c in range(n_p - I[g + UG_K]):
-                        F[I[g + UG_L] + i * I[g + UG_LD] + c] = 0.0
-                    if F[I[m.OFF] + I[g + UG_U] + i] == m.RELEASED:
+        for g in range(groups, end, m.UG_SIZE):
+            for i in range(I[g + m.UG_N]):
+                if is_off(I, F, I[g + m.UG_U] + i):
+                    for c in range(n_p - I[g + m.UG_K]):
+                        F[I[g + m.UG_L] + i * I[g + m.UG_LD] + c] = 0.0
+                    if F[I[m.OFF] + I[g + m.UG_U] + i] == m.RELEASED:
                         for r in range(n_p):
-                            F[W + r * ldw + I[g + UG_COL] + i] = 0.0
+                            F[W + r * ldw + I[g + m.UG_COL] + i] = 0.0
 
 
 @jit
 def _clear_column(I: Any, F: Any, j: int, r: int) -> None:
     """Write zero to the column of pivot r of a front."""
-    for c in range(I[j + FR_NP]):
-        F[I[j + FR_A] + c * I[j + FR_LDA] + r] = 0.0
-    groups = I[j + FR_GROUPS]
-    for g in range(groups, groups + I[j + FR_NG] * UG_SIZE, UG_SIZE):
-        if r >= I[g + UG_K]:
-            for i in range(I[g + UG_N]):
-                F[I[g + UG_L] + i * I[g + UG_LD] + r - I[g + UG_K]] = 0.0
+    for c in range(I[j + m.FR_NP]):
+        F[I[j + m.FR_A] + c * I[j + m.FR_LDA] + r] = 0.0
+    groups = I[j + m.FR_GROUPS]
+    for g in range(groups, groups + I[j + m.FR_NG] * m.UG_SIZE, m.UG_SIZE):
+        if r >= I[g + m.UG_K]:
+            for i in range(I[g + m.UG_N]):
+                F[I[g + m.UG_L] + i * I[g + m.UG_LD] + r - I[g + m.UG_K]] = 0.0
 
 
 @jit
@@ -295,14 +283,14 @@ def clear_stretch(I: Any, F: Any, k: int) -> None:
     The record at I[k]: first front and number, twice a place in the matrix and floats from there.
     """
     for part in range(k + 2, k + 6, 2):
-        first = I[MATRIX] + I[part]
+        first = I[m.MATRIX] + I[part]
         for i in range(I[part + 1]):
             F[first + i] = 0.0
     for f in range(I[k], I[k] + I[k + 1]):
-        j = I[FRONTS] + f * FR_SIZE
-        u, A, ld = I[j + FR_U], I[j + FR_A], I[j + FR_LDA]
-        for r in range(I[j + FR_NV], I[j + FR_NP]):
-            F[A + r * ld + r] = -F[m.SOFT] * F[I[EPS] + u + r]
+        j = I[m.FRONTS] + f * m.FR_SIZE
+        u, A, ld = I[j + m.FR_U], I[j + m.FR_A], I[j + m.FR_LDA]
+        for r in range(I[j + m.FR_NV], I[j + m.FR_NP]):
+            F[A + r * ld + r] = -F[m.SOFT] * F[I[m.EPS] + u + r]
 
 
 @kernel
@@ -335,37 +323,37 @@ def measure_kernel(I: Any, F: Any, k: int) -> None:
     Of velocities of one kind the body's largest entry counts for all: no mass along one director
     does not make that row unimportant.
     """
-    diag, eps, unit = I[DIAG], I[EPS], m.UNIT
-    for f in range(I[N_FRONTS]):
-        j = I[FRONTS] + f * FR_SIZE
-        for i in range(I[j + FR_NP]):
-            u = I[j + FR_U] + i
+    diag, eps, unit = I[m.DIAG], I[m.EPS], m.UNIT
+    for f in range(I[m.N_FRONTS]):
+        j = I[m.FRONTS] + f * m.FR_SIZE
+        for i in range(I[j + m.FR_NP]):
+            u = I[j + m.FR_U] + i
             F[eps + u] = 0.0
             F[diag + u] = 0.0
-            for c in range(I[j + FR_NV]):
-                if I[I[UNKNOWN_KIND] + u] == I[I[UNKNOWN_KIND] + I[j + FR_U] + c]:
-                    entry = abs(F[I[j + FR_A] + c * (I[j + FR_LDA] + 1)])
+            for c in range(I[j + m.FR_NV]):
+                if I[I[m.UNKNOWN_KIND] + u] == I[I[m.UNKNOWN_KIND] + I[j + m.FR_U] + c]:
+                    entry = abs(F[I[j + m.FR_A] + c * (I[j + m.FR_LDA] + 1)])
                     F[diag + u] = max(F[diag + u], entry)
-    for f in range(I[N_FRONTS]):
-        j = I[FRONTS] + f * FR_SIZE
-        A, ld = I[j + FR_A], I[j + FR_LDA]
-        u, n_v, n_p = I[j + FR_U], I[j + FR_NV], I[j + FR_NP]
+    for f in range(I[m.N_FRONTS]):
+        j = I[m.FRONTS] + f * m.FR_SIZE
+        A, ld = I[j + m.FR_A], I[j + m.FR_LDA]
+        u, n_v, n_p = I[j + m.FR_U], I[j + m.FR_NV], I[j + m.FR_NP]
         for r in range(n_v, n_p):
             for c in range(n_v):
                 F[eps + u + r] += F[A + r * ld + c] ** 2 / F[diag + u + c]
-                F[diag + u + r] += abs(F[A + r * ld + c]) * F[unit + I[I[UNKNOWN_KIND] + u + c]]
-        for g in range(I[j + FR_NG]):
-            group = I[j + FR_GROUPS] + g * UG_SIZE
-            w = I[group + UG_U]
-            for i in range(I[group + UG_N]):
-                if I[I[UNKNOWN_KIND] + w] < FIRST_ROW_KIND:
+                F[diag + u + r] += abs(F[A + r * ld + c]) * F[unit + I[I[m.UNKNOWN_KIND] + u + c]]
+        for g in range(I[j + m.FR_NG]):
+            group = I[j + m.FR_GROUPS] + g * m.UG_SIZE
+            w = I[group + m.UG_U]
+            for i in range(I[group + m.UG_N]):
+                if I[I[m.UNKNOWN_KIND] + w] < m.FORCE:
                     for r in range(n_v, n_p):
-                        entry = F[I[j + FR_W] + r * I[j + FR_LDW] + I[group + UG_COL] + i]
+                        entry = F[I[j + m.FR_W] + r * I[j + m.FR_LDW] + I[group + m.UG_COL] + i]
                         F[eps + u + r] += entry**2 / F[diag + w + i]
-                        F[diag + u + r] += abs(entry) * F[unit + I[I[UNKNOWN_KIND] + w + i]]
+                        F[diag + u + r] += abs(entry) * F[unit + I[I[m.UNKNOWN_KIND] + w + i]]
                 else:
-                    row, k = I[group + UG_L] + i * I[group + UG_LD], I[group + UG_K]
+                    row, k = I[group + m.UG_L] + i * I[group + m.UG_LD], I[group + m.UG_K]
                     for c in range(k, n_v):
                         entry = F[row + c - k]
                         F[eps + w + i] += entry**2 / F[diag + u + c]
-                        F[diag + w + i] += abs(entry) * F[unit + I[I[UNKNOWN_KIND] + u + c]]
+                        F[diag + w + i] += abs(entry) * F[unit + I[I[m.UNKNOWN_KIND] + u + c]]

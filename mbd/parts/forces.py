@@ -28,8 +28,8 @@ from mbd.parts.joint import (
     frame_at,
     needs_axes,
     of_one_size,
+    two_ends,
     two_frames,
-    two_points,
 )
 from mbd.parts.joints import Cylindrical, Planar, Revolute
 from mbd.parts.part import Applied, Frame, Part, Symbol
@@ -168,7 +168,7 @@ class Spring(Part):
         law: Callable[..., Any] | None = None,
     ) -> None:
         self.name = label(name, "Spring")
-        self.ends = self.A, self.B = two_points(self.name, first, second, at, to)
+        self.ends = self.A, self.B = two_ends(self.name, first, second, at, to)
         self.stiffness = number(self.name, "stiffness", stiffness, "N/m")
         self.damping = number(self.name, "damping", damping, "N s/m")
         now = distance(*self.ends)

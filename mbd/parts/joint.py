@@ -343,11 +343,13 @@ def frame_at(owner: str, part: Any, point: Any, word: str = "at") -> Frame:
 
 
 def two_points(owner: str, first: Any, second: Any, at: Any, to: Any) -> tuple[Frame, Frame]:
-    """Return frames at points of two bodies, from Frames or from at= and to= at the initial pose.
+    """Return frames at two points, from Frames or from at= and to= at the initial pose."""
+    return frame_at(owner, first, at), frame_at(owner, second, to, "to")
 
-    Points of mass are held where they are.
-    """
-    ends = frame_at(owner, first, at), frame_at(owner, second, to, "to")
+
+def two_ends(owner: str, first: Any, second: Any, at: Any, to: Any) -> tuple[Frame, Frame]:
+    """Return `two_points` of two bodies; masses without extent are held where they are."""
+    ends = two_points(owner, first, second, at, to)
     apart(owner, *ends)
     at_its_position(owner, *ends)
     return ends

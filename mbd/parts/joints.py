@@ -22,7 +22,7 @@ from mbd.interactions.measures import LENGTH, SQUARE
 from mbd.interactions.rows import TWIST, row
 from mbd.machine.buffer import FORCE, MOMENT
 from mbd.parts.coordinates import AngleBetween, sum_row
-from mbd.parts.joint import Free, Joint, distance, two_frames, two_points
+from mbd.parts.joint import Free, Joint, distance, two_ends, two_frames
 from mbd.parts.part import Frame, Symbol
 
 
@@ -282,7 +282,7 @@ class Distance(Joint):
         compliance: float = 0.0,
     ):
         self.name = label(name, "Distance")
-        self.ends = two_points(self.name, first, second, at, to)
+        self.ends = two_ends(self.name, first, second, at, to)
         length = distance(*self.ends) if length is None else length
         self.length = number(self.name, "length", length, "m", positive=True)
         self._give_way("compliance", compliance, "m/N", FORCE)

@@ -13,7 +13,7 @@ from mbd.base.door import label, number, rotation_matrix, symmetric
 from mbd.interactions.kind import Element
 from mbd.interactions.masses.added_mass import ADDED_MASS
 from mbd.interactions.masses.points import masses
-from mbd.parts.joint import acted_upon, frame_at, needs_axes, of_one_size, two_points
+from mbd.parts.joint import acted_upon, frame_at, needs_axes, of_one_size, two_ends
 from mbd.parts.part import Frame, Part, Symbol
 
 _TWO_POINTS = masses(2)
@@ -63,7 +63,7 @@ class BarMass(Part):
         self, name: str, first: Any, second: Any, *, mass: float, at: Any = None, to: Any = None
     ) -> None:
         self.name = label(name, "BarMass")
-        self.ends = self.A, self.B = two_points(self.name, first, second, at, to)
+        self.ends = self.A, self.B = two_ends(self.name, first, second, at, to)
         self.mass = number(self.name, "mass", mass, "kg", positive=True)
 
     def elements(self) -> list[Element]:

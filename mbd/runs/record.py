@@ -138,15 +138,16 @@ class ArrayRecord:
         """Do nothing: the run knows its events."""
 
     def complete(self, status: int, message: str) -> tuple[int, str]:
-        """Do nothing: all instants are in memory."""
-        return status, message
+        """Say in the message what very many instants cost."""
+        cost = self._cost()
+        return status, f"{message}; {cost}" if cost else message
 
     def close(
         self, status: int, message: str, stats: dict[str, float], last: State | None = None
     ) -> None:
         """Do nothing: the solution knows how the run ended."""
 
-    def cost(self) -> str:
+    def _cost(self) -> str:
         """Return what very many instants cost, and what one does about it; few are no words."""
         if self._n < KEPT_MANY:
             return ""

@@ -48,7 +48,7 @@ class SparsePencil:
         """Return a basis of all x with A x = 0 but for round-off of what is added in each row."""
         C, n, units = self._bordered, self.n, self.motion.model.units
         W = self._little
-        solver, k = _Factors(C + HELD * W, self._soft), 1
+        solver, k = self._factored(C + HELD * W), 1
         size, added = self._sizes()
         even = size + added[:, self._F.shape[0] - n :] @ np.ones(len(self._Z))
         even = np.where(even > 0.0, even, 1.0)
@@ -194,8 +194,11 @@ class SparsePencil:
         return -np.concatenate([np.zeros(self.n), np.full(rows, soft)])
 
     @cached_property
-    def _solver(self) -> _Factors:
-        return _Factors(self._bordered, self._soft)
+    def _solver(self) -> RefinedFactors:
+        return self._factored(self._bordered)
+
+    def _factored(self, matrix: sp.csc_matrix) -> RefinedFactors:
+        return RefinedFactors(matrix, self._soft, 3 if self._soft.any() else 1)
 
     def _right(self, x: np.ndarray) -> np.ndarray:
         """Return R x."""
@@ -210,18 +213,28 @@ class SparsePencil:
         return np.concatenate([delta, w])
 
 
-class _Factors:
-    """A sparse matrix, factored with a soft corner that is refined away."""
+class RefinedFactors:
+    """A sparse matrix, factored with a soft corner that is refined away.
 
-    def __init__(self, matrix: sp.csc_matrix, soft: np.ndarray) -> None:
+    Parameters
+    ----------
+    matrix : (n, n)
+    soft : (k,) array, k <= n
+        Added to its diagonal, in the factors alone.
+    times : int
+        Refinements of a solution.
+    """
+
+    def __init__(self, matrix: sp.csc_matrix, soft: np.ndarray, times: int = 3) -> None:
         from scipy.sparse.linalg import splu
 
         corner = np.concatenate([soft, np.zeros(matrix.shape[0] - len(soft))])
-        self.matrix, self.refine = matrix, 3 if corner.any() else 1
+        self.matrix, self.times = matrix, times
         self.factors = splu(sp.csc_matrix(matrix + sp.diags(corner)))
 
     def __call__(self, right: np.ndarray) -> np.ndarray:
+        """Return the solution."""
         y = self.factors.solve(right)
-        for _ in range(self.refine):
+        for _ in range(self.times):
             y = y + self.factors.solve(right - self.matrix @ y)
-        return y
+        return np.asarray(y)

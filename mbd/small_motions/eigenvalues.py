@@ -14,12 +14,12 @@ from collections.abc import Callable
 
 import numpy as np
 
-from mbd.base.tolerances import FREQUENCY_REAL, UNSTABLE
+from mbd.base.tolerances import DOUBLE_EIGENVALUE
 from mbd.linear.arnoldi import largest
 from mbd.small_motions.descriptor import SparsePencil
 from mbd.small_motions.minimal import Minimal
 from mbd.small_motions.small_motion import SmallMotion
-from mbd.small_motions.spectrum import Eigenvalues, Pencil, spectrum
+from mbd.small_motions.spectrum import Eigenvalues, Pencil, moved_back, moved_zeros, spectrum
 
 
 def dense(minimal: Minimal) -> tuple[np.ndarray, np.ndarray, tuple[int, ...]]:
@@ -33,7 +33,7 @@ def dense(minimal: Minimal) -> tuple[np.ndarray, np.ndarray, tuple[int, ...]]:
     plain = motion.at_rest and not motion.G.nnz and not motion.Bv.shape[0]
     solved = spectrum(_of_squares(minimal.pencil, k) if plain else minimal.pencil)
     s, X = _roots(solved) if plain else (solved.s, solved.X)
-    turned = np.abs(s.imag) > FREQUENCY_REAL * np.abs(s)
+    turned = np.abs(s.imag) > DOUBLE_EIGENVALUE * np.abs(s)
     keep = (s.imag > 0.0) | ~turned
     s = np.where(turned, s, s.real)[keep]
     free = solved.zeros[0] if solved.zeros else np.zeros((len(X), 0))
@@ -55,14 +55,14 @@ def _of_squares(pencil: Pencil, k: int) -> Pencil:
 
 def _roots(squares: Eigenvalues) -> tuple[np.ndarray, np.ndarray]:
     """Return both roots of each square; of real ones exactly on an axis."""
-    real = np.abs(squares.s.imag) <= FREQUENCY_REAL * np.abs(squares.s)
+    real = np.abs(squares.s.imag) <= DOUBLE_EIGENVALUE * np.abs(squares.s)
     root = np.sqrt(np.where(real, squares.s.real, squares.s).astype(complex))
     return np.concatenate([root, -root]), np.hstack([squares.X, squares.X])
 
 
 def grows(s: np.ndarray) -> np.ndarray:
     """Tell which motions grow."""
-    return s.real > UNSTABLE * np.abs(s)
+    return s.real > DOUBLE_EIGENVALUE * np.abs(s)
 
 
 def alike(s: np.ndarray) -> list[np.ndarray]:
@@ -102,15 +102,11 @@ def sparse(
     inverse, X, complete = largest(step, 2 * motion.model.n_v, wanted, pencil.dtype)
     s = pencil.sigma + 1.0 / inverse
     X = scale[:, None] * X
-    keep = np.ones(len(s), bool)
-    for level in pencil.moved:
-        apart = np.where(keep, np.abs(s / level.rate + 1.0), np.inf)
-        keep[np.argsort(apart)[: level.X.shape[1]]] &= np.sort(apart)[: level.X.shape[1]] > 1e-6
-    s, X = s[keep], X[:, keep]
-    for level in reversed(pencil.moved):
-        X = X + level.X @ (level.rate * (level.Z @ X) / s)
+    keep = ~moved_zeros(s, pencil.moved, complete=False)
+    s = s[keep]
+    X = moved_back(X[:, keep], s, pencil.moved)
     s = np.where(np.abs(s) <= 1e-9 * abs(pencil.sigma), 0.0, s)
-    s = np.where(np.abs(s.imag) <= 1e-7 * np.abs(s), s.real, s)
+    s = np.where(np.abs(s.imag) <= DOUBLE_EIGENVALUE * np.abs(s), s.real, s)
     up = np.flatnonzero(s.imag >= 0.0)
     if shift is not None:
         up = up[np.argsort(np.abs(s[up] - shift))][:n]

@@ -78,10 +78,7 @@ class FaceMaps:
     @property
     def omega(self) -> np.ndarray:
         """Angular velocity [rad/s], inertial."""
-        if not self.axes:
-            return np.zeros(3)
-        scale = np.einsum("kc,kc->", self.y[1:], self.y[1:]) / 3
-        return 0.5 * np.cross(self.y[1:], self.yd[1:]).sum(0) / scale
+        return self.turn_of(self.yd.reshape(12, 1))[:, 0]
 
     def at(self, weights: np.ndarray, which: np.ndarray) -> np.ndarray:
         """Return the (3, n) map of the weighted point, of a (12, n) map of faces."""

@@ -20,7 +20,9 @@ with the maps of ``face_maps.py``; G contains M C already. `steady` checks that 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -29,6 +31,7 @@ from mbd.algebra.rotations import tilde
 from mbd.machine import buffer as m
 from mbd.model.model import Model
 from mbd.model.state import State
+from mbd.parts.part import Body
 from mbd.small_motions.face_maps import FaceMaps, face_maps
 
 
@@ -73,6 +76,31 @@ class SmallMotion:
         return not self.state.v.any()
 
 
+class BodyMotion(NamedTuple):
+    """How a body moves in some motions: its centre of mass (3, k) [m] and its turn (3, k) [rad].
+
+    ``inertia`` (3, 3) is about the centre of mass, in inertial axes.
+    """
+
+    body: FaceMaps
+    part: Body
+    move: np.ndarray
+    turn: np.ndarray
+    inertia: np.ndarray
+
+
+def body_motions(motion: SmallMotion, X: np.ndarray) -> Iterator[BodyMotion]:
+    """Yield how each body moves in motions X (n_v, k)."""
+    for body in motion.maps:
+        part = motion.model.nodes[body.name]
+        center = np.concatenate([[1.0], part.center_of_mass])
+        R = body.y[1:].T if body.axes else np.eye(3)
+        yield BodyMotion(
+            body, part, body.at(center, body.Y) @ X[body.v], body.turn() @ X[body.v],
+            R @ part.inertia @ R.T,
+        )  # fmt: skip
+
+
 def carried(body: FaceMaps, omega: np.ndarray, center: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     r"""Return :math:`\tilde\Omega Y + Y s` (12 k, n) of k faces, and the own spin s (4, 4).
 
@@ -93,6 +121,12 @@ def carried(body: FaceMaps, omega: np.ndarray, center: np.ndarray) -> tuple[np.n
     return np.concatenate(rates), s
 
 
+def scale_by_mass(model: Model) -> np.ndarray:
+    """Return sizes of small changes (n_v,) in which all coordinates have the same mass."""
+    diagonal = model.F[model.I[m.DIAG] + model.numbering.v]
+    return np.asarray(1.0 / np.sqrt(diagonal / diagonal.max()))
+
+
 def small_motion(model: Model, state: State, omega: np.ndarray) -> SmallMotion:
     """Return the matrices about a consistent state, in a frame that turns at the rate omega."""
     S = model.assemble(state)
@@ -107,9 +141,8 @@ def small_motion(model: Model, state: State, omega: np.ndarray) -> SmallMotion:
         C_size.append(abs(back) @ (abs(moving) + abs(body.whole("Yd"))))
     rates = model.numbering.lam_kinds == m.VELOCITY_ROW
     A, C, A_size, C_size = (sp.block_diag(x, format="csr") for x in (A, C, A_size, C_size))
-    diagonal = model.F[model.I[m.DIAG] + model.numbering.v]
     return SmallMotion(
         model, state, maps, omega, S.M, (S.G + S.M @ C).tocsr(), S.K, A, C, S.B[~rates],
-        S.B[rates], S.turn[rates], S.Bt, 1.0 / np.sqrt(diagonal / diagonal.max()),
+        S.B[rates], S.turn[rates], S.Bt, scale_by_mass(model),
         A_size, (abs(S.G) + abs(S.M) @ C_size).tocsr(),
     )  # fmt: skip

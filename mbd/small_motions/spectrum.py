@@ -22,6 +22,7 @@ References
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -92,10 +93,27 @@ def spectrum(pencil: Pencil) -> Eigenvalues:
         s, V = _both_halves(scaled, levels, definite)
     else:
         s, V = np.zeros(0), np.zeros((len(c), 0))
-    V = c[:, None] * V
+    return Eigenvalues(tuple(x.X for x in levels), s, moved_back(c[:, None] * V, s, levels))
+
+
+def moved_back(V: np.ndarray, s: np.ndarray, levels: Sequence[Level]) -> np.ndarray:
+    """Return the vectors to eigenvalues s of the pencil whose null spaces were moved away."""
     for level in reversed(levels):
         V = V + level.X @ (level.rate * (level.Z @ V) / s)
-    return Eigenvalues(tuple(x.X for x in levels), s, V)
+    return V
+
+
+def moved_zeros(s: np.ndarray, levels: Sequence[Level], complete: bool = True) -> np.ndarray:
+    """Tell which eigenvalues are zeros that were moved: of each level those nearest to its rate.
+
+    Where not all eigenvalues are known some of a level may be missing.
+    """
+    moved = np.zeros(len(s), bool)
+    for level in levels:
+        apart = np.where(moved, np.inf, np.abs(s / level.rate + 1.0))
+        first = np.argsort(apart)[: level.X.shape[1]]
+        moved[first[apart[first] <= (np.inf if complete else 1e-6)]] = True
+    return moved
 
 
 def _scaled(pencil: Pencil) -> tuple[Pencil, np.ndarray]:
@@ -183,10 +201,7 @@ def _both_halves(
     """Return the eigenvalues that were not moved, by modulus, and vectors."""
     halves = []
     for s, V in _symmetric_halves(pencil) if definite else _general_halves(pencil):
-        keep = np.ones(len(s), bool)
-        for level in levels:
-            apart = np.where(keep, np.abs(s / level.rate + 1.0), np.inf)
-            keep[np.argsort(apart)[: level.X.shape[1]]] = False
+        keep = ~moved_zeros(s, levels)
         order = np.argsort(np.abs(s[keep]))
         halves.append((s[keep][order], V[:, keep][:, order]))
     (slow, X), (fast, Y) = halves

@@ -30,9 +30,10 @@ from mbd.model.model import Model
 from mbd.model.pattern import pattern
 from mbd.model.state import State
 from mbd.model.workspace import Workspace
+from mbd.small_motions.descriptor import RefinedFactors
 from mbd.small_motions.face_maps import face_maps
-from mbd.small_motions.small_motion import small_motion
-from mbd.statics.imbalance import GRAVITY, Imbalance, imbalance
+from mbd.small_motions.small_motion import scale_by_mass, small_motion
+from mbd.statics.imbalance import GRAVITY, Imbalance, generalized_forces, imbalance
 from mbd.statics.stresses import give, stresses
 
 
@@ -83,10 +84,8 @@ class Statics:
         spins: dict[str, np.ndarray],
     ) -> None:
         self.model, self.omega, self.about, self.spins = model, omega, about, spins
-        self.scaled = scaled
+        self.scaled, self.scale = scaled, scale_by_mass(model)
         self.turning = bool(omega.any()) or any(s.any() for s in spins.values())
-        diagonal = model.F[model.I[m.DIAG] + model.numbering.v]
-        self.scale = 1.0 / np.sqrt(diagonal / diagonal.max())
 
     @cached_property
     def bare(self) -> Model:
@@ -138,17 +137,10 @@ class Statics:
         factors = dict.fromkeys(self.scaled, factor)
         return imbalance(self.model, balance.state, balance.residual, balance.K, factors=factors)
 
-    def gap(self, state: State) -> np.ndarray:
-        """Return the rows Phi at a pose."""
-        work = Workspace(self.model, state)
-        work.evaluate()
-        return work.vector(m.X)[self.model.numbering.lam].copy()
-
     def load(self, state: State) -> np.ndarray:
         """Return the derivative of g by the load factor."""
         state = self.moving(state)
-        parts = (_forces(model, state) for model in (self.model, self.bare))
-        return next(parts) - next(parts)
+        return generalized_forces(self.model, state) - generalized_forces(self.bare, state)
 
     def stresses(self, state: State, delta: np.ndarray) -> np.ndarray:
         """Return the stresses at a pose, and what an increment (n_v,) adds to first order."""
@@ -188,13 +180,6 @@ class Statics:
         return Balance(state, forces, carried, gap, sp.csr_matrix(K), added, B, Bt, stress)
 
 
-def _forces(model: Model, state: State) -> np.ndarray:
-    """Return the residual."""
-    work = Workspace(model, state)
-    work.evaluate()
-    return work.vector(m.X)[model.numbering.v].copy()
-
-
 class SaddlePoint:
     """The matrix [[K, B^T], [B, -eps]], factored; redundant rows are refined away.
 
@@ -204,30 +189,23 @@ class SaddlePoint:
     def __init__(
         self, K: sp.csr_matrix, B: sp.csr_matrix, Bt: sp.csr_matrix, last: float = 0.0
     ) -> None:
-        from scipy.sparse.linalg import splu
-
-        n, k = K.shape[0], B.shape[0]
-        self.n = n
+        n, k = self.n, self.rows = K.shape[0], B.shape[0]
         K = sp.csr_matrix(K)
-        self.full = sp.csc_matrix(sp.block_array([[K, Bt], [B, None]]) if k else K)
+        full = sp.csc_matrix(sp.block_array([[K, Bt], [B, None]]) if k else K)
         if last:
-            self.full = sp.csc_matrix(self.full + sp.diags(np.r_[np.zeros(n + k - 1), last]))
+            full = sp.csc_matrix(full + sp.diags(np.r_[np.zeros(n + k - 1), last]))
         size = float(np.abs(K).max() or 1.0)
         reach = float(np.abs(B).max() or 1.0) if k else 1.0
         corner = np.concatenate([np.zeros(n), np.full(k, -1e-11 * reach**2 / size)])
         try:
-            self.factors = splu(sp.csc_matrix(self.full + sp.diags(corner)))
-        except RuntimeError:
+            self.factors: RefinedFactors | None = RefinedFactors(full, corner)
+        except RuntimeError:  # exactly singular
             self.factors = None
 
     def solve(self, top: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return x and multipliers; not finite where the matrix is singular."""
         right = np.concatenate([top, rows])
-        if self.factors is None:
-            return np.full(self.n, np.nan), np.full(len(rows), np.nan)
-        y = self.factors.solve(right)
-        for _ in range(3):
-            y = y + self.factors.solve(right - self.full @ y)
+        y = np.full(len(right), np.nan) if self.factors is None else self.factors(right)
         return y[: self.n], y[self.n :]
 
 

@@ -106,6 +106,14 @@ class Imbalance:
         return np.array([[self.loads.force], [self.loads.moment]])
 
 
+def largest_forces(model: Model, g: np.ndarray, n: int) -> str:
+    """Return the n largest of generalized forces (n_v,) by name, with their units."""
+    names = model.numbering
+    units = np.where(names.v_kinds == m.TRANSLATION, "N", "N m")
+    worst = np.argsort(-np.abs(g) * model.units)[:n]
+    return ", ".join(f"{names.v_labels[i]!r} ({g[i]:.3g} {units[i]})" for i in worst)
+
+
 def imbalance(
     model: Model, state: State, g: np.ndarray, K: sp.csr_matrix, maps: list[FaceMaps] | None = None,
     factors: dict[str, float] | None = None,
@@ -217,13 +225,12 @@ def _norms(f: np.ndarray) -> np.ndarray:
 def _motion(model: Model, state: State) -> np.ndarray:
     """Return the generalized forces of a motion, those of its dampers among them."""
     zero = np.zeros(model.n_v)
-    moving, resting = (
-        _residual(model, x) for x in (state, state.replace(v=zero, a=zero, alg=None))
-    )
-    return np.asarray(moving - resting)
+    at_rest = state.replace(v=zero, a=zero, alg=None)
+    return generalized_forces(model, state) - generalized_forces(model, at_rest)
 
 
-def _residual(model: Model, state: State) -> np.ndarray:
+def generalized_forces(model: Model, state: State) -> np.ndarray:
+    """Return the residual (n_v,) of the equations of motion at a state."""
     work = Workspace(model, state)
     work.evaluate()
     return work.vector(m.X)[model.numbering.v].copy()

@@ -27,9 +27,9 @@ from mbd.base.door import number, vector
 from mbd.base.tolerances import (
     POSE_DUST,
     RANK,
+    START_POSITION,
     TARGET_IN_VAIN,
     TARGET_MET,
-    TARGET_OPEN,
     TARGET_PUSHES,
     TARGET_STALLED,
     TARGET_STEP,
@@ -219,16 +219,17 @@ class _TargetSearch:
 
     def closed(self, state: State) -> _TargetPose:
         """Return the nearest pose that satisfies the rows."""
+        size = max(1.0, float(self.size.max()))
         for _ in range(12):
             A = self.model.assemble(state)
             B, gap = A.B.toarray(), A.gap
-            open_by = float(np.abs(gap[self.places[0]]).max(initial=0.0))
-            if open_by < 1e-13 * max(1.0, float(self.size.max())):
+            open_by = float(np.abs(gap[self.places[0]]).max(initial=0.0)) / size
+            if open_by < 1e-13:
                 break
             state = self.moved(state, self.step(B, gap, self.places[:1]))
         hard, soft = (np.linalg.norm(self.weight[i] * gap[i]) for i in self.places[1:])
         return _TargetPose(
-            state, B, gap, float(1e3 * hard + soft) if open_by <= TARGET_OPEN else np.inf
+            state, B, gap, float(1e3 * hard + soft) if open_by <= START_POSITION else np.inf
         )
 
     def posed(self, state: State) -> State:
@@ -252,7 +253,7 @@ class _TargetSearch:
     def _downhill(self, now: _TargetPose) -> _TargetPose:
         """Return where damped steps from a pose end: they are short, or miss more."""
         damping = 1e-6
-        for _ in range(200):
+        for _ in range(100):
             step = self.step(now.B, now.gap, self.places, damping)
             if np.abs(step).max() < 1e-12:
                 break
@@ -298,20 +299,6 @@ class _TargetSearch:
                 f"assemble_pose: targets are missed: {', '.join(missed)}; ask for what the joints "
                 "allow, or give such a target a weight to come as near as possible"
             )
-
-
-def reach(model: Model, state: State, targets: dict[str, Any], weights: dict[str, float]) -> State:
-    """Return a state in which targets are met; see ``assemble_pose``."""
-    who = "assemble_pose"
-    for key, weight in weights.items():
-        if key not in targets:
-            raise ValueError(f"{who}: there is a weight but no target {shown(key)}")
-        number(who, f"the weight of {key!r}", weight, "-", positive=True)
-    wanted = [_Target(who, k, v, weights.get(k), model) for k, v in targets.items()]
-    search = _TargetSearch(model, wanted)
-    state = search.moving(search.posed(search.without_forces(state)))
-    search.refuse_missed(state)
-    return state.replace(lam=np.zeros(model.n_lam))
 
 
 def target_errors(
@@ -370,12 +357,22 @@ def assemble_pose(
         If the mechanism cannot be closed; the worst row is named with its size and unit. If a
         target without a weight is missed: which one, and by how much.
     """
-    aims = mapping("assemble_pose", "targets", targets, "{'hinge.angle': 0.3}")
-    soft = mapping("assemble_pose", "weights", weights, "{'hinge.angle': 0.3}")
-    model = model_of("assemble_pose", system)
-    state = state_of("assemble_pose", model, state)
-    if aims or soft:
-        state = reach(model, state, aims, soft)
+    who = "assemble_pose"
+    aims = mapping(who, "targets", targets, "{'hinge.angle': 0.3}")
+    soft = mapping(who, "weights", weights, "{'hinge.angle': 0.3}")
+    model = model_of(who, system)
+    state = state_of(who, model, state)
+    for key, weight in soft.items():
+        if key not in aims:
+            raise ValueError(f"{who}: there is a weight but no target {shown(key)}")
+        number(who, f"the weight of {key!r}", weight, "-", positive=True)
+    if aims:
+        search = _TargetSearch(
+            model, [_Target(who, k, v, soft.get(k), model) for k, v in aims.items()]
+        )
+        state = search.moving(search.posed(search.without_forces(state)))
+        search.refuse_missed(state)
+        state = state.replace(lam=np.zeros(model.n_lam))
     pose = consistent(model, state, project=True)
     rates = np.abs(pose.v) / model.units
     return pose.replace(v=np.where(rates <= POSE_DUST * rates.max(initial=0.0), 0.0, pose.v))

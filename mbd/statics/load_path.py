@@ -41,7 +41,7 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 
-from mbd.base.tolerances import FREQUENCY_REAL, HELD, REST_BALANCE, REST_SHORT, ROUND_OFF
+from mbd.base.tolerances import DOUBLE_EIGENVALUE, HELD, REST_BALANCE, REST_SHORT, ROUND_OFF
 from mbd.linear.inertia import Inertia
 from mbd.model.null_space import independent, null_space
 from mbd.model.state import State
@@ -225,7 +225,7 @@ class LoadPath:
 
     def _iterated(self, inverse: SaddlePoint, X: np.ndarray, times: int) -> np.ndarray:
         """Return motions after so many inverse iterations, X <- K^-1 W X on the rows."""
-        none = np.zeros(inverse.full.shape[0] - inverse.n)
+        none = np.zeros(inverse.rows)
         for _ in range(times):
             X = np.column_stack([inverse.solve(self.stiff @ x, none)[0] for x in X.T])
             X = self._even(X)
@@ -271,7 +271,7 @@ class LoadPath:
             _, D, _ = scipy.linalg.ldl(0.5 * (A + A.T))
             return int(np.count_nonzero(scipy.linalg.eigvalsh(D) < 0.0))
         values = np.linalg.eigvals(A)
-        real = np.abs(values.imag) <= FREQUENCY_REAL * np.abs(values)
+        real = np.abs(values.imag) <= DOUBLE_EIGENVALUE * np.abs(values)
         return int(np.count_nonzero(values[real].real < 0.0))
 
 

@@ -67,7 +67,7 @@ from mbd.model.workspace import Workspace, displaced
 from mbd.small_motions.face_maps import test_map
 from mbd.small_motions.metric import Metric
 from mbd.statics.balance import Balance, SaddlePoint, Statics, accepted, least_multipliers
-from mbd.statics.imbalance import Imbalance
+from mbd.statics.imbalance import Imbalance, largest_forces
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,7 +153,6 @@ class Way:
     """
 
     tangent: HeldTangent
-    metric: Metric
     delta: np.ndarray
     part: float
     whole: float
@@ -166,9 +165,14 @@ class Way:
 
 
 class Search:
-    """What both ways share: sizes, steps along the manifold, rows restored."""
+    """What all steps share: sizes, steps along the manifold, rows restored, iterations.
 
-    def __init__(self, problem: Statics, factor: float, state: State) -> None:
+    Of iterations so many are given; those that come steadily nearer do not count: a spring that is
+    wound up by many turns unwinds by steps of limited size, each of which leaves less ahead; they
+    may become longer. In all there are no more than five times as many.
+    """
+
+    def __init__(self, problem: Statics, factor: float, state: State, most: int) -> None:
         self.problem, self.factor, self.model = problem, factor, problem.model
         self.scale = problem.scale
         self.weight = sp.diags(1.0 / self.scale**2)
@@ -176,9 +180,41 @@ class Search:
         self.heavy = self.metric.heavy()
         self.inertia = Inertia(self.model)
         self.own = np.flatnonzero(self.model.numbering.lam_kinds == m.OWN)
-        self.reach, self.tried = 1.0, list[State]()
+        self.tried = list[State]()
+        self.done, self.remaining, self.most = 0, most, 5 * most
+        self.begin()
         self.resolved = 4.0 * float(np.finfo(float).eps) * max(1.0, self.metric.far)
         self.near = 1e-13 * max(1.0, self.metric.length)
+
+    def begin(self) -> None:
+        """Begin steps of another kind, or from another start."""
+        self.reach, self.ahead, self.last = 1.0, np.inf, np.inf
+        self.before: SearchPose | None = None
+
+    def took(self, way: Way) -> None:
+        """Count a step."""
+        nearer = REST_NEARER * min(self.reach, way.ahead)
+        steady = 1.0 < way.ahead <= self.ahead - nearer and self.done < self.most
+        self.reach = 1.3 * self.reach if steady else 1.0
+        self.ahead = way.ahead
+        self.done += 1
+        self.remaining -= 0 if steady else 1
+
+    def end(self, now: SearchPose, way: Way) -> SearchResult | None:
+        """Return the pose at which Newton's steps end, in balance or not, if they do.
+
+        They are not resolved any more, or do not get shorter.
+        """
+        last, before = self.last, self.before
+        # after a short step a longer one, even a long one, is round-off over no stiffness
+        self.last, self.before = (way.whole if way.short else np.inf), now
+        if self.resolved < way.whole <= 0.5 * last:
+            return None
+        result = self.result(now)
+        if before is not None and last < way.whole:
+            result = min(self.result(before), result, key=lambda x: x.imbalance.share)
+        shrinks = 0.0 < way.whole <= 0.5 * last  # less than positions are resolved is seen at zero
+        return None if shrinks and not result.imbalance.small else result
 
     def place(self, state: State, stress: np.ndarray | None = None) -> SearchPose:
         """Return a pose that satisfies the rows, with the multipliers of least forces."""
@@ -216,12 +252,12 @@ class Search:
             tangent = tangent if self._holds(less, at) else less  # else something is free
         delta = tangent.step(at.residual, at.gap)
         if not np.all(np.isfinite(delta)):
-            return Way(tangent, self.metric, delta, 1.0, np.inf, np.inf)
+            return Way(tangent, delta, 1.0, np.inf, np.inf)
         steps = self.metric.steps(delta)
         whole = float(steps.max())
         turn = float(steps[len(steps) // 2 :].max())
         part = 1.0 / max(1.0, whole / self.reach, turn / REST_REACH)
-        return Way(tangent, self.metric, part * delta, part, whole, float(norms(steps)))
+        return Way(tangent, part * delta, part, whole, float(norms(steps)))
 
     def _holds(self, tangent: HeldTangent, at: Balance) -> bool:
         """Tell whether much of a step is held back."""
@@ -240,7 +276,7 @@ class Search:
         moved = self.metric.steps(way.tangent.step(self.problem.load(at.state), 0.0 * at.gap))
         if way.whole <= REST_BALANCE * float(moved.max()):
             return True
-        raise self.failure(place, end.iterations)
+        raise self.failure(place)
 
     def positive(self, place: SearchPose, sigma: float) -> bool:
         """Tell whether K + sigma D is positive on the motions that the rows allow.
@@ -327,59 +363,53 @@ class Search:
         end, _ = then.rows.solve(self.heavy @ delta, np.zeros(self.model.n_lam))
         return 0.5 * (now.work(delta) + then.work(end))
 
-    def result(self, place: SearchPose, iterations: int) -> SearchResult:
+    def result(self, place: SearchPose) -> SearchResult:
         """Return where the search ended; of multipliers that are not unique the smallest."""
         even = least_multipliers(place.balance, self.scale)
         balance = self.problem.at(even.state, self.factor)
-        return SearchResult(balance, iterations, self.problem.imbalance(balance, self.factor))
+        return SearchResult(balance, self.done, self.problem.imbalance(balance, self.factor))
 
-    def stopped(self, place: SearchPose, iterations: int) -> SearchResult:
+    def stopped(self, place: SearchPose) -> SearchResult:
         """Return where the search could not go on, if that is a balance; else raise."""
-        result = self.result(place, iterations)
+        result = self.result(place)
         if result.imbalance.balanced:
             return result
-        raise self.failure(place, iterations)
+        raise self.failure(place)
 
-    def failure(self, place: SearchPose, iterations: int) -> EquilibriumError:
+    def failure(self, place: SearchPose) -> EquilibriumError:
         """Name the largest forces that are out of balance."""
-        rest = self.result(place, iterations).imbalance
+        rest, balance = self.result(place).imbalance, place.balance
+        head = f"no equilibrium found in {self.done} iterations at load factor {self.factor:g}: "
         if rest.round:
             return EquilibriumError(
-                f"no equilibrium found in {iterations} iterations at load factor {self.factor:g}: "
-                f"loads of {rest.loads} are less than the round-off of the forces that stiffness "
-                f"makes at this pose, of which {rest.largest} are left; take larger loads, or less "
-                "stiffness",
-                place.balance.state,
+                f"{head}loads of {rest.loads} are less than the round-off of the forces that "
+                f"stiffness makes at this pose, of which {rest.largest} are left; take larger "
+                "loads, or less stiffness",
+                balance.state,
             )
-        balance, g = place.balance, place.residual
-        names = self.model.numbering
-        worst = np.argsort(-np.abs(g) * self.model.units)[:3]
-        units = ["N" if names.v_kinds[i] == m.TRANSLATION else "N m" for i in worst]
-        who = ", ".join(
-            f"{names.v_labels[i]!r} ({g[i]:.3g} {u})" for i, u in zip(worst, units, strict=True)
-        )
-        gap = ""
+        missing = largest_forces(self.model, balance.residual, 3)
         if self.model.n_lam and np.abs(balance.gap).max() > 1e4 * self.near:
-            row = int(np.argmax(np.abs(balance.gap)))
-            gap = f"; the row {names.lam_labels[row]!r} is open by {balance.gap[row]:.2g}"
+            missing += f"; open is the row {self._open_row(balance)}"
         return EquilibriumError(
-            f"no equilibrium found in {iterations} iterations at load factor {self.factor:g}: out "
-            f"of balance are {who}{gap}; does anything hold these bodies? try load_steps=, "
-            "another start (state=) or seek='nearest'",
+            f"{head}out of balance are {missing}; does anything hold these bodies? try "
+            "load_steps=, another start (state=) or seek='nearest'",
             balance.state,
             tried=self.tried,
         )
+
+    def _open_row(self, balance: Balance) -> str:
+        """Name the row that is most open, and by how much."""
+        row = int(np.argmax(np.abs(balance.gap)))
+        return f"{self.model.numbering.lam_labels[row]!r} by {balance.gap[row]:.3g}"
 
     def start(self, state: State) -> SearchPose:
         """Return the start, rows satisfied."""
         restored = self.restored(state)
         if restored is None:
-            balance = self.problem.at(state, self.factor)
-            row = int(np.argmax(np.abs(balance.gap)))
             raise EquilibriumError(
                 "the start violates constraints that could not be satisfied nearby: "
-                f"{self.model.numbering.lam_labels[row]!r} by {balance.gap[row]:.3g}; give a pose "
-                "closer to the joints",
+                f"{self._open_row(self.problem.at(state, self.factor))}; give a pose closer to the "
+                "joints",
                 state,
             )
         return self.place(restored)
@@ -404,64 +434,19 @@ class Search:
 ByLoad = Callable[[], SearchResult | None]
 
 
-class _Iterations:
-    """Iterations, of which so many are given; those that come steadily nearer do not count.
-
-    A spring that is wound up by many turns unwinds by steps of limited size, each of which leaves
-    less ahead; they may become longer. In all there are no more than five times as many.
-    """
-
-    def __init__(self, search: Search, most: int) -> None:
-        self.search, self.done, self.left, self.most = search, 0, most, 5 * most
-        self.ahead = np.inf
-
-    def took(self, ahead: float) -> None:
-        """Count a step that had so many full steps ahead, itself among them."""
-        nearer = REST_NEARER * min(self.search.reach, ahead)
-        steady = 1.0 < ahead <= self.ahead - nearer and self.done < self.most
-        self.search.reach = 1.3 * self.search.reach if steady else 1.0
-        self.ahead = ahead
-        self.done += 1
-        self.left -= 0 if steady else 1
-
-
-class _LastSteps:
-    """Where Newton's steps end: they are not resolved any more, or do not get shorter."""
-
-    def __init__(self, search: Search) -> None:
-        self.search, self.last = search, np.inf
-        self.before: SearchPose | None = None
-
-    def at(self, now: SearchPose, way: Way, iterations: int) -> SearchResult | None:
-        """Return the pose at which the steps end, in balance or not, if they do."""
-        search, last, before = self.search, self.last, self.before
-        # after a short step a longer one, even a long one, is round-off over no stiffness
-        self.last, self.before = (way.whole if way.short else np.inf), now
-        if search.resolved < way.whole <= 0.5 * last:
-            return None
-        result = search.result(now, iterations)
-        if before is not None and last < way.whole:
-            result = min(search.result(before, iterations), result, key=lambda x: x.imbalance.share)
-        shrinks = 0.0 < way.whole <= 0.5 * last  # less than positions are resolved is seen at zero
-        return None if shrinks and not result.imbalance.small else result
-
-
-def _newton(
-    search: Search, now: SearchPose, count: _Iterations, down: bool
-) -> SearchResult | SearchPose:
+def _newton(search: Search, now: SearchPose, down: bool) -> SearchResult | SearchPose:
     """Return the balance at which Newton's steps end, or the place from where they lead nowhere.
 
     With ``down`` they are not taken where K is not positive.
     """
-    ending = _LastSteps(search)
-    while count.left > 0:
+    while search.remaining > 0:
         way = search.way(now, 0.0)
-        end = ending.at(now, way, count.done)
+        end = search.end(now, way)
         if end is not None and search.in_balance(end, now, way):
             return end
         if end is not None or (down and not search.positive(now, 0.0)):
             break
-        count.took(way.ahead)
+        search.took(way)
         better = search.nearer(now, way)
         if better is None:
             break
@@ -469,16 +454,16 @@ def _newton(
     return now
 
 
-def _downhill(search: Search, now: SearchPose, count: _Iterations) -> SearchResult | SearchPose:
+def _downhill(search: Search, now: SearchPose) -> SearchResult | SearchPose:
     """Return the balance at which steps downhill end, or the place from where they lead nowhere.
 
     Those of Newton where K is positive, others with a sigma with which it is.
     """
-    ending, sigma = _LastSteps(search), 1.0
-    while count.left > 0:
+    sigma = 1.0
+    while search.remaining > 0:
         taken, way = None, search.way(now, 0.0)
         if way.short or search.positive(now, 0.0):  # to a balance, which may be unstable
-            end = ending.at(now, way, count.done)
+            end = search.end(now, way)
             if end is not None and search.in_balance(end, now, way):
                 return end
             taken = None if end is not None else search.downhill(now, way)
@@ -492,7 +477,7 @@ def _downhill(search: Search, now: SearchPose, count: _Iterations) -> SearchResu
         if taken is None:
             break
         now, sigma = taken, sigma / 30
-        count.took(way.ahead)
+        search.took(way)
     return now
 
 
@@ -518,17 +503,17 @@ def _searched(
 
     Without stresses of their own those go straight down, and the load comes last.
     """
-    search = Search(problem, factor, state)
-    count, now, stressed = _Iterations(search, most), search.start(state), False
+    search = Search(problem, factor, state, most)
+    now, stressed = search.start(state), False
     for start in search.starts(now, down):
-        end = _newton(search, start, count, down)
-        search.reach, count.ahead, stressed = 1.0, np.inf, True
+        end, stressed = _newton(search, start, down), True
+        search.begin()
         if isinstance(end, SearchResult):
             return end
-        now = now if count.left > 0 else end
+        now = now if search.remaining > 0 else end
     if stressed and (loaded := by_load()) is not None:
         return loaded
-    end = _downhill(search, now, count)
+    end = _downhill(search, now)
     if isinstance(end, SearchPose):
-        end = by_load() or search.stopped(end, count.done)
+        end = by_load() or search.stopped(end)
     return end

@@ -22,12 +22,12 @@ from mbd.small_motions.small_motion import SmallMotion, carried, small_motion
 from mbd.statics.imbalance import imbalance
 
 
-def require_steady(base: Minimal) -> None:
-    """Refuse a base motion whose small motions have matrices that change with time."""
-    motion = base.motion
+def steady(motion: SmallMotion) -> Minimal:
+    """Return small motions in independent coordinates; refuse matrices that change with time."""
+    base = minimal(motion)
     require_balance(motion)
     if motion.at_rest:
-        return
+        return base
     tau = _while(motion)
     try:
         state = consistent(motion.model, _followed(motion, tau))
@@ -48,7 +48,7 @@ def require_steady(base: Minimal) -> None:
     elif rows is not None:
         where = rows
     else:
-        return
+        return base
     raise ValueError(
         "the base motion is not steady: its small motions have coefficients that change with time, "
         f"first at {where!r}; time-periodic systems (an unsymmetric rotor in an unsymmetric "

@@ -150,7 +150,7 @@ def on_the_line():
 
 
 def test_pictures_show_the_line(tmp_path):
-    from mbd.animation.camera import Camera
+    from mbd.animation.painter import Camera
 
     d = drawing(**{k: x for k, x in PLAIN.items() if k != "arrows"})
     path = hooks().snapshot(tmp_path / "hooks.png", 0.0, size=(800, 400), **PLAIN)
@@ -196,7 +196,7 @@ def test_the_page_shows_the_same(tmp_path):
 
 
 def test_ghosts_are_painted_faintly(tmp_path):
-    from mbd.animation.camera import Camera
+    from mbd.animation.painter import Camera
 
     solution = moved()
     options = {"ghosts": [0.0], **PLAIN}

@@ -11,11 +11,11 @@ from scenes import chain
 
 import mbd
 from mbd.animation.arrows import scales, tips, visible
-from mbd.animation.drawing import Arrow, End, Rod
+from mbd.animation.drawing import Arrow, End, Rod, nice
 from mbd.animation.glyphs import draw_symbol
-from mbd.animation.instants import chosen, nice, pace
-from mbd.animation.labels import settled
 from mbd.animation.looks import Sizes, inertia_box, looks
+from mbd.animation.painter import settled
+from mbd.animation.view import chosen, pace
 from mbd.drawing.surfaces import surface
 from mbd.parts.joint import Joint
 

@@ -11,7 +11,7 @@ import pytest
 from animation.models import pendulum, run
 
 import mbd
-from mbd.animation.pack import Pack
+from mbd.animation.page import Pack
 
 
 def block(page: str, name: str) -> str:

@@ -8,7 +8,7 @@ from animation.browser import patch
 from animation.models import BLUE, GREEN, RED, pendulum, run
 from PIL import Image
 
-from mbd.animation.camera import Camera
+from mbd.animation.painter import Camera
 
 _NAMED = (("joints",), ("joints", "labels"))
 

@@ -155,3 +155,16 @@ def test_events_are_left_out_and_said(tmp_path, capsys):
     assert main(["convert", str(path), str(tmp_path / "x.toml")]) == 0
     assert "warning: events of RUN is left out: files cannot hold it" in capsys.readouterr().err
     assert mbd.read(tmp_path / "x.toml").run == {"t_end": 1.0, "step": 1e-3}
+
+
+def test_parameters_of_a_scene_are_not_those_of_the_unit(tmp_path, monkeypatch):
+    def export(system, path, **options):
+        asked.append((system["rod"].position[0], options["parameters"]))
+        return Path(path)
+
+    asked = []
+    monkeypatch.setattr("mbd.fmi.export.export_fmu", export)
+    words = ["export", "fmu", "pendulum", "-o", str(tmp_path / "p.fmu"), "--step", "1e-3"]
+    assert main([*words, "-p", "length=2"]) == 0
+    assert main([*words, "--parameters", "rod.mass"]) == 0
+    assert asked == [(1.0, None), (0.5, ["rod.mass"])]

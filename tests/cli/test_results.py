@@ -13,7 +13,7 @@ from scipy.sparse import csr_matrix
 
 import mbd
 from mbd.cli import main
-from mbd.cli.codes import collected, print_json
+from mbd.cli.output import collected, print_json
 from mbd.files import scenes
 from tests.results.samples import spinner
 

@@ -42,9 +42,13 @@ def test_blocks_are_named_along_both_axes():
         "moment about a1",
     ]
     assert len(unknowns) == 38
-    ax = A.spy("B").axes[0]
-    assert words(ax.xaxis) == names[:3]
-    assert words(ax.yaxis) == names[3:]
+    for which in ("B", "turn"):
+        ax = A.spy(which).axes[0]
+        assert words(ax.xaxis) == names[:3]
+        assert words(ax.yaxis) == names[3:]
+    ax = A.spy("Bt").axes[0]
+    assert words(ax.xaxis) == names[3:]
+    assert words(ax.yaxis) == names[:3]
 
 
 @pytest.mark.parametrize("which", ["M", "G", "K", "B", "S"])

@@ -60,7 +60,7 @@ def test_instants_and_height_of_a_ball_that_rebounds():
     by_H = s["ball.position.z"].events["floor"]
     assert np.allclose(by_H, np.array([1, 1 + 2 * e]) / u, rtol=1e-9)
     assert np.allclose(s["ball.mass"].events["floor"], 0.0, atol=1e-12)
-    # behind both: z = w (T - t_2) - g (T - t_2)^2/2, w = e^2 u, by H
+    # after both: z = w (T - t_2) - g (T - t_2)^2/2, w = e^2 u, by H
     w, dt = e**2 * u, T - t * (1 + 2 * e)
     exact = e**2 * g / u * dt - (w - g * dt) * by_H[1]
     assert s["ball.position.z"]["ball"].position[-1, 2] == pytest.approx(exact, rel=1e-8)
@@ -134,7 +134,7 @@ RUNS = [
 
 @pytest.mark.parametrize(("level", "names", "t_end", "step"), RUNS)
 def test_runs_with_events(level, names, t_end, step):
-    """Instants, what was recorded there, and behind."""
+    """Instants, what was recorded there, and after."""
     events, method = [EVENTS[x] for x in names], LEVELS[level]
     options = {"t_end": t_end, "step": step, "method": method, "events": events}
     s = mbd.sensitivities(pendulum(), list(VALUES), **options)
@@ -208,6 +208,9 @@ def test_events_without_a_derivative():
     touch = mbd.Event("touch", flat, terminal=True)
     with pytest.raises(ValueError, match="touch at t = .* only touches zero"):
         mbd.sensitivities(ball(), ["gravity.z"], 1.0, 0.01, events=touch)
+    end = mbd.Objective(terminal=lambda last: last["ball"].position[2])
+    with pytest.raises(ValueError, match="gradient: touch at t = .* only touches zero"):
+        mbd.gradient(end, ball(), ["gravity.z"], 1.0, 0.01, events=touch)
     floor = rebound(0.5)
     other = mbd.Event("other", lambda s: 2 * s["ball"].position[:, 2], direction=-1,
                       change=lambda model, state: state)  # fmt: skip
@@ -230,8 +233,8 @@ def test_angles_at_the_end_count_their_turns():
     assert g["wheel.angular_velocity.z"] == pytest.approx(18.0)
 
 
-def test_a_stiff_beam_begins_anew_as_the_run_did():
-    """Beside the run, forces off the slow motion are large: smooth is what the run was told."""
+def test_a_stiff_beam_restarts_as_the_run_did():
+    """Near the run, forces off the slow motion are large: smooth is what the run was told."""
     EI = mbd.Parameter("EI", 20.0)
     system = mbd.System(gravity=(0, 0, -9.81))
     section = mbd.Section(

@@ -1,4 +1,4 @@
-"""Runs that derivatives are taken of: kept, whatever stops what comes during or behind them."""
+"""Runs that derivatives are taken of: kept, whatever stops what comes during or after them."""
 
 import threading
 
@@ -12,7 +12,7 @@ NAMES = ["ball.mass", "gravity.z"]
 
 
 def ball(stop=np.inf, on=None, error=KeyboardInterrupt):
-    """Return a ball with a force whose law raises behind a time, once it is on."""
+    """Return a ball with a force whose law raises after a time, once it is on."""
 
     def law(t):
         if t > stop and on.locked():

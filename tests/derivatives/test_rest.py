@@ -262,7 +262,7 @@ def held(formulation, p):
 
 @pytest.mark.parametrize("name", [x for x, f in FORMULATIONS.items() if f.axes])
 def test_eigenvalues_and_responses_in_every_formulation(name):
-    """Small motions go beside the pose: increments there, and at it, are not the same."""
+    """Small motions leave the pose: increments there, and at it, are not the same."""
     follow(held, FORMULATIONS[name])
 
 

@@ -7,8 +7,8 @@ from scipy.spatial.transform import Rotation
 
 import mbd
 from mbd.derivatives import restarts
+from mbd.derivatives.parameters import stencils
 from mbd.derivatives.restarts import Restarted
-from mbd.derivatives.stencil import stencils
 
 TIGHT = mbd.GeneralizedAlpha(tol=1e-12)
 WEIGHTS = {1: 4 / 5, 2: -1 / 5, 3: 4 / 105, 4: -1 / 280}

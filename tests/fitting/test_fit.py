@@ -266,7 +266,7 @@ def rebounding(t, g, z, v, e=0.7):
 
 
 def test_a_fit_through_rebounds():
-    """Instants behind an event move; what is measured is measured at fixed ones."""
+    """Instants after an event move; what is measured is measured at fixed ones."""
     system = mbd.System(gravity=(0, 0, -9.81))
     system.add(mbd.PointMass("ball", mass=0.3, position=(0, 0, 0.8)))
     floor = mbd.Event(

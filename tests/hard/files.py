@@ -55,7 +55,7 @@ WRITERS = {
 }
 BY = {  # which file of the package writes them
     "animation/animation.py": ["page.html"], "animation/painter.py": ["film.gif"],
-    "cli/convert.py": ["scene.py"], "cli/schema.py": ["schema.json"],
+    "cli/convert.py": ["scene.py", "schema.json"],
     "drawing/figure.py": ["picture.png"], "studies/comparison.py": ["table.csv"],
     "files/modelfile.py": ["model.toml"], "fmi/export.py": ["unit.fmu"],
     "model/assembly.py": ["matrices", "matrices.npz", "matrices.mat"],

@@ -312,7 +312,7 @@ _PRIVATE = {  # files of nobody else's, with the reason
     "store/log.py": "grows under its name",
     "fitting/evaluations.py": "grows under its name, an evaluation at a time",
     "store/netcdf.py": "writes through a wrapper of the file that is replaced",
-    "cli/checks/render.py": "writes into memory",
+    "cli/checks.py": "writes into memory",
     "fmi/export.py": "makes in a temporary folder what it packs into the file that is replaced",
 }
 

@@ -15,7 +15,8 @@ import pytest
 
 import mbd
 from mbd.cli import main
-from mbd.store.log import MAGIC, Log
+from mbd.store.contents import Contents
+from mbd.store.log import MAGIC, Log, LogWriter
 from mbd.store.run_record import OWN
 from mbd.store.source import FileSource
 from tests.hard.files import content, full_disk
@@ -203,6 +204,31 @@ def places_of_log(path):
         (name, block.place + block.n * sum(sizes[:k]) + (3 - block.first) * sizes[k])
         for k, name in enumerate(log.contents.over_time())
     ]
+
+
+def test_a_log_is_what_was_appended(tmp_path):
+    """Blocks of any length, any slice; also if its writer was stopped in the midst of the note."""
+    rng, path = np.random.default_rng(3), tmp_path / "x.nc"
+    arrays = {"time": (("time",), {}), "x": (("time", "body"), {})}
+    contents = Contents({}, {"body": 2}, {}, arrays)
+    for torn in (False, True) * 20:
+        log, parts = LogWriter(path, contents, "test"), [np.empty((0, 2))]
+        for n in rng.choice([0, 1, 2, 9], rng.integers(8)):
+            parts.append(rng.random((n, 2)))
+            log.append(
+                int(n), {"time": parts[-1][:, 0], "x": parts[-1]}, {"events": [["hit", 0.5]]}
+            )
+        log.close()
+        if torn:
+            data = bytearray(path.read_bytes())
+            data[len(MAGIC) + 15] ^= 1
+            path.write_bytes(data)
+        found, whole = Log(path), np.concatenate(parts)
+        assert found.n == found.written == len(whole)
+        assert len(found.events) == len(parts) - 1
+        for a, b, c in rng.integers((0, 0, 1), len(whole) + 2, (20, 3)):
+            assert np.array_equal(found.read("x", slice(a, b, c)), whole[a:b:c])
+            assert np.array_equal(found.read("x", slice(a, b, c), 1), whole[a:b:c, 1])
 
 
 def test_two_threads_do_not_write_one_stream(tmp_path):

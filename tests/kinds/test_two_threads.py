@@ -86,11 +86,11 @@ def check_sides(model):
     method = mbd.GeneralizedAlpha(rho=0.8)
     F[m.H] = 1e-3
     method.prepare(model, S, F)
-    S[m.SHARED] = 0
+    shared, S[m.SHARED] = S[m.SHARED], 0
     advance(I, F)  # no step: weights alone
     work.evaluate(declared=True)
     work.linearise(1.0, 1e-3, 1e-6)
-    S[m.SHARED], S[m.RECORD] = 1, model.size
+    S[m.SHARED], S[m.RECORD] = shared, model.size
     rng = np.random.default_rng(81003)
     work.F[m.SOFT] = 1.0  # pivots of rows that are filled from between the sides
     work.vector(m.EPS)[model.numbering.lam] = 1e-14

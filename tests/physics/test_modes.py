@@ -249,7 +249,7 @@ def test_solutions_of_large_models_are_counted(capsys, monkeypatch):
     """On a terminal, or if it is asked for."""
     steps, update = [], Progress.update
     monkeypatch.setattr(Progress, "update", lambda bar, n: (steps.append(n), update(bar, n)))
-    monkeypatch.setattr("mbd.analyses.modes._MANY", 5)
+    monkeypatch.setattr("mbd.analyses.modes.NEUTRAL_MANY", 5)
     system = hanging(12, "so3")
     quiet = mbd.modes(system)
     assert capsys.readouterr().err == ""

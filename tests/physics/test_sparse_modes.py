@@ -27,7 +27,7 @@ def test_sparse_dense_and_poles_are_one(section, disc, elements, tau):
         assert max(nearest(mbd.linearize(system).poles, found)) < 1e-7
 
 
-@spread(tau=[0.0, 0.001], direction=[(1, 0, 0), (1, 2, 3)], section=[THIN, SQUARE])
+@spread(tau=[0.0, 1e-3], direction=[(1, 0, 0), (1, 2, 3)], section=[THIN, SQUARE])
 def test_free_beams_have_their_levels_and_their_modes(section, direction, tau):
     system = mbd.System()
     end = np.array(direction) / np.linalg.norm(direction)

@@ -279,7 +279,7 @@ def test_bars_of_a_cable_hang_in_few_iterations(n, error, seek):
     assert sag - 1 == pytest.approx(error, rel=0.1)
 
 
-@spread(n=[5, 40], EA=[1000.0, 1000000000.0], sag=[0.7, 2.5])
+@spread(n=[5, 40], EA=[1e3, 1e9], sag=[0.7, 2.5])
 def test_bars_without_tension_are_no_obstacle(n, sag, EA):
     """The matrix of the start is singular: nothing but tension holds bars across."""
     start = bars(n, lambda u: (10 * u, 0, -4 * sag * u * (1 - u)), EA)
@@ -394,7 +394,7 @@ def test_small_motions_where_round_off_is_more_than_the_loads(formulation):
         assert mbd.modes(found, n=2).frequency == pytest.approx(straight, rel=1e-5)
 
 
-@spread(axial=[2.84e6, 5e9], n=[32, 4])
+@spread(axial=[2.84e6, 5e9], n=[16, 4])
 def test_small_motions_about_a_pose_out_of_balance_are_refused(n, axial):
     system = beam(n, axial=axial)
     refused = pytest.raises(ValueError, match="neither an equilibrium nor a steady motion")
@@ -424,7 +424,7 @@ def steel_with_a_disc(direction, disc):
     return system
 
 
-@spread(disc=[0.001, 1.0, 1000.0], direction=[(1, 2, 3), (0.3, -0.5, 0.2), (0.1, 0.9, -0.7)])
+@spread(disc=[1e-3, 1.0, 1e3], direction=[(1, 2, 3), (0.3, -0.5, 0.2), (0.1, 0.9, -0.7)])
 def test_forces_that_are_round_off_of_a_stiffness_are_none(direction, disc):
     """Rows carry them to the disc, which has no stiffness; the unloaded pose is balanced."""
     system = steel_with_a_disc(direction, disc)
@@ -434,7 +434,7 @@ def test_forces_that_are_round_off_of_a_stiffness_are_none(direction, disc):
     assert found.frequency[0] == pytest.approx(along.frequency[0], rel=1e-3)
 
 
-@spread(stiffness=[1e-06, 0.001, 1.0], stretch=[1e-07, 1e-05, 0.001])
+@spread(stiffness=[1e-6, 1e-3, 1.0], stretch=[1e-7, 1e-5, 1e-3])
 def test_a_soft_spring_elsewhere_is_no_round_off_of_a_stiff_beam(stretch, stiffness):
     """However small its force: what no row ties to the beam is moved to where it is none."""
     system = steel_with_a_disc((1, 2, 3), 1.0)

@@ -13,16 +13,14 @@ from mbd.algebra.helicoid import ROW
 from mbd.algebra.vec import minus, plus, times
 from mbd.interactions.pullback import at, clear, coupled, map_of, vector, velocity_map
 from mbd.machine import buffer as m
-from mbd.machine.buffer import ATT_N, DP, MAP_ROW, PT, P
 from mbd.machine.jit import jit
 from mbd.machine.simd import add_map, add_outer3, add_outer7, add_outer_maps, product_of, set_sum
 
-W_G, W_K, YD = m.W_G, m.W_K, m.YD
 ENDS = (0, 4)  # first attachments of both frames: origin and three directors each
 # scratch space: S, F_z, products with it, then vectors over the velocities of a node
 S, FZ, KF, L = 0, 7 * ROW, 13 * ROW, 20 * ROW
-_VECTORS = 7 * MAP_ROW
-GP, GT, GW, U, WORK = (L + 12 * MAP_ROW + _VECTORS * k for k in (0, 2, 3, 4, 5))
+_VECTORS = 7 * m.MAP_ROW
+GP, GT, GW, U, WORK = (L + 12 * m.MAP_ROW + _VECTORS * k for k in (0, 2, 3, 4, 5))
 
 
 @jit
@@ -32,7 +30,13 @@ def work(I: Any) -> int:
 
 
 @jit
-def frame(I: Any, F: Any, base: int, e: Any, first: int) -> Any:
+def frames(I: Any, F: Any, base: int, e: Any) -> Any:
+    """Return both ends."""
+    return _frame(I, F, base, e, 0), _frame(I, F, base, e, 4)
+
+
+@jit
+def _frame(I: Any, F: Any, base: int, e: Any, first: int) -> Any:
     """Return origin and directors of an end; base is Y or YD."""
     ends = e.ends + first
     return (
@@ -43,38 +47,38 @@ def frame(I: Any, F: Any, base: int, e: Any, first: int) -> Any:
 
 @jit
 def add_through(
-    I: Any, F: Any, e: Any, to: int, first: int, which: int, w: float, a: Any, b: Any
+    I: Any, F: Any, e: Any, to: int, first: int, which: int, w: float, ends: Any
 ) -> None:
-    """Add w G of frames a, b through maps of one end (0 or 4) to seven vectors."""
-    half, n = times(0.5 * w, minus(b[0], a[0])), I[I[e.ends + first] + ATT_N]
+    """Add w G of both frames through maps of one end (0 or 4) to seven vectors."""
+    a, b = ends
+    half, n = times(0.5 * w, minus(b[0], a[0])), I[I[e.ends + first] + m.ATT_N]
     own, other, sign = (a, b, -1.0) if first == 0 else (b, a, 1.0)
     origin = map_of(I, first, which)
     for i in range(3):
         j, k = (i + 1) % 3, (i + 2) % 3
         director = map_of(I, first + 1 + i, which)
         mean = times(0.5 * sign * w, plus(own[1 + i], other[1 + i]))
-        add_map(F, to + MAP_ROW * i, origin, n, mean[0], mean[1], mean[2])
-        add_map(F, to + MAP_ROW * i, director, n, half[0], half[1], half[2])
+        add_map(F, to + m.MAP_ROW * i, origin, n, mean[0], mean[1], mean[2])
+        add_map(F, to + m.MAP_ROW * i, director, n, half[0], half[1], half[2])
         # a_k has (d_j^a . d_i^b - d_i^a . d_j^b)/2, a_j has (d_i^a . d_k^b - d_k^a . d_i^b)/2
         x = times(0.5 * sign * w, other[1 + j])
-        add_map(F, to + MAP_ROW * (3 + k), director, n, x[0], x[1], x[2])
+        add_map(F, to + m.MAP_ROW * (3 + k), director, n, x[0], x[1], x[2])
         x = times(-0.5 * sign * w, other[1 + k])
-        add_map(F, to + MAP_ROW * (3 + j), director, n, x[0], x[1], x[2])
+        add_map(F, to + m.MAP_ROW * (3 + j), director, n, x[0], x[1], x[2])
         x = times(w, other[1 + i])
-        add_map(F, to + MAP_ROW * 6, director, n, x[0], x[1], x[2])
+        add_map(F, to + m.MAP_ROW * 6, director, n, x[0], x[1], x[2])
 
 
-add_combined = product_of(7, 7, ROW, MAP_ROW, MAP_ROW)  # s M V, 7x7 times seven vectors
+add_combined = product_of(7, 7, ROW, m.MAP_ROW, m.MAP_ROW)  # s M V, 7x7 times seven vectors
 
 
 @jit
-def add_bilinear(
-    I: Any, F: Any, e: Any, p: int, first: int, second: int, w: float, qu: Any, qa: Any, qt: float
-) -> None:
+def add_bilinear(I: Any, F: Any, e: Any, p: int, first: int, second: int, w: float, q: Any) -> None:
     """Add w sum_m q_m A_m to the block of a pair of ends, through P and P_T."""
+    qu, qa, qt = q
     block, one, two = e.pairs + 2 * p, I[e.ends + first], I[e.ends + second]
-    to, ld, rows, columns = I[block], I[block + 1], I[one + ATT_N], I[two + ATT_N]
-    origin, trial, left = map_of(I, first, P), map_of(I, second, PT), work(I) + L
+    to, ld, rows, columns = I[block], I[block + 1], I[one + m.ATT_N], I[two + m.ATT_N]
+    origin, trial, left = map_of(I, first, m.P), map_of(I, second, m.PT), work(I) + L
     half = -0.5 * w if first == 0 else 0.5 * w
     x, y, z = half * qu[0], half * qu[1], half * qu[2]
     if first == second:  # the origin with all directors, and they with it
@@ -86,50 +90,46 @@ def add_bilinear(
     # what stands with the origin of the second end, and with each director there
     t, a1, a2, a3 = w * qt, half * qa[0], half * qa[1], half * qa[2]
     set_sum(F, left, origin, rows, 0.0, -x, -y, -z)
-    set_sum(F, left + 3 * MAP_ROW, origin, rows, x, t, -a3, a2)
-    set_sum(F, left + 6 * MAP_ROW, origin, rows, y, a3, t, -a1)
-    set_sum(F, left + 9 * MAP_ROW, origin, rows, z, -a2, a1, t)
+    set_sum(F, left + 3 * m.MAP_ROW, origin, rows, x, t, -a3, a2)
+    set_sum(F, left + 6 * m.MAP_ROW, origin, rows, y, a3, t, -a1)
+    set_sum(F, left + 9 * m.MAP_ROW, origin, rows, z, -a2, a1, t)
     add_outer_maps(F, to, ld, rows, columns, left, trial)
 
 
 @jit
-def add_blocks(
-    I: Any, F: Any, e: Any, a: Any, b: Any, last_a: Any, last_b: Any, damped: bool,
-    qu: Any, qa: Any, qt: float,
-) -> None:  # fmt: skip
+def add_blocks(I: Any, F: Any, e: Any, ends: Any, last: Any, damped: bool, q: Any) -> None:
     """Add the four blocks: G^T S G, by damping G^T R W, and what is bilinear.
 
-    S is in the scratch space; G on the left of frames a and b, on the right of the last ones.
+    S is in the scratch space; G on the left of the frames at both ends, on the right of the last.
     R (7x7) stands at KF, W are rates of G.
     """
-    s, wK = work(I), F[W_K]
+    s, wK = work(I), F[m.W_K]
     for end in range(2):
         first = ENDS[end]
-        if I[I[e.ends + first] + ATT_N] > 0:
+        if I[I[e.ends + first] + m.ATT_N] > 0:
             clear(F, s + GP + _VECTORS * end, 7)
-            add_through(I, F, e, s + GP + _VECTORS * end, first, P, 1.0, a, b)
+            add_through(I, F, e, s + GP + _VECTORS * end, first, m.P, 1.0, ends)
     for right in range(2):
         second = ENDS[right]
-        columns = I[I[e.ends + second] + ATT_N]
+        columns = I[I[e.ends + second] + m.ATT_N]
         if columns == 0:
             continue
         clear(F, s + GT, 7)
-        add_through(I, F, e, s + GT, second, PT, 1.0, last_a, last_b)
+        add_through(I, F, e, s + GT, second, m.PT, 1.0, last)
         clear(F, s + U, 7)
         add_combined(F, s + U, wK, s + S, s + GT, columns)
         if damped:
-            ad, bd = frame(I, F, YD, e, 0), frame(I, F, YD, e, 4)
             clear(F, s + GW, 7)
             own = velocity_map(I, e, second) - map_of(I, second, 0)
-            add_through(I, F, e, s + GW, second, own, F[W_G], a, b)
-            add_through(I, F, e, s + GW, second, DP, wK, a, b)
-            add_through(I, F, e, s + GW, second, PT, wK, ad, bd)
+            add_through(I, F, e, s + GW, second, own, F[m.W_G], ends)
+            add_through(I, F, e, s + GW, second, m.DP, wK, ends)
+            add_through(I, F, e, s + GW, second, m.PT, wK, frames(I, F, m.YD, e))
             add_combined(F, s + U, 1.0, s + KF, s + GW, columns)
         for left in range(2):
             first, p = ENDS[left], 2 * left + right
             if not coupled(I, F, e, p):
                 continue
-            block, n = e.pairs + 2 * p, I[I[e.ends + first] + ATT_N]
+            block, n = e.pairs + 2 * p, I[I[e.ends + first] + m.ATT_N]
             to, ld, G = I[block], I[block + 1], s + GP + _VECTORS * left
             add_outer7(F, to, ld, n, columns, 1.0, G, s + U)
-            add_bilinear(I, F, e, p, first, second, wK, qu, qa, qt)
+            add_bilinear(I, F, e, p, first, second, wK, q)

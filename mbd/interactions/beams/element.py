@@ -41,17 +41,13 @@ from mbd.algebra.helicoid import (
     write_gradients,
 )
 from mbd.algebra.vec import dot, load3, minus, plus, store3, times
-from mbd.interactions.beams.blocks import FZ, GP, KF, WORK, S, add_blocks, frame, work
+from mbd.interactions.beams.blocks import FZ, GP, KF, WORK, S, add_blocks, frames, work
 from mbd.interactions.kind import Kind
 from mbd.interactions.pullback import each, form_maps, push
 from mbd.machine import buffer as m
 from mbd.machine.jit import ints, jit
 from mbd.machine.simd import product_of
 
-DISSIPATED, FY, PHASE, POTENTIAL, ROW_RATE, Y, YD = (
-    m.DISSIPATED, m.FY, m.PHASE, m.POTENTIAL, m.ROW_RATE, m.Y, m.YD,
-)  # fmt: skip
-START, END, STRESS_AHEAD, STRESS_GIVEN = m.START, m.END, m.STRESS_AHEAD, m.STRESS_GIVEN
 K, D, Z0, Z1 = 6, 42, 78, 85  # numbers: e0, K, D row by row; z at both ends of a conserving step
 STRESS, ROOM = Z0, 14  # sigma of a search for balance, which makes no steps
 PAIRS = ((0, 0), (0, 4), (4, 0), (4, 4))
@@ -63,8 +59,9 @@ _GAUSS = (
 
 # --- forces ---------------------------------------------------------------------------------------
 @jit
-def add_forces(I: Any, F: Any, e: Any, a: Any, b: Any, qu: Any, qa: Any, qt: float) -> None:
-    """Add G^T q to the face forces."""
+def add_forces(I: Any, F: Any, e: Any, both: Any, q: Any) -> None:
+    """Add G^T q of both frames to the face forces."""
+    (a, b), (qu, qa, qt) = both, q
     half, force = times(0.5, minus(b[0], a[0])), (0.0, 0.0, 0.0)
     ends = e.ends
     for i in range(3):
@@ -74,10 +71,10 @@ def add_forces(I: Any, F: Any, e: Any, a: Any, b: Any, qu: Any, qa: Any, qt: flo
         one = plus(one, plus(times(0.5 * qa[j], b[1 + k]), times(-0.5 * qa[k], b[1 + j])))
         two = plus(times(qu[i], half), times(qt, a[1 + i]))
         two = plus(two, plus(times(0.5 * qa[k], a[1 + j]), times(-0.5 * qa[j], a[1 + k])))
-        push(I, F, FY, I[ends + 1 + i], 1.0, one)
-        push(I, F, FY, I[ends + 5 + i], 1.0, two)
-    push(I, F, FY, I[ends], -1.0, force)
-    push(I, F, FY, I[ends + 4], 1.0, force)
+        push(I, F, m.FY, I[ends + 1 + i], 1.0, one)
+        push(I, F, m.FY, I[ends + 5 + i], 1.0, two)
+    push(I, F, m.FY, I[ends], -1.0, force)
+    push(I, F, m.FY, I[ends + 4], 1.0, force)
 
 
 # --- strains and stresses -------------------------------------------------------------------------
@@ -104,24 +101,24 @@ def elastic(F: Any, e: Any, eT: Any, eR: Any) -> Any:
 
 
 @jit
-def stress(I: Any, F: Any, e: Any, a: Any, b: Any, damped: bool) -> Any:
+def stress(I: Any, F: Any, e: Any, both: Any, damped: bool) -> Any:
     """Return coefficients, z, z' and the stress of the present pose, ahead of it or given.
 
     Rates are zero where there is no damping.
     """
-    u, turn, t = products(a, b)
-    k, phase = coefficients(t), ints(F)[PHASE]
+    u, turn, t = products(*both)
+    k, phase = coefficients(t), ints(F)[m.PHASE]
     ud, turnd, td = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), 0.0
-    if damped or phase == STRESS_AHEAD:
-        ud, turnd, td = rates(a, b, frame(I, F, YD, e, 0), frame(I, F, YD, e, 4))
-    if phase == STRESS_GIVEN:
+    if damped or phase == m.STRESS_AHEAD:
+        ud, turnd, td = rates(*both, *frames(I, F, m.YD, e))
+    if phase == m.STRESS_GIVEN:
         sT, sR = load3(F, e.numbers + STRESS), load3(F, e.numbers + STRESS + 3)
         return k, u, turn, ud, turnd, td, sT, sR
     eT, eR = strains(k, u, turn)
     sT, sR, _, _ = elastic(F, e, eT, eR)
-    if damped or phase == STRESS_AHEAD:
+    if damped or phase == m.STRESS_AHEAD:
         rT, rR = strain_rates(k, u, turn, ud, turnd, td)
-        by_rate = K if phase == STRESS_AHEAD else D
+        by_rate = K if phase == m.STRESS_AHEAD else D
         dT, dR = matrix_vector(F, e.numbers + by_rate, rT, rR)
         sT, sR = plus(sT, dT), plus(sR, dR)
     return k, u, turn, ud, turnd, td, sT, sR
@@ -143,14 +140,13 @@ def erase(F: Any, to: int, rows: int) -> None:
 @each
 def forces(I: Any, F: Any, e: Any) -> None:
     """Add G^T F_z^T sigma."""
-    a, b = frame(I, F, Y, e, 0), frame(I, F, Y, e, 4)
-    k, u, turn, _, _, _, sT, sR = stress(I, F, e, a, b, is_damped(F, e))
-    if ints(F)[PHASE] == STRESS_AHEAD:
+    both = frames(I, F, m.Y, e)
+    k, u, turn, _, _, _, sT, sR = stress(I, F, e, both, is_damped(F, e))
+    if ints(F)[m.PHASE] == m.STRESS_AHEAD:
         store3(F, e.numbers + STRESS, sT)
         store3(F, e.numbers + STRESS + 3, sR)
         return
-    qu, qa, qt = gradient(k, u, turn, sT, sR)
-    add_forces(I, F, e, a, b, qu, qa, qt)
+    add_forces(I, F, e, both, gradient(k, u, turn, sT, sR))
 
 
 @each
@@ -158,8 +154,8 @@ def tangent(I: Any, F: Any, e: Any) -> None:
     """Add the derivatives of the forces by positions and velocities."""
     s = work(I)
     damped = is_damped(F, e)
-    a, b = frame(I, F, Y, e, 0), frame(I, F, Y, e, 4)
-    k, u, turn, ud, turnd, td, sT, sR = stress(I, F, e, a, b, damped)
+    both = frames(I, F, m.Y, e)
+    k, u, turn, ud, turnd, td, sT, sR = stress(I, F, e, both, damped)
     write_gradients(F, s + FZ, k, u, turn)
     erase(F, s + KF, 6)
     add_product(F, s + KF, 1.0, e.numbers + K, s + FZ, ROW)
@@ -176,8 +172,7 @@ def tangent(I: Any, F: Any, e: Any) -> None:
         for i in range(7 * ROW):
             F[s + KF + i] = F[s + GP + i]
     form_maps(I, F, e, 8, damped)
-    qu, qa, qt = gradient(k, u, turn, sT, sR)
-    add_blocks(I, F, e, a, b, a, b, damped, qu, qa, qt)
+    add_blocks(I, F, e, both, both, damped, gradient(k, u, turn, sT, sR))
 
 
 @jit
@@ -212,16 +207,16 @@ def add_turning(F: Any, s: int, k: Any, u: Any, a: Any, ud: Any, ad: Any, td: fl
 @each
 def energy(I: Any, F: Any, e: Any) -> None:
     """Add the potential and the power that damping takes."""
-    a, b = frame(I, F, Y, e, 0), frame(I, F, Y, e, 4)
-    u, turn, t = products(a, b)
+    both = frames(I, F, m.Y, e)
+    u, turn, t = products(*both)
     k = coefficients(t)
     eT, eR = strains(k, u, turn)
     sT, sR, x, y = elastic(F, e, eT, eR)
-    F[POTENTIAL] += 0.5 * (dot(sT, x) + dot(sR, y))
-    ud, turnd, td = rates(a, b, frame(I, F, YD, e, 0), frame(I, F, YD, e, 4))
+    F[m.POTENTIAL] += 0.5 * (dot(sT, x) + dot(sR, y))
+    ud, turnd, td = rates(*both, *frames(I, F, m.YD, e))
     rT, rR = strain_rates(k, u, turn, ud, turnd, td)
     dT, dR = matrix_vector(F, e.numbers + D, rT, rR)
-    F[DISSIPATED] += dot(dT, rT) + dot(dR, rR)
+    F[m.DISSIPATED] += dot(dT, rT) + dot(dR, rR)
 
 
 # --- the conserving scheme ------------------------------------------------------------------------
@@ -250,7 +245,7 @@ def mean_stress(F: Any, e: Any) -> Any:
     k, u, a = between(F, e, 1.0)
     T1, R1 = strains(k, u, a)
     sT, sR, _, _ = elastic(F, e, times(0.5, plus(T0, T1)), times(0.5, plus(R0, R1)))
-    rate = 1.0 / F[ROW_RATE]
+    rate = 1.0 / F[m.ROW_RATE]
     dT, dR = matrix_vector(F, e.numbers + D, times(rate, minus(T1, T0)), times(rate, minus(R1, R0)))
     sT, sR = plus(sT, dT), plus(sR, dR)
     qu, qa, qt = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), 0.0
@@ -259,30 +254,28 @@ def mean_stress(F: Any, e: Any) -> Any:
         by_u, by_a, by_t = gradient(k, u, a, sT, sR)
         w = _GAUSS[1][g]
         qu, qa, qt = plus(qu, times(w, by_u)), plus(qa, times(w, by_a)), qt + w * by_t
-    return sT, sR, qu, qa, qt
+    return sT, sR, (qu, qa, qt)
 
 
 @each
 def conserving_forces(I: Any, F: Any, e: Any) -> None:
     """At the ends of the step keep z; in the middle act."""
-    a, b = frame(I, F, Y, e, 0), frame(I, F, Y, e, 4)
-    phase = ints(F)[PHASE]
-    if phase in (START, END):
-        u, turn, t = products(a, b)
-        keep(F, e.numbers + (Z0 if phase == START else Z1), u, turn, t)
+    both, phase = frames(I, F, m.Y, e), ints(F)[m.PHASE]
+    if phase in (m.START, m.END):
+        u, turn, t = products(*both)
+        keep(F, e.numbers + (Z0 if phase == m.START else Z1), u, turn, t)
     else:
-        _, _, qu, qa, qt = mean_stress(F, e)
-        add_forces(I, F, e, a, b, qu, qa, qt)
+        _, _, q = mean_stress(F, e)
+        add_forces(I, F, e, both, q)
 
 
 @each
 def conserving_tangent(I: Any, F: Any, e: Any) -> None:
     """Add the derivative by the end, twice: the weight of the stiffness is that of the middle."""
-    s, h = work(I), F[ROW_RATE]
-    a, b = frame(I, F, Y, e, 0), frame(I, F, Y, e, 4)
-    ad, bd = frame(I, F, YD, e, 0), frame(I, F, YD, e, 4)
-    last_a, last_b = ahead(a, ad, 0.5 * h), ahead(b, bd, 0.5 * h)
-    sT, sR, qu, qa, qt = mean_stress(F, e)
+    s, h = work(I), F[m.ROW_RATE]
+    both, rate = frames(I, F, m.Y, e), frames(I, F, m.YD, e)
+    last = ahead(both[0], rate[0], 0.5 * h), ahead(both[1], rate[1], 0.5 * h)
+    sT, sR, q = mean_stress(F, e)
     k, u, turn = between(F, e, 1.0)
     # d sigma / d z1, left at KF: (K/2 + D/h) F_z(z1)
     write_gradients(F, s + FZ, k, u, turn)
@@ -297,7 +290,7 @@ def conserving_tangent(I: Any, F: Any, e: Any) -> None:
         add_transposed(F, s + S, 2.0 * w, s + FZ, s + KF, ROW)
         add_hessian(F, s + S, 2.0 * w * x, k, u, turn, sT, sR)
     form_maps(I, F, e, 8, False)
-    add_blocks(I, F, e, a, b, last_a, last_b, False, qu, qa, qt)
+    add_blocks(I, F, e, both, last, False, q)
 
 
 @jit

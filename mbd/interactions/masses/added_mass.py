@@ -44,10 +44,8 @@ from mbd.interactions.pullback import (
     vector,
 )
 from mbd.machine import buffer as m
-from mbd.machine.buffer import SECOND_SIZE
 from mbd.machine.jit import jit
 
-FY, Y, YD, YDD = m.FY, m.Y, m.YD, m.YDD
 # the scratch space after the maps: x and its two rates, p and p', then six vectors of twelve
 # numbers each; then the derivatives by acceleration, rate and position
 _X, _XD, _XDD, _MOMENTUM, _FORCE = 0, 12, 24, 36, 42
@@ -58,7 +56,7 @@ _BY_ACCELERATION, _BY_RATE, _BY_POSITION, _ROOM = (48 + 72 * 7 + 144 * k for k i
 @jit
 def _work(I: Any) -> int:
     """Return where the numbers of an element are."""
-    return vector(I, 4, 0) + 4 * SECOND_SIZE
+    return vector(I, 4, 0) + 4 * m.SECOND_SIZE
 
 
 @jit
@@ -111,9 +109,9 @@ def _prepare(I: Any, F: Any, e: Any) -> int:
     w = _work(I)
     for a in range(4):
         end = I[e.ends + a]
-        store3(F, w + _X + 3 * a, at(I, F, Y, end))
-        store3(F, w + _XD + 3 * a, at(I, F, YD, end))
-        store3(F, w + _XDD + 3 * a, at(I, F, YDD, end))
+        store3(F, w + _X + 3 * a, at(I, F, m.Y, end))
+        store3(F, w + _XD + 3 * a, at(I, F, m.YD, end))
+        store3(F, w + _XDD + 3 * a, at(I, F, m.YDD, end))
     _through(F, w + _X, w + _A)
     _through(F, w + _XD, w + _N)
     _back(F, w + _XD, w + _M)
@@ -140,8 +138,8 @@ def forces(I: Any, F: Any, e: Any) -> None:
     for a in range(4):
         for i in range(6):
             t = 12 * i + 3 * a
-            push(I, F, FY, I[e.ends + a], F[w + _FORCE + i], load3(F, w + _A + t))
-            push(I, F, FY, I[e.ends + a], F[w + _MOMENTUM + i], load3(F, w + _TURN + t))
+            push(I, F, m.FY, I[e.ends + a], F[w + _FORCE + i], load3(F, w + _A + t))
+            push(I, F, m.FY, I[e.ends + a], F[w + _MOMENTUM + i], load3(F, w + _TURN + t))
 
 
 @jit
@@ -194,10 +192,8 @@ def tangent(I: Any, F: Any, e: Any) -> None:
         for b in range(4):
             turn = _coefficient(F, w + _MOMENTUM, a, b) - _coefficient(F, w + _MOMENTUM, b, a)
             bend = _coefficient(F, w + _FORCE, a, b)
-            add_inertia(
-                I, F, e, 4 * a + b, a, b, 4, _block(F, M, a, b, 0.0), _block(F, G, a, b, turn),
-                _block(F, K, a, b, bend),
-            )  # fmt: skip
+            by = _block(F, M, a, b, 0.0), _block(F, G, a, b, turn), _block(F, K, a, b, bend)
+            add_inertia(I, F, e, a, b, 4, by)
 
 
 @each
@@ -207,11 +203,11 @@ def momenta(I: Any, F: Any, e: Any) -> None:
     for a in range(4):
         for i in range(6):
             a_i = load3(F, w + _A + 12 * i + 3 * a)
-            push(I, F, FY, I[e.ends + a], F[w + _MOMENTUM + i], a_i)
+            push(I, F, m.FY, I[e.ends + a], F[w + _MOMENTUM + i], a_i)
 
 
 ADDED_MASS = Kind(
     "added mass", 4, 0, tuple((a, b) for a in range(4) for b in range(4)), forces, tangent,
-    damped=True, accelerated=True, smooth=True, work=4 * SECOND_SIZE + _ROOM, secant=False,
+    damped=True, accelerated=True, smooth=True, work=4 * m.SECOND_SIZE + _ROOM, secant=False,
     momenta=momenta,
 )  # fmt: skip

@@ -27,17 +27,15 @@ from mbd.interactions.pullback import (
     push,
 )
 from mbd.machine import buffer as m
-from mbd.machine.buffer import ATT_W, SECOND_SIZE
 from mbd.machine.jit import jit
 
-FY, GROUND, GX, POTENTIAL, Y, YD, YDD = m.FY, m.GROUND, m.GX, m.POTENTIAL, m.Y, m.YD, m.YDD
 _ZERO = (0.0,) * 9
 
 
 @jit
 def _weight(I: Any, F: Any, a: int) -> Any:
     """Return the acceleration of gravity of the attachment at I[a]: of a vector there is none."""
-    return times(F[I[a + ATT_W]], load3(F, GX))
+    return times(F[I[a + m.ATT_W]], load3(F, m.GX))
 
 
 @cache
@@ -49,9 +47,9 @@ def masses(n: int) -> Kind:
         """Add the inertia of all points, less their weight."""
         for b in range(n):
             end = I[e.ends + b]
-            x = minus(at(I, F, YDD, end), _weight(I, F, end))
+            x = minus(at(I, F, m.YDD, end), _weight(I, F, end))
             for a in range(n):
-                push(I, F, FY, I[e.ends + a], F[e.numbers + n * a + b], x)
+                push(I, F, m.FY, I[e.ends + a], F[e.numbers + n * a + b], x)
 
     @each
     def tangent(I: Any, F: Any, e: Any) -> None:
@@ -63,17 +61,17 @@ def masses(n: int) -> Kind:
                 mass = F[e.numbers + n * a + b]
                 if mass != 0.0:
                     M = (mass, 0.0, 0.0, 0.0, mass, 0.0, 0.0, 0.0, mass)
-                    add_inertia(I, F, e, a * n + b, a, b, n, M, _ZERO, _ZERO)
+                    add_inertia(I, F, e, a, b, n, (M, _ZERO, _ZERO))
 
     @each
     def energy(I: Any, F: Any, e: Any) -> None:
         """Add the potential energy of gravity, which is zero at the origin of ground."""
         for a in range(n):
             end = I[e.ends + a]
-            x = minus(at(I, F, Y, end), times(F[I[end + ATT_W]], load3(F, I[GROUND])))
+            x = minus(at(I, F, m.Y, end), times(F[I[end + m.ATT_W]], load3(F, I[m.GROUND])))
             for b in range(n):
                 mass = F[e.numbers + n * a + b]
-                F[POTENTIAL] -= mass * dot(_weight(I, F, I[e.ends + b]), x)
+                F[m.POTENTIAL] -= mass * dot(_weight(I, F, I[e.ends + b]), x)
 
     @each
     def momenta(I: Any, F: Any, e: Any) -> None:
@@ -81,11 +79,11 @@ def masses(n: int) -> Kind:
         for a in range(n):
             p = (0.0, 0.0, 0.0)
             for b in range(n):
-                p = plus(p, times(F[e.numbers + n * a + b], at(I, F, YD, I[e.ends + b])))
-            push(I, F, FY, I[e.ends + a], 1.0, p)
+                p = plus(p, times(F[e.numbers + n * a + b], at(I, F, m.YD, I[e.ends + b])))
+            push(I, F, m.FY, I[e.ends + a], 1.0, p)
 
     return Kind(
         f"masses of {n} points", n, 0, tuple((a, b) for a in range(n) for b in range(n)), forces,
-        tangent, damped=True, accelerated=True, smooth=True, work=SECOND_SIZE * n, energy=energy,
+        tangent, damped=True, accelerated=True, smooth=True, work=m.SECOND_SIZE * n, energy=energy,
         momenta=momenta,
     )  # fmt: skip

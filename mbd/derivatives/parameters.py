@@ -1,4 +1,4 @@
-r"""Stencils: models at eight values about that of a parameter.
+r"""Parameters and their stencils: models at eight values about that of a parameter.
 
 The values are one per cent of the parameter apart: what differences of order eight leave out is at
 round-off. Where a part admits none on one side, as a plate whose moments of inertia meet the

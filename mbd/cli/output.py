@@ -1,4 +1,4 @@
-"""Exit codes; errors, warnings and what comes next on one line; JSON output."""
+"""What commands print: results as text or JSON, warnings and errors on one line; exit codes."""
 
 from __future__ import annotations
 
@@ -8,10 +8,14 @@ import math
 import shlex
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from mbd.front.solution import Solution
+    from mbd.model.report import Report
 
 DONE, FAILED, WRONG, INTERRUPTED = 0, 1, 2, 130
 _ROUND_OFF = 1e-12  # parts of a sum that are
@@ -26,6 +30,45 @@ def print_line(text: str, code: int) -> int:
 def print_json(value: Any) -> None:
     """Print one JSON value; numbers that JSON does not have, NaN and infinities, are null."""
     print(json.dumps(_finite(value), indent=2, allow_nan=False))
+
+
+def answer(
+    options: argparse.Namespace, values: Any, *lines: object, remarks: Iterable[str] = (),
+    code: int = DONE, why: str = "",
+) -> int:  # fmt: skip
+    """Print what a command found, as JSON or in lines, then warnings; return the exit code.
+
+    `why` is a last line of the error stream.
+    """
+    if options.json:
+        print_json(values)
+    else:
+        for line in lines:
+            print(line)
+    for remark in remarks:
+        print_line(f"warning: {remark}", DONE)
+    return print_line(why, code) if why else code
+
+
+def ended(solution: Solution) -> tuple[int, str]:
+    """Return exit code and last line of a run, which may have failed or been interrupted."""
+    if solution.status == 0:
+        return DONE, ""
+    return FAILED if solution.status > 0 else INTERRUPTED, solution.message
+
+
+def wrote(*paths: str | Path, sizes: bool = False) -> list[str]:
+    """Return a line for each file that was written, with its size if asked for."""
+    size = [f" ({Path(x).stat().st_size / 1e6:.2g} MB)" if sizes else "" for x in paths]
+    return [f"wrote {path}{x}" for path, x in zip(paths, size, strict=True)]
+
+
+def report_values(report: Report) -> dict[str, Any]:
+    """Return the report of a model as plain values."""
+    from dataclasses import asdict
+
+    derived = ("freedoms", "gruebler_freedoms", "n_redundant")
+    return asdict(report) | {name: getattr(report, name) for name in derived}
 
 
 def _finite(value: Any) -> Any:

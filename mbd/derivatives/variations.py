@@ -1,19 +1,19 @@
-r"""Programs of parameters: small tables of the elements and nodes that each of them touches.
-
-Of every value of a stencil there are records of these elements and nodes alone, with constants of
-their own after those of the run. The derivative of the residual and of the rows,
+r"""Derivatives of the residual and of the rows by a parameter, at a state.
 
 .. math:: \hat r_p = \sum_k w_k\, \hat r(p + k s)
 
-over the unknowns that are touched, costs eight evaluations of these few. Forces of the others do
-not depend on p and drop out, :math:`\sum w_k = 0`. Where an element may have a kink (a stop, a law,
-what goes slack) the values are as near as the kink asks for (``differences.py``).
+The program of a parameter is a small table of the elements and nodes that it touches: of every
+value of its stencil there are records of these alone, with constants of their own after those of
+the run. The sum, over the unknowns that are touched, costs eight evaluations of these few. Forces
+of the others do not depend on p and drop out, :math:`\sum w_k = 0`. Where an element may have a
+kink (a stop, a law, what goes slack) the values are as near as the kink asks for
+(``differences.py``).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,7 +21,7 @@ import numpy as np
 
 from mbd.base.tolerances import SENSITIVITY_AGREES
 from mbd.derivatives.differences import NOISE, SHARES
-from mbd.derivatives.stencil import Stencil
+from mbd.derivatives.parameters import Stencil
 from mbd.formulations.families import family
 from mbd.machine import buffer as m
 from mbd.machine.jit import address_at, call, jit
@@ -205,7 +205,7 @@ def _law(model: Any, record: int) -> int:
 
 
 def _of_node(model: FrozenModel, name: str, there: Any) -> slice:
-    """Return where the constants of a node are, `there` beside the model."""
+    """Return where the constants of a node are in a neighbour of the model."""
     body = model.nodes[name]
     n = len(body.formulation.constants(body.mass, body.center_of_mass, body.second_moments))
     at = int(there.I[there.node_records[name] + m.NODE_PAR])
@@ -214,37 +214,29 @@ def _of_node(model: FrozenModel, name: str, there: Any) -> slice:
 
 def _touched(model: FrozenModel, stencil: Stencil, weight: bool) -> _Touched:
     """Return what is not the same at all values of a parameter; by gravity all that has mass."""
-    touched, alike = _Touched(), stencil.alike
-    changes = np.any([x.F != model.F for x in stencil.described], axis=0) if alike else None
+    touched, neighbours = _Touched(), stencil.described
 
-    def differs(places: Callable[[Any, Any], list[slice]], mine: Any, its: list[Any]) -> bool:
-        """Tell whether numbers at some places change, with records here and there."""
-        here = places(model, mine)
-        if changes is not None:
-            return any(changes[x].any() for x in here)
+    def differs(here: list[slice], there: list[list[slice]]) -> bool:
+        """Tell whether numbers are others in a neighbour, at places here and there."""
         return any(
             not np.array_equal(model.F[x], other.F[y])
-            for other, there in zip(stencil.others, its, strict=True)
-            for x, y in zip(here, places(other, there), strict=True)
+            for other, places in zip(neighbours, there, strict=True)
+            for x, y in zip(here, places, strict=True)
         )
 
     for name in model.system.parts if weight else stencil.parts:
         elements = declared(model, name).elements
         for i, (record, e) in enumerate(zip(model.records[name], elements, strict=True)):
-            there = [x.records[name][i] for x in stencil.others]
-            laws = {_law(x, r) for x, r in zip(stencil.others, there, strict=True)}
+            there = [(x, x.records[name][i]) for x in neighbours]
             if (
                 (weight and e.kind.accelerated)
-                or laws != {_law(model, record)}
-                or differs(lambda x, r, e=e: _places(x, r, e), record, there)
+                or any(_law(x, its) != _law(model, record) for x, its in there)
+                or differs(_places(model, record, e), [_places(x, its, e) for x, its in there])
             ):
                 touched.elements.append((e, record, name, i))
         for node in model.system.parts[name].nodes():
-            if differs(
-                lambda x, name: [_of_node(model, name, x)],
-                node.name,
-                [node.name] * len(stencil.others),
-            ):
+            its_places = [[_of_node(model, node.name, x)] for x in neighbours]
+            if differs([_of_node(model, node.name, model)], its_places):
                 touched.nodes[node.name] = model.node_records[node.name]
     return touched
 

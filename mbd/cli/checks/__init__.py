@@ -1,1 +1,0 @@
-"""Checks that ``mbd doctor`` runs in processes of their own, so that a crash is reported."""

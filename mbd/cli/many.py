@@ -1,0 +1,150 @@
+"""``mbd sweep`` and ``compare``: many runs of a model, with other values or formulations."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+from mbd.cli.output import DONE, FAILED, answer, print_json, wrote
+from mbd.cli.scene import check_outputs, integrator, parameters_of, read, stored, whole_run
+
+if TYPE_CHECKING:
+    from mbd.front.solution import Solution
+
+
+def sweep(options: argparse.Namespace) -> int:
+    """Run a model with many values of its parameters."""
+    check_outputs("sweep", (options.output, (".nc",)), (options.csv, (".csv",)))
+    scene, parameters = read(options)
+    varied = dict(_varied(text, options.sample is not None) for text in options.vary)
+    paths = [name for name in varied if "." in name]
+    if paths and len(paths) < len(varied):
+        raise ValueError("--vary takes parameters of build or paths such as rod.mass, not both")
+    how = dict(scene.run)
+    t_end = how.get("t_end") if options.t_end is None else options.t_end
+    step = how.get("step") if options.step is None else options.step
+    if t_end is None or step is None:
+        raise ValueError(f"{scene.path}: give --t-end and --step [s], or put them in RUN")
+
+    from mbd.studies.samples import sample
+    from mbd.studies.study import study
+
+    method = integrator(how, options)
+
+    def build(**values: Any) -> Any:
+        return scene.build({**parameters, **values})
+
+    done = study(
+        build() if paths else build,
+        sample(varied, int(options.sample[1]), method=options.sample[0])
+        if options.sample else varied,
+        t_end=t_end, step=step, outputs=[_output(text) for text in options.keep], method=method,
+        every=options.every, directory=options.directory, progress=False if options.json else None,
+    )  # fmt: skip
+    if options.output:
+        done.to_netcdf(options.output)
+    if options.csv:
+        done.to_dataframe().to_csv(options.csv)
+    bad = done["status"].values != 0
+    messages = [str(x) for x in done["message"].values[bad]]
+    values = {"members": bad.size, "failed": int(bad.sum()), "messages": messages[:20]}
+    if not messages:
+        return answer(options, values, done)
+    why = f"{len(messages)} of {bad.size} members failed: {messages[0]}"
+    return answer(options, values, done, code=FAILED, why=why)
+
+
+def _varied(text: str, sampled: bool) -> tuple[str, Any]:
+    """Return name and values of ``name=1,2,3`` or ``name=low:high:n``."""
+    name, _, values = text.partition("=")
+    ends = values.split(":")
+    try:
+        if sampled:
+            low, high = map(float, ends)
+            return name, (low, high)
+        if len(ends) == 3:
+            import numpy as np
+
+            return name, np.linspace(float(ends[0]), float(ends[1]), int(ends[2]))
+        return name, [float(x) for x in values.split(",")]
+    except ValueError:
+        form = "low:high" if sampled else "1,2,3 or low:high:n"
+        raise ValueError(f"--vary must be written NAME={form}, got {text!r}") from None
+
+
+def _output(text: str) -> Any:
+    """Return the output that ``hinge.force:max`` stands for."""
+    quantity, colon, reduce = text.partition(":")
+    return (quantity, reduce) if colon else quantity
+
+
+def compare(options: argparse.Namespace) -> int:
+    """Run a model in several formulations."""
+    import inspect
+
+    from mbd.files import scenes
+    from mbd.studies.compare import compare
+
+    _check_outputs(options)
+    parameters = parameters_of(options)
+    if "formulation" in parameters:
+        raise ValueError("compare: formulation is what is compared; choose by --formulations")
+    for name in parameters.keys() & inspect.signature(compare).parameters.keys():
+        raise ValueError(f"compare: {name!r} is its own option; it cannot be one of the scene here")
+    steps = None
+    if options.steps is not None:
+        try:
+            steps = [float(x) for x in options.steps.split(",")]
+        except ValueError:
+            raise ValueError(
+                f"compare: --steps must be numbers with commas [s], got {options.steps!r}"
+            ) from None
+    scene = scenes.load(options.file)
+    comparison = compare(
+        scene.path, formulations=options.formulations, steps=steps, t_end=options.t_end,
+        method=options.method, rho=options.rho, newton=options.newton, turns=options.turns,
+        watch=_names(options.watch), reference=_reference(options.reference), **parameters,
+    )  # fmt: skip
+    written: list[str] = []
+    if not options.json:
+        print(comparison, flush=True)
+    try:  # the comparison is printed even if it cannot be written
+        if options.csv:
+            written.append(str(comparison.to_csv(options.csv)))
+        if options.plot:
+            comparison.plot(options.plot, options.quantity)
+            written.append(options.plot)
+    finally:
+        if options.json:
+            print_json({**comparison.plain(), "written": written})
+    for line in () if options.json else wrote(*written):
+        print(line)
+    return DONE if any(row["status"] == "done" for row in comparison.rows) else FAILED
+
+
+def _check_outputs(options: argparse.Namespace) -> None:
+    """Refuse before the runs what could not be written after them."""
+    if options.quantity and not options.plot:
+        raise ValueError(
+            f"compare: --quantity says what --plot draws, got {options.quantity!r} without "
+            "--plot; give --plot NAME.png"
+        )
+    if options.plot:
+        from mbd.drawing.figure import checked_path
+        from mbd.studies.comparison import checked_quantity
+
+        checked_path(options.plot, "plot")
+        checked_quantity(options.quantity or "position")
+    check_outputs("compare", (options.csv, (".csv",)), (options.plot, ()))
+
+
+def _names(text: str | None) -> list[str] | None:
+    """Return names with commas between."""
+    return None if text is None else [x.strip() for x in text.split(",")]
+
+
+def _reference(text: str | None) -> str | Solution | None:
+    """Return a formulation by its name, or the solution of a file."""
+    if text is None or not stored(text):
+        return text
+    return whole_run(text, "so it is no reference; compare in Python with reference=solution")
