@@ -361,7 +361,8 @@ class CarriedFunction:
         from mbd.machine.private_numba import carried_code
 
         with suppress(Exception):
-            return pickle.loads, (pickle.dumps(self.function),)
+            pickle.dumps(self.function)  # can it be named? Who pickles may still take its code
+            return _itself, (self.function,)
         try:
             return pickle.loads, (carried_code(self.function),)
         except Exception as error:
@@ -370,6 +371,10 @@ class CarriedFunction:
                 f"process ({error}); let it use numbers and arrays only, or define it at the top "
                 "of a module"
             ) from None
+
+
+def _itself(function: Any) -> Any:
+    return function
 
 
 def portable(owner: str, value: Any) -> Any:

@@ -26,7 +26,7 @@ _WITHOUT_WINDOWS = {
 
 def new_figure(who: str, **options: Any) -> Figure:
     """Return an empty figure; `options` are those of ``matplotlib.figure.Figure``."""
-    extra(who, "drawing needs", "matplotlib.pyplot", "plot")
+    extra(who, "drawing needs", "matplotlib.figure", "plot")
     import matplotlib.pyplot as plt
     from matplotlib.figure import Figure
 

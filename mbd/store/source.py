@@ -178,10 +178,13 @@ class FileSource(Source):
         raw = [name for name, array in _RAW.items() if file.digits(array)]
         self._names = dict.fromkeys((*self.columns, *raw))
         self.n, self.events = file.n, file.events
-        alg = file.last.get("last_alg", np.full(1, np.nan))
-        if np.all(np.isfinite(alg)) and file.n == file.written:
+        if file.n == file.written:
+            alg = file.last.get("last_alg", np.full(1, np.nan))
             memory = file.last.get("last_memory", np.zeros(0))
-            self.last_alg, self.last_memory = read_only((alg, memory))
+            if np.all(np.isfinite(alg)):
+                self.last_alg, self.last_memory = read_only((alg, memory))
+            elif len(memory):  # of a run that was killed
+                self.last_memory = read_only(memory)
 
     def _unfinished(self) -> dict[str, Any]:
         """Return the outcome of a run that did not tell it."""

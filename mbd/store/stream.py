@@ -20,7 +20,7 @@ from mbd.base.atomic import explained
 from mbd.history.all_parts import AllParts, in_pieces
 from mbd.history.trajectory import Trajectory
 from mbd.integration.newton_loop import FAILED
-from mbd.model.turns_so_far import turns_so_far
+from mbd.model.turns_so_far import MEMORY, turns_so_far
 from mbd.runs.record import ArrayRecord, Histories, RecordError
 from mbd.store.contents import Contents
 from mbd.store.fields import fields
@@ -113,16 +113,20 @@ class FileRecord:
         names = [x for x in fields(self.model) if x.dims[0] == "time"]
         for piece in in_pieces(self._kept(), _PIECE):
             arrays = {x.name: x.values(piece) for x in names}
-            self._put(arrays, len(piece.trajectory.t))
-            self._before = piece.after()
+            after = piece.after()
+            self._put(arrays, len(piece.trajectory.t), after.get(MEMORY, np.empty(0)))
+            self._before = after
         self._buffer = ArrayRecord(self.model)
 
-    def _put(self, arrays: dict[str, np.ndarray], n: int) -> None:
-        """Write n instants, or as many as there is room for."""
+    def _put(self, arrays: dict[str, np.ndarray], n: int, memory: np.ndarray) -> None:
+        """Write n instants, and what elements remember then; or as many as there is room for."""
         full: OSError | None = None
         while n:
+            more = self._told()
+            if self.model.remembered:
+                more |= {"last": {"last_memory": memory if full is None else []}}
             try:
-                self._log.append(n, {k: x[:n] for k, x in arrays.items()}, self._told())
+                self._log.append(n, {k: x[:n] for k, x in arrays.items()}, more)
                 break
             except OSError as error:
                 full, n = error, n // 2

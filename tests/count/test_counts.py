@@ -117,13 +117,13 @@ class Counter:
 
     def __init__(self, monkeypatch):
         self.names = []
-        real = jit.CFunc
+        real = jit.CFunction
 
         def counted(function, *args, **options):
             self.names.append(function.__qualname__)
             return real(function, *args, **options)
 
-        monkeypatch.setattr(jit, "CFunc", counted)
+        monkeypatch.setattr(jit, "CFunction", counted)
 
 
 def use_everything():

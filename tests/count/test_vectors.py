@@ -87,7 +87,7 @@ ALLOWED = {
     # least multipliers; those of compliant rows where they act as springs
     "A": {METHODS, "linear", "interactions", *AGAIN},
     "X": {METHODS, MODEL, "linear", "interactions"},  # residual, rows, solution
-    "FY": {"formulations", *AGAIN},  # cleared where faces are placed
+    "FY": AGAIN,  # cleared by formulations where faces are placed, by the record of a node
     "YD": {MODEL},  # forgotten where nothing needs it in a step
     "Y": set(), "YDD": set(),  # places are passed to the formulation
 }  # fmt: skip

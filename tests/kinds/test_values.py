@@ -109,7 +109,9 @@ def test_every_number_of_a_part(key):
 
 
 def rod(**options):
-    system, bar, _ = hinged(at=(-0.5, 0, 0), **{"mass": 1.0, "inertia": (0.1, 0.2, 0.2)} | options)
+    system, bar, _ = hinged(
+        at=(-0.5, 0, 0), **{"position": (0, 0, 0), "inertia": (0.1, 0.2, 0.2)} | options
+    )
     end = mbd.PointMass("end", mass=0.3, position=(1.5, 0, 0))
     system.add(end)
     system.add(mbd.Spring("spring", bar, end, stiffness=20.0))

@@ -9,6 +9,7 @@ import pytest
 import mbd
 from mbd.algebra.rotations import tilde
 from mbd.formulations import named
+from mbd.formulations.formulation import NodeRecord
 from mbd.machine import buffer as m
 
 MASS = np.array(
@@ -51,7 +52,10 @@ K = np.array(
         [-0.0025828596476940593, 0.04278211835291491, -0.022253736971069835],
     ]
 )
-PAR, Q_, Y_, V_, A_, F_, D_, X_, S_ = 100, 120, 130, 150, 160, 170, 190, 200, 210
+N = NodeRecord(
+    par=100, q0=120, q=120, d=190, v=150, a=160, y=130, yd=0, ydd=0, f=170, x=200, S=210, ld=6,
+    rate=0, second=0, u=0,
+)  # fmt: skip
 
 
 def buffer():
@@ -60,18 +64,18 @@ def buffer():
     F = np.zeros(300)
     J = MASS[3:, 3:]
     second = 0.5 * np.trace(J) * np.eye(3) - J
-    F[PAR : PAR + 13] = so3.constants(2.0, np.array([0.1, 0.2, 0.3]), second)
-    F[Q_ : Q_ + 7], F[V_ : V_ + 6] = so3.initial(np.zeros(3), R, np.zeros(3), OMEGA)
-    so3.face(F, 0, Q_, Y_)
-    F[A_ : A_ + 3], F[A_ + 3 : A_ + 6] = ACCELERATION, ALPHA
+    F[N.par : N.par + 13] = so3.constants(2.0, np.array([0.1, 0.2, 0.3]), second)
+    F[N.q : N.q + 7], F[N.v : N.v + 6] = so3.initial(np.zeros(3), R, np.zeros(3), OMEGA)
+    so3.face(F, N)
+    F[N.a : N.a + 3], F[N.a + 3 : N.a + 6] = ACCELERATION, ALPHA
     return so3, F
 
 
 def tangent(w_m, w_g, w_k):
     so3, F = buffer()
     F[m.W_M], F[m.W_G], F[m.W_K] = w_m, w_g, w_k
-    so3.tangent(F, PAR, Q_, Y_, V_, A_, F_, D_, S_, 6)
-    return F[S_ : S_ + 36].reshape(6, 6)
+    so3.tangent(F, N)
+    return F[N.S : N.S + 36].reshape(6, 6)
 
 
 def test_gyroscopic_matrix_of_the_table():
@@ -93,13 +97,13 @@ def test_mass_matrix_turns_with_the_body():
 
 def test_residual_is_mass_times_acceleration_and_gyroscopic_forces():
     so3, F = buffer()
-    so3.residual(F, PAR, Q_, Y_, V_, A_, F_, X_, 1.0)
+    so3.residual(F, N, 1.0)
     turn = np.kron(np.eye(2), R)
     M = turn @ MASS @ turn.T
     eta, J = R @ [0.1, 0.2, 0.3], M[3:, 3:]
     W = tilde(OMEGA)
     expected = M @ np.r_[ACCELERATION, ALPHA] + np.r_[2 * W @ W @ eta, W @ J @ OMEGA]
-    assert np.abs(F[X_ : X_ + 6] - expected).max() < 1e-16
+    assert np.abs(F[N.x : N.x + 6] - expected).max() < 1e-16
 
 
 def test_the_body_of_the_table_is_refused_by_name():
