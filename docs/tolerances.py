@@ -4,31 +4,16 @@ import ast
 import re
 import tomllib
 from pathlib import Path
-from types import ModuleType
 from typing import NamedTuple
 
-from mbd.base import (
-    collocation_tolerances,
-    fit_tolerances,
-    run_tolerances,
-    sensitivity_tolerances,
-    tolerances,
-)
+from mbd.base import tolerances
 
-MODULES = (
-    tolerances,
-    run_tolerances,
-    collocation_tolerances,
-    sensitivity_tolerances,
-    fit_tolerances,
-)
 GUARDS = Path(__file__).parents[1] / "tests" / "guards.toml"
 
 
 class Entry(NamedTuple):
-    """One number of a module; `without` is a value with which the test `guard` fails."""
+    """One number of the table; `without` is a value with which the test `guard` fails."""
 
-    module: str
     section: str
     name: str
     value: str
@@ -41,14 +26,7 @@ class Entry(NamedTuple):
 def entries() -> list[Entry]:
     """Return the entries in their order; without and guard are empty where none is named."""
     guards = tomllib.loads(GUARDS.read_text(encoding="utf-8"))
-    of_modules = [x for module in MODULES for x in _entries(module, guards)]
-    assert not guards, f"{GUARDS}: there are no tolerances {sorted(guards)}"
-    return of_modules
-
-
-def _entries(module: ModuleType, guards: dict[str, tuple[str, str]]) -> list[Entry]:
-    """Return the entries of a module; what names a guard of them is taken out of the guards."""
-    source = Path(str(module.__file__)).read_text(encoding="utf-8")
+    source = Path(str(tolerances.__file__)).read_text(encoding="utf-8")
     headings = {
         i: x[6:].rstrip("- ") for i, x in enumerate(source.splitlines()) if x[:6] == "# --- "
     }
@@ -66,8 +44,8 @@ def _entries(module: ModuleType, guards: dict[str, tuple[str, str]]) -> list[Ent
         without, test = guards.pop(name, ("", ""))
         section = headings[max(i for i in headings if i < number.lineno)]
         value = ast.unparse(number.value)
-        where = module.__name__.rpartition(".")[2]
-        rows.append(Entry(where, section, name, value, unit[1], unit[2], without, test))
+        rows.append(Entry(section, name, value, unit[1], unit[2], without, test))
+    assert not guards, f"{GUARDS}: there are no tolerances {sorted(guards)}"
     return rows
 
 

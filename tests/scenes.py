@@ -32,6 +32,30 @@ def body(name, rng, formulation="so3", position=None, *, moving=True):
     )
 
 
+def hinged(
+    body="rod", joint="hinge", *, kind="Revolute", at=(0, 0, 0), axis=(0, 1, 0), gravity=GRAVITY,
+    **options,
+):  # fmt: skip
+    """Return a system of a body on a joint at the ground, the body, and the joint.
+
+    The body is a rod along x of 1 m and 1 kg, hung at its left end, but for what `options` say.
+    """
+    rod = {"mass": 1.0, "inertia": (0.1, 0.1, 0.1), "position": (0.5, 0, 0)}
+    system = mbd.System(gravity=gravity)
+    held = system.add(mbd.RigidBody(body, **rod | options))
+    placed = {"at": at} if kind == "Spherical" else {"at": at, "axis": axis}
+    return system, held, system.add(getattr(mbd, kind)(joint, system.ground, held, **placed))
+
+
+def spinning_disc(formulation):
+    """Return a disc that turns about its fixed axis at 40 rad/s."""
+    system, *_ = hinged(
+        "disc", "axle", axis=(0, 0, 1), gravity=(0, 0, 0), inertia=(0.1, 0.1, 0.2),
+        position=(0, 0, 0), angular_velocity=(0, 0, 40), formulation=formulation,
+    )  # fmt: skip
+    return system
+
+
 def chain(n, formulations=("so3",), *, joint="Spherical", spin=0.0):
     """Return a chain of n bars along x, hung at its left end in a horizontal start pose."""
     system = mbd.System(gravity=GRAVITY)

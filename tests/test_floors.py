@@ -27,7 +27,7 @@ TABLE = "base/above.py"  # of what lower rooms call by name: the one file whose 
 DRAW = ("drawing", "animation", "studies", "cli")
 LAZY = {"matplotlib", "xarray", "h5py", "h5netcdf", "tqdm"}  # inside functions only
 KNOW_NUMBA = (
-    "machine/inlined.py", "machine/jit.py", "machine/subnormal.py", "machine/tables.py",
+    "machine/jit.py", "machine/private_numba.py", "machine/subnormal.py", "machine/tables.py",
     "machine/two_threads.py", "machine/vector_code.py",
 )  # fmt: skip
 HEAVY = ("numba", "scipy", "matplotlib", "networkx", "xarray", "h5py", "h5netcdf")

@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+from scenes import spinning_disc
 from scipy.spatial.transform import Rotation
 
 import mbd
@@ -39,33 +40,24 @@ def test_smooth_runs_are_not_warned_of(formulation, rho):
         mbd.simulate(heavy_top(formulation), 0.5, 5e-4, method=mbd.GeneralizedAlpha(rho=rho))
 
 
-def disc(formulation: str) -> mbd.System:
-    """A disc that turns about its fixed axis at 40 rad/s."""
-    system = mbd.System()
-    disc = mbd.RigidBody(
-        "disc", mass=1.0, inertia=(0.1, 0.1, 0.2), angular_velocity=(0, 0, 40),
-        formulation=formulation,
-    )  # fmt: skip
-    system.add(disc)
-    system.add(mbd.Revolute("axle", system.ground, disc, at=(0, 0, 0), axis=(0, 0, 1)))
-    return system
-
-
 @pytest.mark.parametrize(
     ("formulation", "step"), [("directors", 5e-3), ("euler_parameters", 1e-2), ("scalable", 1e-2)]
 )
 def test_a_run_that_is_lost_says_so(formulation, step):
     """Steps that throw velocities off the rows are refused: of 160 J no 100 kJ come."""
     with pytest.warns(RuntimeWarning, match="are too large for this motion"):
-        run = mbd.simulate(disc(formulation), 10.0, step)
+        run = mbd.simulate(spinning_disc(formulation), 10.0, step)
     assert run.stats["divided_steps"] > 0
     assert run.energy.kinetic.max() < 1e3
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         warnings.filterwarnings("ignore", "steps of .* are too large")  # its angle is off by 2 rad
-        solution = mbd.simulate(disc(formulation), 10.0, step / 10)
+        solution = mbd.simulate(spinning_disc(formulation), 10.0, step / 10)
         mbd.simulate(
-            disc(formulation), 10.0, step, method=mbd.GeneralizedAlpha(constraints="stabilized")
+            spinning_disc(formulation),
+            10.0,
+            step,
+            method=mbd.GeneralizedAlpha(constraints="stabilized"),
         )
     assert np.ptp(solution.energy.total) < 0.1
 

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from numba.core.ccallback import CFunc
 
 from mbd.interactions import rows
 from mbd.machine import jit, kernel_cache
 from mbd.machine.kernel_cache import FingerprintError, Fingerprints
+from mbd.machine.private_numba import CFunction, source_of
 
 MODULE = """
 from mbd.machine.jit import jit, kernel
@@ -50,7 +50,7 @@ def keys(tmp_path, monkeypatch, size=3, **changes):
     sys.modules.pop("own_kernels", None)
     import own_kernels
 
-    describe = Fingerprints(jit.source_of)
+    describe = Fingerprints(source_of)
     return describe(own_kernels.first.function), describe(own_kernels.second.function)
 
 
@@ -138,15 +138,17 @@ def test_the_package_describes_all_its_kernels(capsys):
 def test_a_kernel_calls_its_own_copies_only():
     """Else its last bits depend on the kernels that were compiled or loaded before it."""
 
-    def exported(prepare):
-        args = (jit._SIGNATURE.args, jit._SIGNATURE.return_type)
-        compiled = prepare(CFunc(rows.dot_tangent.function, args, {}, jit._OPTIONS))
+    def exported(apart):
+        c_function = CFunction(rows.dot_tangent.function, jit._SIGNATURE, jit._OPTIONS)
+        compiled = c_function.compiled
+        if not apart:
+            compiled._compile_uncached = c_function._compile_shared
         compiled.compile()
         functions = compiled._library.get_defined_functions()
         return {f.name for f in functions if f.linkage.name != "internal"} - {compiled.native_name}
 
-    assert exported(lambda compiled: compiled)  # functions that LLVM leaves outside
-    assert not exported(jit._self_contained)
+    assert exported(False)  # functions that LLVM leaves outside
+    assert not exported(True)
 
 
 @given(st.binary(max_size=200), st.integers(0, 300), st.integers(1, 255))

@@ -1,15 +1,19 @@
 """Tests that fail without a threshold (mbd/base/tolerances.py), where no other test does."""
 
+import warnings
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from scenes import four_bar, random_system
+from scenes import four_bar, hinged, random_system
+from scipy.integrate import solve_ivp
 
 import mbd
 from mbd.analyses.stability import slices
 from mbd.base.tolerances import TARGET_IN_VAIN
 from mbd.formulations import NAMES
 from mbd.integration.newton_loop import advance
+from mbd.integration.starting_values import Nearby
 from mbd.linear.fronts import factor_and_solve
 from mbd.machine import buffer as m
 from mbd.model import independent_rows
@@ -53,9 +57,7 @@ def test_many_rows_are_counted_as_few_are(shape, monkeypatch):
 # --- targets --------------------------------------------------------------------------------------
 def test_a_target_out_of_reach_is_given_up(monkeypatch):
     """The first descent, and the pushes that are allowed to find nothing."""
-    system = mbd.System()
-    arm = system.add(mbd.RigidBody("arm", mass=1.0, inertia=(0.01, 0.1, 0.1), position=(0.5, 0, 0)))
-    system.add(mbd.Revolute("hinge", system.ground, arm, at=(0, 0, 0), axis=(0, 1, 0)))
+    system, *_ = hinged("arm", gravity=(0, 0, 0), inertia=(0.01, 0.1, 0.1))
     calls, real = [], targets._TargetSearch._downhill
 
     def counted(self, state):
@@ -140,3 +142,165 @@ def test_a_stiffness_without_potential_is_not_sliced(lopsided, sliced):
     if found is not None:
         assert found.unstable == 0
         assert found.lowest == pytest.approx(1.0)
+
+
+# --- steps ----------------------------------------------------------------------------------------
+# --- free steps -----------------------------------------------------------------------------------
+def on_a_spring(**options):
+    """Return a run of a point that circles and swings on a spring; 0.1 s and 0.5 m set its pace."""
+    system = mbd.System()
+    point = system.add(mbd.PointMass("point", mass=1.0, position=(1.5, 0, 0), velocity=(0, 1, 0)))
+    system.add(mbd.Spring("spring", system.ground, point, stiffness=20.0, length=1.0))
+    return mbd.simulate(system, 2.0, rtol=1e-4, **options)
+
+
+def test_free_steps_use_what_they_are_allowed():
+    def rates(_, y):
+        length = np.linalg.norm(y[:2])
+        return [*y[2:], *(-20.0 * (length - 1.0) * y[:2] / length)]
+
+    exact = solve_ivp(rates, (0, 2), [1.5, 0, 0, 1], rtol=1e-11, atol=1e-12).y[:2, -1]
+    run = on_a_spring()
+    error = np.abs(run["point"].position[-1, :2] - exact).max()
+    assert 6e-6 < error < 1e-4
+    steps = np.diff(run.t)
+    assert run.stats["rejected"] < len(steps) / 50
+    assert np.isclose(steps[1:], steps[:-1], rtol=1e-9).mean() > 0.5  # the matrix is kept
+
+
+def test_free_steps_do_not_see_a_coarse_tolerance_of_newton():
+    fine, coarse = on_a_spring(), on_a_spring(method=mbd.GeneralizedAlpha(tol=1e-2))
+    assert len(coarse.t) == len(fine.t)
+    assert np.allclose(coarse.q[-1], fine.q[-1], rtol=0, atol=1e-8)
+
+
+def test_free_steps_change_by_bounded_factors():
+    """A force from an instant on: steps shrink by few trials, and grow again one by one."""
+    system = mbd.System()
+    mass = system.add(mbd.PointMass("m", mass=1.0))
+    system.add(mbd.PointForce("f", mass, force=lambda t: (float(t > 0.3), 0, 0)))
+    run = mbd.simulate(system, 1.0, rtol=1e-6)
+    steps = np.diff(run.t)
+    growth = (steps[1:] / steps[:-1])[:-1].max()
+    assert 1.5 < growth <= 2.0 + 1e-6
+    assert run.stats["rejected"] < 40
+
+
+def stiff(stiffness, t_end):
+    """Return a run by free steps of a point on a spring of 1 m that is drawn by another one."""
+    system = mbd.System()
+    point = system.add(mbd.PointMass("point", mass=1.0, position=(1.5, 0, 0)))
+    system.add(mbd.Spring("spring", system.ground, point, stiffness=stiffness, length=1.0))
+    return mbd.simulate(system, t_end, rtol=1e-4, raise_on_failure=False)
+
+
+def test_steps_that_bring_a_run_no_further_end_it_by_name(monkeypatch):
+    """Some 1e9 oscillations."""
+    monkeypatch.setattr("mbd.runs.stretch.CRAWL_STEPS", 2_000)
+    run = stiff(1e10, 2e4)
+    assert not run.success
+    assert "2000 steps took the run" in run.message
+    assert "'point.x'" in run.message
+    assert run.stats["steps"] == len(run.t) - 1 == 2_000
+
+
+def test_many_steps_are_no_crawl(monkeypatch):
+    assert stiff(1e7, 0.1).success
+    monkeypatch.setattr("mbd.runs.stretch.CRAWL_STEPS", 2_000)
+    run = stiff(1e7, 0.1)
+    assert run.success
+    assert run.stats["steps"] > 2_400
+
+
+# --- starts ---------------------------------------------------------------------------------------
+@pytest.mark.parametrize("step", [1e-2, 1e-4])
+def test_the_first_change_of_accelerations_is_that_of_the_law(step):
+    system = mbd.System()
+    mass = system.add(mbd.PointMass("m", mass=2.0))
+    system.add(mbd.PointForce("f", mass, force=lambda t: (1.0 + np.sin(5.0 * t), 0, 0)))
+    model = system.build()
+    change = Nearby(Workspace(model), mbd.consistent(model)).jerk(step)
+    assert change == pytest.approx([2.5 * step, 0, 0], rel=1e-6)
+
+
+def test_no_change_is_foretold_across_a_jump():
+    system = mbd.System()
+    mass = system.add(mbd.PointMass("m", mass=2.0))
+    system.add(mbd.PointForce("f", mass, force=lambda t: (t + 9.0 * (t > 5e-3), 0, 0)))
+    model = system.build()
+    assert not Nearby(Workspace(model), mbd.consistent(model)).jerk(1e-2).any()
+
+
+# --- Newton ---------------------------------------------------------------------------------------
+def two_links(step, rate, last=1.0, **options):
+    """Return a run of 20 steps of two links of 1 m that fall from the horizontal."""
+    system = mbd.System(gravity=(0, 0, -9.81))
+    rod = system.add(
+        mbd.RigidBody("rod", mass=1.0, inertia=(0.1, 0.1, 0.1), position=(1, 0, 0),
+                      angular_velocity=(0, rate, 0), velocity=(0, 0, -rate), formulation="so3")
+    )  # fmt: skip
+    end = system.add(
+        mbd.PointMass("end", mass=last, position=(2, 0, 0), velocity=(0, 0, -2 * rate))
+    )
+    system.add(mbd.Spherical("pin", system.ground, rod, at=(0, 0, 0)))
+    system.add(mbd.Spherical("tip", rod, end, at=(2, 0, 0)))
+    return mbd.simulate(system, 20 * step, step, method=mbd.GeneralizedAlpha(**options))
+
+
+def test_steps_that_need_more_iterations_than_allowed_get_them():
+    few, many = two_links(0.02, 2.0, max_iterations=2), two_links(0.02, 2.0)
+    assert few.stats["rejected"] > 0
+    assert np.allclose(few.q, many.q, rtol=0, atol=1e-8)
+
+
+@pytest.mark.parametrize(("last", "level"), [(1.0, "stabilized"), (1e-9, "position")])
+def test_three_iterations_are_enough(last, level):
+    run = two_links(0.01, 0.0, last, constraints=level)
+    assert run.stats["iterations"] < 3.3 * run.stats["steps"]
+
+
+# --- runs -----------------------------------------------------------------------------------------
+def test_a_fall_from_rest_is_no_alarm():
+    """The velocities of the first instant are none: the size of a run is that of its fastest."""
+    system, *_ = hinged("rod", "pin", kind="Spherical")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert mbd.simulate(system, 1.5, 1e-2).success
+
+
+def test_many_events_in_a_long_run_are_no_accumulation():
+    system = mbd.System()
+    system.add(mbd.PointMass("m", mass=1.0, velocity=(1, 0, 0)))
+    tick = mbd.Event(
+        "tick", lambda s: np.sin(150 * np.pi * s.t + 0.1), change=lambda _, s: s.replace(v=-s.v)
+    )
+    assert len(mbd.simulate(system, 1.0, 2e-3, events=tick).events) == 150
+
+
+@pytest.mark.filterwarnings("ignore:'hinge.angle' turns so far")  # by two instants it is not sure
+@pytest.mark.parametrize("speed", [40.0, -50.0])
+def test_drives_turn_a_crank_far_between_two_instants(speed):
+    """More than half a turn from instant to instant, by poses on the way."""
+    system, _, hinge = hinged("crank", gravity=(0, 0, 0))
+    system.add(mbd.Drive("motor", hinge.angle, position=lambda t: speed * t**3))
+    loads = mbd.inverse_dynamics(system, np.array([0.0, 0.5, 1.0]))
+    assert loads["hinge"].angle[-1] == pytest.approx(speed, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("t_end", "step", "n"), [(0.3, 0.1, 3), (0.7, 0.1, 7), (0.9, 0.3, 3), (16.17, 0.03, 539)]
+)
+def test_a_time_that_is_whole_steps_but_for_round_off(t_end, step, n):
+    """Steps of 0.1 end beside 0.3: there is no fourth one of 1e-17 s, and none is refused."""
+    system = mbd.System()
+    system.add(mbd.PointMass("m", mass=1.0, velocity=(1, 0, 0)))
+    assert n * step != t_end
+    assert len(mbd.simulate(system, t_end, step).t) == n + 1
+    assert len(mbd.sensitivities(system, ["m.mass"], t_end=t_end, step=step).solution.t) == n + 1
+
+
+def test_a_tolerance_below_round_off_is_refused():
+    system = mbd.System()
+    system.add(mbd.PointMass("m", mass=1.0, velocity=(1, 0, 0)))
+    with pytest.raises(ValueError, match=r"rtol must be in \[1e-13, 1\) \[-\], got 3e-14"):
+        mbd.simulate(system, 1.0, rtol=3e-14)

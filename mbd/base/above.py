@@ -20,7 +20,7 @@ ABOVE = {
     "Model.plot_topology": "mbd.drawing.topology:plot_topology",
     "Assembly.spy": "mbd.drawing.matrix_pattern:spy",
     "simulate(stream=)": "mbd.store.stream:FileRecord",
-    "Solution.to_xarray": "mbd.store.data_set:to_xarray",
+    "Solution.to_xarray": "mbd.store.contents:to_xarray",
     "Solution.save": "mbd.store.file_kinds:save",
     "Solution.animate": "mbd.animation.animation:animate",
     "Solution.snapshot": "mbd.animation.animation:snapshot",

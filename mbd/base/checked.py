@@ -81,11 +81,11 @@ def meant(name: Any, names: Collection[str]) -> str:
     return f" (did you mean {close[0]!r}?)" if close else ""
 
 
-def absent(what: str, name: Any, names: Collection[str]) -> str:
+def absent(what: str, name: Any, names: Collection[str], where: str = "") -> str:
     """Return that there is no such thing of this name, and which ones there are."""
     there = [*names][:_SHOWN_NAMES] + ["..."] * (len(names) > _SHOWN_NAMES)
     words = ", ".join(there) or "none"
-    return f"there is no {what}{shown(name)}{meant(name, names)}; there are {words}"
+    return f"there is no {what}{shown(name)}{where}{meant(name, names)}; there are {words}"
 
 
 def _float(value: Any) -> float:
@@ -170,13 +170,15 @@ def numbers(
     owner: str, what: str, value: Any, shapes: tuple[tuple[int, ...], ...], unit: str
 ) -> np.ndarray:
     """Return a finite array of one of the shapes."""
-    words = " or ".join(_counted(s) for s in shapes if s != (1,) or () not in shapes)
     try:
         x = floats(value)
     except TypeError:
-        raise TypeError(f"{owner}: {what} must be {words} [{unit}], got {shown(value)}") from None
-    if x.shape not in shapes:
-        raise ValueError(f"{owner}: {what} must be {words} [{unit}], got shape {x.shape}")
+        x = None
+    if x is None or x.shape not in shapes:
+        words = " or ".join(_counted(s) for s in shapes if s != (1,) or () not in shapes)
+        got = shown(value) if x is None else f"shape {x.shape}"
+        error = TypeError if x is None else ValueError
+        raise error(f"{owner}: {what} must be {words} [{unit}], got {got}")
     return sized(owner, what, x, unit)
 
 

@@ -63,16 +63,17 @@ def array(owner: str, what: str, value: Any, expected: str) -> np.ndarray:
 
 def vector(owner: str, what: str, value: Any, unit: str, size: int = 3) -> np.ndarray:
     """Return a finite (size,) array."""
-    x = array(owner, what, value, f"{size} numbers [{unit}]")
-    if x.shape != (size,):
-        raise ValueError(f"{owner}: {what} must be {size} numbers [{unit}], got shape {x.shape}")
-    return sized(owner, what, x, unit)
+    return numbers(owner, what, value, ((size,),), unit)
 
 
 def symmetric(owner: str, what: str, value: Any, unit: str) -> np.ndarray:
     """Return a finite symmetric (6, 6) array, of 6 numbers the diagonal one."""
     x = numbers(owner, what, value, ((6,), (6, 6)), unit)
-    x = np.diag(x) if x.ndim == 1 else x
+    return _symmetric(owner, what, np.diag(x) if x.ndim == 1 else x, unit)
+
+
+def _symmetric(owner: str, what: str, x: np.ndarray, unit: str) -> np.ndarray:
+    """Return the symmetric part of a matrix, which must be all of it but round-off."""
     if np.abs(x - x.T).max() > 1e-9 * np.abs(x).max():
         i, j = np.unravel_index(int(np.argmax(np.abs(x - x.T))), x.shape)
         raise ValueError(
@@ -147,9 +148,12 @@ def _deviation(rows: list[list[float]]) -> tuple[float, float]:
     return max(map(abs, products)), det
 
 
-def inertia_tensor(owner: str, value: Any) -> np.ndarray:
-    """Return the (3, 3) inertia about the centre of mass of a body that can exist [kg m^2]."""
-    J = array(owner, "inertia", value, "3 or 3x3 numbers [kg m^2]")
+def inertia_tensor(
+    owner: str, value: Any, unit: str = "kg m^2",
+    remedy: str = "it is about the centre of mass, in body axes; of a point use PointMass",
+) -> np.ndarray:  # fmt: skip
+    """Return the (3, 3) inertia about the centre of mass of what can exist."""
+    J = array(owner, "inertia", value, f"3 or 3x3 numbers [{unit}]")
     if J.shape == (3,):
         moments = J.tolist()
         J = np.diag(J)
@@ -158,24 +162,24 @@ def inertia_tensor(owner: str, value: Any) -> np.ndarray:
             return J
     if J.shape != (3, 3) or not np.all(np.isfinite(J)):
         got = f"shape {J.shape}" if J.shape != (3, 3) else shown(value)
-        raise ValueError(f"{owner}: inertia must be 3 or 3x3 finite numbers [kg m^2], got {got}")
-    sized(owner, "inertia", J, "kg m^2")
-    if np.abs(J - J.T).max() > 1e-9 * np.abs(J).max():
-        raise ValueError(f"{owner}: inertia must be symmetric [kg m^2], got {J.tolist()}")
-    J = 0.5 * (J + J.T)
-    a, b, c = np.linalg.eigvalsh(J)
-    if a <= 0:
-        raise ValueError(
-            f"{owner}: principal moments of inertia must be positive [kg m^2], got "
-            f"({a:.6g}, {b:.6g}, {c:.6g}); for a mass without extent use PointMass"
-        )
-    if c > (a + b) * (1 + 1e-6):
-        raise ValueError(
-            f"{owner}: inertia violates the triangle inequality, the largest principal moment must "
-            f"not exceed the sum of the others [kg m^2], got ({a:.6g}, {b:.6g}, {c:.6g}); is it "
-            "taken about the centre of mass, in body axes?"
-        )
+        raise ValueError(f"{owner}: inertia must be 3 or 3x3 finite numbers [{unit}], got {got}")
+    sized(owner, "inertia", J, unit)
+    J = _symmetric(owner, "inertia", J, unit)
+    _check_moments(owner, "principal moments of inertia", np.linalg.eigvalsh(J), unit, remedy)
     return J
+
+
+def _check_moments(owner: str, what: str, moments: np.ndarray, unit: str, remedy: str) -> None:
+    """Refuse principal moments, the smallest first, that no body has."""
+    low, middle, high = moments
+    got = f"[{unit}], got ({low:.6g}, {middle:.6g}, {high:.6g}); {remedy}"
+    if low <= 0:
+        raise ValueError(f"{owner}: {what} must be positive {got}")
+    if high > (low + middle) * (1 + 1e-6):
+        raise ValueError(
+            f"{owner}: inertia violates the triangle inequality: {what} must be positive and none "
+            f"above the sum of the others {got}"
+        )
 
 
 _SAME = 1e-9  # relative to the largest entry of a block
@@ -215,27 +219,19 @@ def mass_properties(owner: str, matrix: Any) -> tuple[float, np.ndarray, np.ndar
         )
     c = np.array([S[2, 1], S[0, 2], S[1, 0]]) / m
     J = M[3:, 3:] - m * (np.dot(c, c) * np.eye(3) - np.outer(c, c))
-    low, middle, high = moments = np.linalg.eigvalsh(J)
-    where = "({:.6g}, {:.6g}, {:.6g})".format(*c)
-    three = "({:.6g}, {:.6g}, {:.6g})".format(*moments)
-    if abs(low) < 1e6 * np.finfo(float).eps * m * (c @ c):
+    moments = np.linalg.eigvalsh(J)
+    where = "moments about the centre of mass ({:.6g}, {:.6g}, {:.6g}) [m]".format(*c)
+    if abs(moments[0]) < 1e6 * np.finfo(float).eps * m * (c @ c):
         raise ValueError(
-            f"{owner}: the moments about the centre of mass {where} [m] are lost in the round-off "
-            f"of the mass matrix, {three} [kg m^2] of {m * (c @ c):.3g}; give mass, inertia and "
+            f"{owner}: the {where} are lost in the round-off of the mass matrix, "
+            f"{moments.tolist()} [kg m^2] of {m * (c @ c):.3g}; give mass, inertia and "
             "center_of_mass, or the matrix about a nearer origin"
         )
-    if low <= 0:
-        raise ValueError(
-            f"{owner}: principal moments about the centre of mass {where} [m] of the mass matrix "
-            f"must be positive [kg m^2], got {three}; the lower right block is the inertia about "
-            "the origin, which is larger than that by m (c.c I - c c^T)"
-        )
-    if high > (low + middle) * (1 + 1e-6):
-        raise ValueError(
-            f"{owner}: the mass matrix violates the triangle inequality: of the principal moments "
-            f"about the centre of mass {where} [m] the largest must not exceed the sum of the "
-            f"others [kg m^2], got {three}"
-        )
+    remedy = (
+        "the lower right block of the mass matrix is the inertia about the origin, which is larger "
+        "than that by m (c.c I - c c^T)"
+    )
+    _check_moments(owner, f"principal {where}", moments, "kg m^2", remedy)
     return m, c, J
 
 

@@ -28,8 +28,9 @@ import numpy as np
 from mbd.base.parameter import Formula, Parameter
 from mbd.base.public import VERSION
 from mbd.base.recorded_call import call_of
-from mbd.machine.jit import Kernel, source_of
+from mbd.machine.jit import Kernel
 from mbd.machine.kernel_cache import code_text, globals_of, imports_of, names_of
+from mbd.machine.private_numba import source_of
 
 _Cached = type(cache(int))
 _RANDOM: Any = np.random.random.__self__  # type: ignore[attr-defined]  # another in each process

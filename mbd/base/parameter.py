@@ -9,8 +9,9 @@ a value with which it would decide otherwise is refused.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from keyword import iskeyword
+from operator import is_
 from pathlib import Path
 from types import FrameType
 from typing import Any, NamedTuple
@@ -21,6 +22,7 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 from mbd.base.checked import LostParameterError
 from mbd.base.door import label, number
 
+PLAIN = frozenset((float, int, str, bool, type(None)))
 _MOST = 64  # comparisons that are kept of one line
 _COMPARISONS = (np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal)
 _OURS = str(Path(__file__).parents[1])
@@ -216,27 +218,48 @@ _SEVERAL = (np.ndarray, list, tuple)
 def evaluated(value: Any) -> Any:
     """Return an argument with numbers in the place of formulas; itself where there are none."""
     try:
-        return _evaluated(value)
+        return mapped(value, lambda x: x.value if isinstance(x, Formula) else x)
     except RecursionError:  # a list that holds itself, which is refused where it is read
         return value
 
 
-def _evaluated(value: Any) -> Any:
-    if isinstance(value, Formula):
-        return value.value
-    if type(value) in (tuple, list):
-        items = [_evaluated(x) for x in value]
-        if all(x is y for x, y in zip(items, value, strict=True)):
-            return value
-        return type(value)(items)
+def mapped(value: Any, function: Callable[[Any], Any]) -> Any:
+    """Return an argument with what a function makes of each object in it, in the place of that.
+
+    Objects are in tuples, lists, dicts and arrays of them. What has nothing new is the same.
+    """
+    cls = type(value)
+    if cls in PLAIN or (cls is tuple and PLAIN.issuperset(map(type, value))):
+        return value
+    array = isinstance(value, np.ndarray) and value.dtype == object
+    if not (cls is tuple or cls is list or array or isinstance(value, dict)):
+        return function(value)
+    olds = value.values() if isinstance(value, dict) else value.ravel() if array else value
+    news = [mapped(x, function) for x in olds]
+    if all(map(is_, news, olds)):
+        return value
     if isinstance(value, dict):
-        plain = {k: _evaluated(x) for k, x in value.items()}
-        return value if all(x is value[k] for k, x in plain.items()) else plain
-    if isinstance(value, np.ndarray) and value.dtype == object:
-        items = [_evaluated(x) for x in value.ravel()]
-        same = all(x is y for x, y in zip(items, value.ravel(), strict=True))
-        return value if same else np.array(items).reshape(value.shape)
-    return value
+        return dict(zip(value, news, strict=True))
+    if not array:
+        return cls(news)
+    dtype = object if any(isinstance(x, Formula) for x in news) else None
+    return np.array(news, dtype).reshape(value.shape)
+
+
+def objects_in(value: Any) -> Iterator[Any]:
+    """Yield the objects in an argument, which are in tuples, lists, dicts and arrays of them."""
+    cls = type(value)
+    if cls in PLAIN or (cls is tuple and PLAIN.issuperset(map(type, value))):
+        return
+    if isinstance(value, np.ndarray):
+        value = value.ravel().tolist() if value.dtype == object else ()
+    elif isinstance(value, dict):
+        value = tuple(value.values())
+    elif not isinstance(value, tuple | list):
+        yield value
+        return
+    for x in value:
+        yield from objects_in(x)
 
 
 def of_a_library(file: str) -> bool:

@@ -1,14 +1,19 @@
 """The recorded call of a part or object: its class or function, and the arguments.
 
 Files and generated scenes repeat what the user wrote. So parts keep their call (``Recorded.call``),
-and functions that return objects with options are ``remembered``.
+and functions that return objects with options are ``remembered``. Other processes make them again
+by it, for compiled code has addresses, which mean nothing elsewhere; a formulation or measure is
+carried as the place where it is defined, a function that no other process can import as its code.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import functools
+import importlib
 import inspect
+import pickle
+import sys
 import threading
 import weakref
 from collections.abc import Callable, Iterator, Sequence
@@ -19,13 +24,19 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from mbd.base.checked import absent
-from mbd.base.parameter import Formula, Parameter, evaluated, of_a_library
-from mbd.base.pickling import again, placed, portable
+from mbd.base.parameter import (
+    PLAIN,
+    Formula,
+    Parameter,
+    evaluated,
+    mapped,
+    objects_in,
+    of_a_library,
+)
 from mbd.base.read_only import read_only
 from mbd.machine.kernel_cache import globals_of
 
 Maker = TypeVar("Maker", bound=Callable[..., Any])
-PLAIN = frozenset((float, int, str, bool, type(None)))
 _CALLS: weakref.WeakKeyDictionary[Any, Call] = weakref.WeakKeyDictionary()
 
 
@@ -91,7 +102,10 @@ def _call(
         plain = evaluated(call.args), evaluated(call.options)
     except RecursionError:
         raise ValueError(f"{maker.__name__}: an argument is a list that holds itself") from None
-    own = [x for function in _functions(call[1:]) for x in formulas_within(function)]
+    functions = [
+        x for x in objects_in(call[1:]) if callable(x) and not isinstance(x, Recorded | type)
+    ]
+    own = [x for function in functions for x in formulas_within(function)]
     new = plain[0] is not call.args or plain[1] is not call.options
     if own or (new and _MAKING.outermost is not None):
         names = ", ".join({name for x in own for name in x.parameters})
@@ -101,19 +115,6 @@ def _call(
             "would not reach; hand it in, mbd.Function(f, k=...), or take its .value"
         )
     return (call, *plain) if new else (call, args, options)
-
-
-def _functions(values: Any) -> Iterator[Any]:
-    """Return the functions among arguments."""
-    for x in values.values() if isinstance(values, dict) else values:
-        cls = type(x)
-        if cls in PLAIN or isinstance(x, Recorded | type | np.ndarray):
-            continue
-        if cls is tuple or cls is dict:
-            if not (cls is tuple and PLAIN.issuperset(map(type, x))):
-                yield from _functions(x)
-        elif callable(x):
-            yield x
 
 
 class Recorded:
@@ -298,7 +299,7 @@ def reduced(thing: Any) -> Any:
     """Return the ``__reduce__`` of an object that is one of a kind."""
     if thing in _CALLS:
         return again, tuple(_CALLS[thing])
-    place = placed(thing)
+    place = _placed(thing)
     if place is None:
         raise TypeError(
             f"{thing!r} cannot be carried into another process or copied: no variable of a module "
@@ -329,24 +330,71 @@ def parameters_in(things: Any) -> dict[str, Parameter]:
     parameters: dict[str, Parameter] = {}
     done: set[int] = set()
 
-    def look(value: Any) -> None:
-        if isinstance(value, Formula):
-            for name, x in value.parameters.items():
-                if parameters.setdefault(name, x).value != x.value:
-                    raise ValueError(
-                        f"Parameter {name!r}: must have one value in a system, got "
-                        f"{parameters[name].value:g} and {x.value:g}; name them apart"
-                    )
-        elif isinstance(value, dict):
-            look(list(value.values()))
-        elif isinstance(value, tuple | list) or (
-            isinstance(value, np.ndarray) and value.dtype == object
-        ):
-            for x in value:
-                look(x)
-        elif id(value) not in done and (call := call_of(value)) is not None:
-            done.add(id(value))
-            look((call.args, call.options))
+    def look(values: Any) -> None:
+        for value in objects_in(values):
+            if isinstance(value, Formula):
+                for name, x in value.parameters.items():
+                    if parameters.setdefault(name, x).value != x.value:
+                        raise ValueError(
+                            f"Parameter {name!r}: must have one value in a system, got "
+                            f"{parameters[name].value:g} and {x.value:g}; name them apart"
+                        )
+            elif id(value) not in done and (call := call_of(value)) is not None:
+                done.add(id(value))
+                look((call.args, call.options))
 
     look(things)
     return parameters
+
+
+class CarriedFunction:
+    """A user's function on its way into another process."""
+
+    def __init__(self, owner: str, function: Callable[..., Any]) -> None:
+        self.owner, self.function = owner, function
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        return self.function
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return it by its name, or else its code."""
+        from mbd.machine.private_numba import carried_code
+
+        with suppress(Exception):
+            return pickle.loads, (pickle.dumps(self.function),)
+        try:
+            return pickle.loads, (carried_code(self.function),)
+        except Exception as error:
+            raise TypeError(
+                f"{self.owner}: its function {self.function!r} cannot be carried into another "
+                f"process ({error}); let it use numbers and arrays only, or define it at the top "
+                "of a module"
+            ) from None
+
+
+def portable(owner: str, value: Any) -> Any:
+    """Return arguments in which functions name their owner when they are carried."""
+
+    def carried(x: Any) -> Any:
+        return CarriedFunction(owner, x) if callable(x) and not isinstance(x, type) else x
+
+    return mapped(value, carried)
+
+
+def again(maker: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    """Make an object again."""
+    return maker(*args, **options)
+
+
+def _placed(thing: Any) -> tuple[Any, ...] | None:
+    """Return the place of an object among the variables of modules, as ``__reduce__`` does."""
+    ours = sorted(sys.modules, key=lambda name: not name.startswith("mbd."))
+    for name in ours:
+        for attribute, value in tuple(getattr(sys.modules[name], "__dict__", {}).items()):
+            if value is thing:
+                return _at, (name, attribute)
+    return None
+
+
+def _at(module: str, attribute: str) -> Any:
+    return getattr(importlib.import_module(module), attribute)

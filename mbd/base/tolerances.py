@@ -25,9 +25,9 @@ MODEL_FAR = 32.0
 others from a point near the model, so that their round-off is that of the model."""
 
 RANK = 1e-10
-"""[rows of length one, kinematic units] A row nearer to the span of others depends on them:
-some 1e-15 by round-off, 1e-12 where a pose meets its rows to that; honest rows are 1e-7 and more
-away."""
+"""[rows of length one, kinematic units] A row nearer to the span of others depends on them, and a
+singular value below is zero: some 1e-15 by round-off, 1e-12 where a pose meets its rows to that;
+honest rows are 1e-7 and more away."""
 
 RANK_LACK = 10.0
 """[what rows lack at the pose] A row that is nearer to others depends on them: directions of rows
@@ -54,11 +54,7 @@ OPEN_DROPPED = 1e-10
 """[length of the model, or one] What a dropped row may lack more than where it was dropped: rows
 that depend on others stay as they are to second order in what these lack."""
 
-REPORT_RANK = 1e-9
-"""[largest singular value] Singular values below are zero: of rows that may contradict each other,
-of those that share a load."""
-
-REPORT_SOFT = 1e-13
+RANK_SOFT = 1e-13
 """[rows of unit length] Corner of the elimination that nominates the dependent ones of many rows.
 These keep it times the square of the length of their null vector over their part in it, 1 to 1e5 in
 meshes of a hundred bodies."""
@@ -228,6 +224,147 @@ MIDPOINT_CLOSE = 10.0
 MIDPOINT_SMALLEST = 1 / 64
 """[step] Smallest part that is tried where a whole step fails."""
 
+# --- steps in time: collocation -------------------------------------------------------------------
+
+SWEEP_ROUND_OFF = 1e-11
+"""[speed] Sweeps that stagnate with smaller changes of velocities have converged."""
+
+TERMS_ROUND_OFF = 1e-14
+"""[size of a term] By which inputs of the residual are changed to see what round-off makes."""
+
+SWEEP_LOST = 1.5
+"""[-] A step whose sweeps diverge by this factor is given up."""
+
+SWEEP_SHARE = 0.4
+"""[error allowed to a step] What sweeps may leave."""
+
+COLLOCATION_STRICT = 0.2
+"""[tolerance, to the power of the estimate] What the estimate of a step may use."""
+
+COLLOCATION_PARTS = 7
+"""[-] A step of one size that fails is taken in 2, 4, ... parts, so many times at most."""
+
+ROWS_MET = 4e-15
+"""[length of the model, or one] What the end of a step lacks of its rows is round-off below."""
+
+# --- runs that are lost ---------------------------------------------------------------------------
+
+OSCILLATION_INSTANTS = 40
+"""[-] Instants from whose multipliers an oscillation from step to step is told."""
+
+OSCILLATION_SHARE = 0.3
+"""[largest multiplier] Part that oscillates, from which the user is warned."""
+
+JUMP = 1e-2
+"""[length of the model, rad] Change of a law of motion in no time that a run does not take: smaller
+ones are met; with 0.1 rad a run of two bars, one driven, is lost in every formulation."""
+
+JUMP_PARTS = 16
+"""[-] Parts of a step: a law that moves in one of them alone jumps."""
+
+LOST_NOISE = 1e4
+"""[round-off of the largest position] Round-off of multipliers and velocities."""
+
+FAR_IN_A_STEP = 0.5
+"""[length of the model, 1 rad] A step that fails has a plain reason where bodies move farther."""
+
+LIGHT_BODY = 1e-6
+"""[inertia of the heaviest] Free steps whose size vanishes may do so by the round-off of lighter
+bodies: 1e-16 of the force on a heavy one is 1e-10 of theirs."""
+
+# --- steps and their end --------------------------------------------------------------------------
+
+WHOLE_STEPS = 1e-9
+"""[step] A time that is nearer to a whole number of steps is one: 3 steps of 0.1 s end at 0.3 s."""
+
+RTOL_LEAST = 1e-13
+"""[-] Smaller tolerances of free steps are refused: errors of round-off are larger."""
+
+KEPT_MANY = 1_000_000
+"""[instants] So many in memory are worth to be told of: of ten bodies they take some 2 GB."""
+
+# --- runs whose steps are too large ---------------------------------------------------------------
+
+LARGE_STEP_ERROR = 0.4
+"""[length of the model, 1 rad] What errors of all steps may add up to without a warning."""
+
+LARGE_STEP_ENERGY = 0.03
+"""[largest energy that moves] Departure of the balance of energies without a warning."""
+
+LARGE_STEP_ONCE = 0.01
+"""[largest energy that moves] The same where a step throws bodies, or fails and is divided: errors
+in proportion to steps lose that over a whole run, no resolved motion in one of them."""
+
+LARGE_STEP_THROW = 0.25
+"""[largest velocity] Difference of two steps from which the energies of all are looked at."""
+
+LARGE_STEP_COARSE = 8e-3
+"""[way of the motion] What a hundred steps may add to it without a look at the energies: those of a
+tenth of a radian of an oscillation do."""
+
+LARGE_STEP_ADVICE = 0.1
+"""[error that is warned of] What the step that is advised would leave of it."""
+
+LARGE_STEP_INSTANTS = 64
+"""[-] Instants that are evaluated for energies: all, or a sample where it tells enough."""
+
+DRIFT = 1e-3
+"""[length of the model, 1 rad] How far positions may leave the rows at velocity level without a
+warning, beside the tolerance of free steps."""
+
+# --- laws that steps do not resolve ---------------------------------------------------------------
+
+UNRESOLVED_STRETCHES = 6
+"""[-] Stretches of four steps in which laws are evaluated between the ends of steps."""
+
+UNRESOLVED_BETWEEN = (
+    0.414214,
+    0.732051,
+    0.236068,
+    0.645751,
+    0.162278,
+    0.898979,
+    0.0828427,
+    0.549834,
+)
+"""[step] Where: parts of irrational numbers, which are no simple fraction of a period."""
+
+UNRESOLVED_LEAST = 1e-3
+"""[largest value of the law] What may happen between the ends of steps without a warning."""
+
+RESOLVED_ERROR = 1e-2
+"""[range of the law in a step] Mean error of its polynomials where parts of a step resolve it."""
+
+RESOLVED_PARTS = (4, 8, 16, 32, 64, 128, 256)
+"""[-] Parts of a step that are tried for the step that is advised."""
+
+# --- events ---------------------------------------------------------------------------------------
+
+EVENT_ROUND_OFF = 1e-12
+"""[largest value of the function so far] Values below have no sign."""
+
+EVENT_TOGETHER = 1e-9
+"""[step] Events that are nearer to each other happen at one instant."""
+
+EVENT_AHEAD = (1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0)
+"""[step] Where one looks ahead for the side on which a function goes on."""
+
+EVENT_MANY = 100
+"""[-] So many events within `EVENT_SHORT` are an accumulation, which is refused."""
+
+EVENT_SHORT = 1e-7
+"""[length of the run] Time in which many events are an accumulation."""
+
+# --- continuous laws ------------------------------------------------------------------------------
+
+CONTINUOUS_SHARE = 1e-8
+"""[largest output of the law] Difference of a load and its law at the end of a step: less than what
+a step of second order leaves, more than the round-off of its accelerations."""
+
+CONTINUOUS_STEPS = 30
+"""[-] Times that a step is repeated for a law: it gains a digit each time where a step is small
+beside the time in which the law acts."""
+
 # --- statics --------------------------------------------------------------------------------------
 
 REST_BALANCE = 1e-6
@@ -272,9 +409,6 @@ STEADY_MATRIX = 1e-8
 
 # --- small motions --------------------------------------------------------------------------------
 
-NULL_RANK = 1e-9
-"""[rows of unit length] Singular values below are zero: freedoms of a model."""
-
 ROUND_OFF = 1.4e-14
 """[-] Part of what is added in an entry or a row that is its round-off: 64 eps. Measured, zeros are
 20 eps at most, and what is no zero is 1e5 eps, springs of 1 : 1e10 in one entry."""
@@ -308,6 +442,72 @@ MODE_SAME = 0.8
 
 MODE_HALVED = 5
 """[-] A step of the speed is halved so many times at most."""
+
+# --- derivatives of runs --------------------------------------------------------------------------
+
+SENSITIVITY_STEP = 1e-2
+"""[parameter, its vector, quantity that is read, size of the model, of its velocities, or step]
+Distance of the values of a stencil of order 8; what it leaves out is at round-off, 1e-16. Farther
+apart it is seen; nearer the round-off of accelerations after a restart is."""
+
+SENSITIVITY_ZERO = 1e-15
+"""[size of its kind in the model] A value that is smaller is round-off of zero."""
+
+SENSITIVITY_AGREES = 1e-9
+"""[derivative] Differences of two orders that agree so well are of a smooth function; what they
+differ by the lower one leaves out, 1e-12 of most; a kink between the values leaves a share of the
+derivative itself."""
+
+SENSITIVITY_KINK = 1e-4
+"""[derivative] What two orders differ by at the nearest values where there is none."""
+
+SENSITIVITY_MET = 1e-9
+"""[what moves, or what is read] What the derivative of a row that depends on others may lack, by
+round-off; where a parameter makes rows contradict each other it lacks a part of the whole."""
+
+SENSITIVITY_QUADRATIC = 1e-13
+"""[constants] Those that leave a polynomial of low degree by less obey it: two values suffice."""
+
+START_MET = 1e-7
+"""[violation that a start may have] Rows that are met so well need no move to the nearest state."""
+
+SENSITIVITY_GRAZES = 1e-6
+"""[size of its function over the length of the run] A function that passes zero more slowly has no
+instant that could be differentiated."""
+
+SECOND_ORDER_STEP = 1e-3
+"""[parameter, or its vector] Distance of the gradients that are differenced, of order four: what it
+leaves out is about 1e-11, and what gradients lack is divided by it."""
+
+# --- fits and optimisation ------------------------------------------------------------------------
+
+FIT_TOL = 1e-12
+"""[sum of squares, and its gradient] A fit whose steps change less has arrived; of parameters
+themselves the root."""
+
+FIT_ARRIVED = 1e-2
+"""[standard error] A fit that another step of Gauss and Newton would move farther has not
+arrived, whatever ended it; a bound that is nearer holds its parameter."""
+
+FIT_PERFECT = 1e-10
+"""[measured values] Where residuals are smaller, they are round-off, and no measure of noise."""
+
+FIT_RANK = 1e-9
+"""[largest singular value] Directions of parameters that are seen less are not seen: derivatives
+are exact to about 1e-10."""
+
+FIT_SEEN = 0.3
+"""[parameters] A direction along which the standard error is larger is named: what is measured
+hardly tells these parameters apart."""
+
+OPTIMUM_MET = 1e-6
+"""[objective, constraint, size of the parameter] What is left of the conditions of a minimum, and
+of a constraint that is met; a bound that is nearer is active, and values without a run that are
+nearer end the search."""
+
+FIT_SAME = 1e-6
+"""[values] Evaluations in a file, and members of a study, that differ more from what is computed
+belong to another fit or study."""
 
 # --- derivatives checked by differences -----------------------------------------------------------
 

@@ -17,8 +17,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from mbd.base.checked import sized
-from mbd.base.door import array, number, vector
+from mbd.base.door import array, inertia_tensor, number, vector
 from mbd.base.read_only import read_only
 from mbd.base.recorded_call import Recorded, remembered_method
 
@@ -65,7 +64,9 @@ class Section(Recorded):
         if inertia is None:
             two, three = (self.mass * self.stiffness[k, k] / self.stiffness[0, 0] for k in (4, 5))
             inertia = (two + three, two, three)
-        self.inertia = _inertia(inertia)
+        self.inertia = inertia_tensor(
+            "Section", inertia, "kg m", "of a flat section it is (a + b, a, b), per length"
+        )
         self.outline = None if outline is None else _outline(outline)
 
     @property
@@ -301,27 +302,6 @@ def _stiffness(value: Any) -> np.ndarray:
             f"eigenvalue {least:.3g}; check the couplings"
         )
     return 0.5 * (C + C.T)
-
-
-def _inertia(value: Any) -> np.ndarray:
-    J = array("Section", "inertia", value, "3 or 3x3 numbers [kg m]")
-    if J.shape == (3,):
-        J = np.diag(J)
-    if J.shape != (3, 3) or not np.isfinite(J).all():
-        raise ValueError(
-            f"Section: inertia must be 3 or 3x3 finite numbers [kg m], got {J.tolist()}"
-        )
-    J = sized("Section", "inertia", J, "kg m")
-    if np.abs(J - J.T).max() > 1e-9 * np.abs(J).max():
-        raise ValueError(f"Section: inertia must be symmetric [kg m], got {J.tolist()}")
-    J = 0.5 * (J + J.T)
-    moments = np.linalg.eigvalsh(J)
-    if moments[0] <= 0 or moments[2] > (moments[0] + moments[1]) * (1 + 1e-6):
-        raise ValueError(
-            "Section: principal moments of inertia per length must be positive and none above the "
-            f"sum of the others [kg m], got {moments.tolist()}; (a + b, a, b) of a flat section"
-        )
-    return J
 
 
 def _outline(value: Any) -> np.ndarray:

@@ -70,7 +70,11 @@ def _model(options: argparse.Namespace, output: Path) -> tuple[str, ...]:
 def _results(options: argparse.Namespace, output: Path) -> tuple[str, ...]:
     """Write results in another form, or the model that they hold."""
     from mbd.files.vocabulary import run_settings
+    from mbd.store.load import load
 
+    if output.suffix == ".nc":  # which needs no model
+        load(options.file).save(output)
+        return ()
     without = "so that nothing else can be written; run the model again and save as you need it"
     solution = whole_run(options.file, without)
     if output.suffix in writable():

@@ -104,7 +104,7 @@ def _check_outputs(options: argparse.Namespace) -> None:
     if options.stream and Path(options.output or "").suffix != ".nc":
         raise ValueError("--stream writes a .nc file while it runs; give -o NAME.nc")
     if options.output and Path(options.output).suffix == ".nc":
-        from mbd.store.hdf5 import libraries
+        from mbd.store.netcdf import libraries
 
         libraries("run")
     writable("run", options.output, options.csv)

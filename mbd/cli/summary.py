@@ -38,7 +38,7 @@ def summary(solution: Solution) -> dict[str, Any]:
     """Return what a run did as plain values."""
     from dataclasses import asdict
 
-    from mbd.history.units import of_gap
+    from mbd.history.columns import of_gap
 
     energy = solution.energy
     change = float(abs(energy.total - energy.total[0]).max())

@@ -19,8 +19,7 @@ import numpy as np
 
 from mbd.base.checked import flag, floats, function, names, shown, sized, whole
 from mbd.base.door import array, label, number
-from mbd.base.run_tolerances import CONTINUOUS_SHARE, CONTINUOUS_STEPS, WHOLE_STEPS
-from mbd.base.tolerances import LARGEST
+from mbd.base.tolerances import CONTINUOUS_SHARE, CONTINUOUS_STEPS, LARGEST, WHOLE_STEPS
 from mbd.control.stepper import Stepper, solution_at, value_of
 from mbd.front.simulate import SimulationError
 from mbd.front.solution import Solution
@@ -367,9 +366,7 @@ def closed_loop(
         message = message or explain(run.work, stepper.method)
     elif n % every:
         run.keep(EventInstants.of(last, float(run.work.F[m.IMPULSIVE])))
-    status, message = record.close(
-        status, message or f"reached t = {last.t:g} s", run.stats(), last
-    )
+    message = message or f"reached t = {last.t:g} s"
     *raw, impulsive = record.histories()
     solution = Solution(
         model, *raw, impulsive=impulsive, status=status, message=message, stats=run.stats(),

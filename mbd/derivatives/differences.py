@@ -15,11 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mbd.base.sensitivity_tolerances import (
-    SENSITIVITY_AGREES,
-    SENSITIVITY_KINK,
-    SENSITIVITY_STEP,
-)
+from mbd.base.tolerances import SENSITIVITY_AGREES, SENSITIVITY_KINK, SENSITIVITY_STEP
 
 #: parts of the first distance of the values
 SHARES = (1.0, 1.0 / 64, 1.0 / 4096)

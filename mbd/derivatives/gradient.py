@@ -18,7 +18,7 @@ from mbd.analyses.linearize import Linearized
 from mbd.analyses.modes import Modes
 from mbd.base.checked import shown, whole
 from mbd.base.door import number
-from mbd.base.sensitivity_tolerances import SECOND_ORDER_STEP, SENSITIVITY_MET
+from mbd.base.tolerances import SECOND_ORDER_STEP, SENSITIVITY_MET
 from mbd.derivatives.named import not_unique
 from mbd.derivatives.objective import Objective, by_values, gradients, last_of
 from mbd.derivatives.parameters import Stencil, named, value_and_scale

@@ -16,7 +16,7 @@ import numpy as np
 
 from mbd.analyses.equilibrium import PartAtPose
 from mbd.base.checked import called, function
-from mbd.base.sensitivity_tolerances import SENSITIVITY_STEP
+from mbd.base.tolerances import SENSITIVITY_STEP
 from mbd.derivatives.differences import KinkError, slope
 from mbd.derivatives.named import moved
 from mbd.derivatives.parameters import Stencil

@@ -21,11 +21,7 @@ from mbd.base.checked import floats, listed, shown
 from mbd.base.door import speaking_as
 from mbd.base.parameter import Parameter, evaluated
 from mbd.base.recorded_call import signature
-from mbd.base.sensitivity_tolerances import (
-    SENSITIVITY_QUADRATIC,
-    SENSITIVITY_STEP,
-    SENSITIVITY_ZERO,
-)
+from mbd.base.tolerances import SENSITIVITY_QUADRATIC, SENSITIVITY_STEP, SENSITIVITY_ZERO
 from mbd.derivatives.differences import (
     BACKWARD,
     CENTRAL,

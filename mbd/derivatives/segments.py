@@ -23,8 +23,7 @@ import numpy as np
 
 from mbd.base.checked import flag, shown
 from mbd.base.door import number
-from mbd.base.run_tolerances import WHOLE_STEPS
-from mbd.base.sensitivity_tolerances import SENSITIVITY_GRAZES
+from mbd.base.tolerances import SENSITIVITY_GRAZES, WHOLE_STEPS
 from mbd.derivatives.objective import Gradients, gradients
 from mbd.derivatives.parameters import Stencil, stencils
 from mbd.derivatives.restarts import Continuation, EventMap, Initialisation, Restart, StepChange

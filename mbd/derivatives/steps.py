@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from mbd.base.sensitivity_tolerances import SENSITIVITY_MET
+from mbd.base.tolerances import SENSITIVITY_MET
 from mbd.derivatives import step_kernels as at
 from mbd.derivatives.parameters import Stencil
 from mbd.derivatives.step_kernels import (

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from mbd.base.sensitivity_tolerances import SENSITIVITY_AGREES
+from mbd.base.tolerances import SENSITIVITY_AGREES
 from mbd.derivatives.differences import NOISE, SHARES
 from mbd.derivatives.parameters import Stencil
 from mbd.formulations.families import family

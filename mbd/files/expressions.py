@@ -20,7 +20,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from mbd.base.checked import floats, meant, scalar, shown
+from mbd.base.checked import absent, floats, scalar, shown
 from mbd.base.recorded_call import Recorded
 
 
@@ -196,7 +196,8 @@ def _checked(node: ast.AST, text: str, names: set[str]) -> Any:
         return ast.Constant(_finite(node.value, text))
     if isinstance(node, ast.Name):
         if node.id not in ("u", "rate", "t", "pi"):
-            raise ValueError(_unknown("name", node.id, text, ["u", "rate", "t", "pi"]))
+            variables = ("u", "rate", "t", "pi")
+            raise ValueError(absent("name ", node.id, variables, f" in {shown(text)}"))
         if node.id != "pi":
             names.add(node.id)
         return node
@@ -231,7 +232,7 @@ def _called(node: ast.Call, text: str, names: set[str]) -> ast.Call:
         raise ValueError(f"calls in {text!r} must be of the form f(x), of {', '.join(FUNCTIONS)}")
     name = node.func.id
     if name not in FUNCTIONS:
-        raise ValueError(_unknown("function", name, text, list(FUNCTIONS)))
+        raise ValueError(absent("function ", name, FUNCTIONS, f" in {shown(text)}"))
     if name == "table":
         return _tabulated(node, text, names)
     least, most = _ARGUMENTS.get(name, (1, 1))
@@ -262,8 +263,3 @@ def _tabulated(node: ast.Call, text: str, names: set[str]) -> ast.Call:
         raise ValueError(f"the first list of a table must increase, got {list(columns[0])}")
     constants = [ast.Constant(x) for x in columns]  # type: ignore[arg-type]
     return ast.Call(node.func, [_checked(node.args[0], text, names), *constants], [])
-
-
-def _unknown(what: str, name: str, text: str, names: list[str]) -> str:
-    there = f"there are {', '.join(names)}"
-    return f"there is no {what} {name!r} in {shown(text)}{meant(name, names)}; {there}"

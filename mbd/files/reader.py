@@ -8,14 +8,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from mbd.base.checked import meant, shown
+from mbd.base.checked import absent, shown
 from mbd.base.parameter import Parameter
 from mbd.base.recorded_call import signature
 from mbd.files.formulas import RESERVED
 from mbd.files.references import make
 from mbd.files.units import unit_in
 from mbd.files.value_types import Number, Place, PlaceError, check_keys
-from mbd.files.vocabulary import SECTIONS, arguments, parts, run_settings, section
+from mbd.files.vocabulary import SECTIONS, arguments, parts, run_settings
 from mbd.model.system import System
 
 SCHEMA = 1
@@ -132,11 +132,7 @@ class Reader:
                 return nodes[name]
         if name not in members:
             names = ["ground", *members] if table == "bodies" else list(members)
-            there = ", ".join(names[:20]) + (" ..." if len(names) > 20 else "") or "none"
-            raise place.error(
-                f"there is no {shown(name)} among the {table}{meant(name, names)}; there are "
-                f"{there}"
-            )
+            raise place.error(absent("", name, names, f" among the {table}"))
         return self._built(table, name)
 
     def _built(self, table: str, name: str) -> Any:
@@ -157,10 +153,10 @@ class Reader:
         return self.parts[key]
 
     def _maker(self, table: str, name: Any, place: Place) -> Any:
-        makers = {n: x for n, x in parts().items() if section(x) == table}
+        makers = {n: x for n, x in parts().items() if x.drawer == table}
         if isinstance(name, str) and name in makers:
             return makers[name]
         elsewhere = parts().get(name) if isinstance(name, str) else None
         if elsewhere is not None:
-            raise place.error(f"a {name} belongs to [{section(elsewhere)}], not to [{table}]")
+            raise place.error(f"a {name} belongs to [{elsewhere.drawer}], not to [{table}]")
         raise place.must(f"one of {', '.join(makers)}", name)

@@ -10,7 +10,7 @@ from mbd.base.recorded_call import signature
 from mbd.files.reader import SCHEMA
 from mbd.files.references import Constructed
 from mbd.files.value_types import Number
-from mbd.files.vocabulary import CONSTRUCTED, SECTIONS, arguments, parts, run_settings, section
+from mbd.files.vocabulary import CONSTRUCTED, SECTIONS, arguments, parts, run_settings
 from mbd.model.system import System
 
 
@@ -21,7 +21,7 @@ def json_schema() -> dict[str, Any]:
     definitions |= {x.title: _definition(x) for x in CONSTRUCTED}
     sections = {}
     for name in SECTIONS:
-        names = [n for n, x in makers.items() if section(x) == name]
+        names = [n for n, x in makers.items() if x.drawer == name]
         one = {"anyOf": [{"$ref": f"#/$defs/{n}"} for n in names]}
         sections[name] = {"type": "object", "additionalProperties": one}
     run = {k: x.schema() for k, x in run_settings().items()}

@@ -45,21 +45,11 @@ def makers(module: str) -> dict[str, Callable[..., Any]]:
 
 
 @cache
-def parts() -> dict[str, Callable[..., Any]]:
-    """Return the classes of parts of a system, by name."""
+def parts() -> dict[str, type[Part]]:
+    """Return the classes of parts of a system, by name; ``drawer`` is their section of a file."""
     members = (makers("parts.") | makers("beams.") | makers("flexible.")).items()
     return {n: x for n, x in members if isinstance(x, type) and issubclass(x, Part)
             and x.drawer}  # fmt: skip
-
-
-def section(part: Any) -> str:
-    """Return the section of a file for a class of parts."""
-    return str(part.drawer)
-
-
-def shapes() -> dict[str, Callable[..., Any]]:
-    """Return the classes of shapes, by name."""
-    return makers("parts.shapes")
 
 
 def methods() -> dict[str, Callable[..., Any]]:
@@ -83,7 +73,8 @@ POINT, DIRECTION = Array("m"), AxisValue()
 COORDINATE = Chosen()
 MOTION = Constructed("motion", lambda: makers("parts.motions"))
 FORMULATION = Constructed("formulation", lambda: makers("formulations."), NAMES)
-SHAPE, METHOD = Constructed("shape", shapes), Constructed("method", methods)
+SHAPE = Constructed("shape", lambda: makers("parts.shapes"))
+METHOD = Constructed("method", methods)
 SECTION = Constructed("section", lambda: constructors(Section), default="Section")
 CONSTRUCTED = (FRAME, MOTION, FORMULATION, SHAPE, METHOD, SECTION)
 ROTATIONAL: dict[str, ValueType] = {"stiffness": Number("N m/rad"), "damping": Number("N m s/rad")}

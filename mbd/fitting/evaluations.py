@@ -21,10 +21,9 @@ import numpy as np
 from mbd.base.atomic import explained, replaced
 from mbd.base.checked import file_path, flag, floats, mapping, meant, shown
 from mbd.base.door import number, speaking_as
-from mbd.base.fit_tolerances import FIT_SAME
 from mbd.base.identity import Identity, differences
 from mbd.base.parameter import Parameter
-from mbd.base.sensitivity_tolerances import SENSITIVITY_STEP
+from mbd.base.tolerances import FIT_SAME, SENSITIVITY_STEP
 from mbd.derivatives.parameters import named, stencils
 from mbd.front.simulate import SimulationError
 from mbd.model.description import WHO, argument_of, described_parameters

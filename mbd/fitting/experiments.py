@@ -16,9 +16,8 @@ from mbd.base.identity import Identity
 from mbd.derivatives.sensitivities import Sensitivities, sensitivities
 from mbd.drawing.curves import curves
 from mbd.fitting.evaluations import knows
-from mbd.model.description import WHO
+from mbd.model.description import WHO, put_system
 from mbd.model.model import Model
-from mbd.model.part_names import put_system
 from mbd.model.system import model_of
 
 _TUPLES = "(t, values) or (t, values, sigma)"

@@ -24,8 +24,8 @@ from scipy.optimize import least_squares
 from scipy.special import chdtrc, stdtrit
 
 from mbd.base.checked import check_options, flag, floats, mapping, shown, whole
-from mbd.base.fit_tolerances import FIT_ARRIVED, FIT_PERFECT, FIT_RANK, FIT_SEEN, FIT_TOL
 from mbd.base.html_tables import facts, page, table
+from mbd.base.tolerances import FIT_ARRIVED, FIT_PERFECT, FIT_RANK, FIT_SEEN, FIT_TOL
 from mbd.derivatives.sensitivities import sensitivities
 from mbd.fitting.evaluations import Evaluation, Evaluations, Variables, variables_of
 from mbd.fitting.experiments import Curve, Experiments, quantity

@@ -19,9 +19,9 @@ from scipy.optimize import Bounds, NonlinearConstraint, minimize, nnls
 
 from mbd.analyses.equilibrium import equilibrium
 from mbd.base.checked import called, check_options, floats, listed, mapping, one_of, shown, whole
-from mbd.base.fit_tolerances import FIT_TOL, OPTIMUM_MET
 from mbd.base.html_tables import facts, page, table
 from mbd.base.identity import Identity
+from mbd.base.tolerances import FIT_TOL, OPTIMUM_MET
 from mbd.derivatives.differences import slope as slope_of
 from mbd.derivatives.gradient import Gradient, gradient, gradients_of_run
 from mbd.derivatives.objective import Objective
@@ -32,7 +32,7 @@ from mbd.fitting.evaluations import (
     interval,
     variables_of,
 )
-from mbd.model.part_names import put_system
+from mbd.model.description import put_system
 from mbd.model.system import model_of
 from mbd.runs.interrupts import listening
 

@@ -26,7 +26,7 @@ from mbd.control.stepper import Stepper
 from mbd.fmi.description import described
 from mbd.fmi.process import Described, identity_of, token_of
 from mbd.fmi.variables import inputs_of, outputs_of, parameters_of, settable
-from mbd.machine.jit import carried_code
+from mbd.machine.private_numba import carried_code
 from mbd.model.model import Model
 from mbd.model.system import System
 

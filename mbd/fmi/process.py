@@ -21,13 +21,12 @@ import numpy as np
 
 from mbd.base.checked import shown
 from mbd.base.identity import Identity, differences
-from mbd.base.run_tolerances import WHOLE_STEPS
+from mbd.base.tolerances import WHOLE_STEPS
 from mbd.control.stepper import Stepper, solution_at
 from mbd.drawing.curves import curves
 from mbd.fmi.variables import Variable
 from mbd.integration.method import Method
-from mbd.model.description import Description
-from mbd.model.part_names import put_system
+from mbd.model.description import Description, put_system
 from mbd.model.system import model_of
 
 _HEAD = struct.Struct("=II")

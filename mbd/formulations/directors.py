@@ -53,38 +53,38 @@ def initial(
 
 
 @jit
-def retract(F: Any, q0: int, d: int, q: int) -> None:
+def retract(F: Any, n: Any) -> None:
     """Write q0 + d."""
     for i in range(12):
-        F[q + i] = F[q0 + i] + F[d + i]
+        F[n.q + i] = F[n.q0 + i] + F[n.d + i]
 
 
 @jit
-def face(F: Any, par: int, q: int, y: int) -> None:
+def face(F: Any, n: Any) -> None:
     """Copy the coordinates."""
     for i in range(12):
-        F[y + i] = F[q + i]
+        F[n.y + i] = F[n.q + i]
 
 
 @jit
-def face_velocity(F: Any, par: int, q: int, y: int, v: int, yd: int) -> None:
+def face_velocity(F: Any, n: Any) -> None:
     """Copy the velocities."""
     for i in range(12):
-        F[yd + i] = F[v + i]
+        F[n.yd + i] = F[n.v + i]
 
 
 @jit
-def face_acceleration(F: Any, par: int, q: int, y: int, v: int, a: int, ydd: int) -> None:
+def face_acceleration(F: Any, n: Any) -> None:
     """Copy the accelerations."""
     for i in range(12):
-        F[ydd + i] = F[a + i]
+        F[n.ydd + i] = F[n.a + i]
 
 
 @jit
-def residual(F: Any, par: int, q: int, y: int, v: int, a: int, f: int, x: int, s: float) -> None:
+def residual(F: Any, n: Any, s: float) -> None:
     """Write s ((W (x) I) v' - weight + f_y + own B^T lam) and the six rows."""
-    d1, d2, d3 = load3(F, q + 3), load3(F, q + 6), load3(F, q + 9)
-    lam = a + 12
+    d1, d2, d3 = load3(F, n.q + 3), load3(F, n.q + 6), load3(F, n.q + 9)
+    lam = n.a + 12
     l4, l5, l6 = F[lam + 3], F[lam + 4], F[lam + 5]
     g = load3(F, GX)
     own = (
@@ -94,86 +94,79 @@ def residual(F: Any, par: int, q: int, y: int, v: int, a: int, f: int, x: int, s
         plus(times(F[lam + 2], d3), plus(times(l4, d2), times(l5, d1))),
     )
     for k in range(4):
-        r = plus(own[k], load3(F, f + 3 * k))
-        r = plus(r, times(-F[par + 4 * k], g))
+        r = plus(own[k], load3(F, n.f + 3 * k))
+        r = plus(r, times(-F[n.par + 4 * k], g))
         for j in range(4):
-            r = plus(r, times(F[par + 4 * k + j], load3(F, a + 3 * j)))
-        store3(F, x + 3 * k, times(s, r))
-    store3(F, x + 12, (0.5 * dot(d1, d1) - 0.5, 0.5 * dot(d2, d2) - 0.5, 0.5 * dot(d3, d3) - 0.5))
-    store3(F, x + 15, (dot(d2, d3), dot(d1, d3), dot(d1, d2)))
+            r = plus(r, times(F[n.par + 4 * k + j], load3(F, n.a + 3 * j)))
+        store3(F, n.x + 3 * k, times(s, r))
+    store3(F, n.x + 12, (0.5 * dot(d1, d1) - 0.5, 0.5 * dot(d2, d2) - 0.5, 0.5 * dot(d3, d3) - 0.5))
+    store3(F, n.x + 15, (dot(d2, d3), dot(d1, d3), dot(d1, d2)))
 
 
 @jit
-def tangent(
-    F: Any, par: int, q: int, y: int, v: int, a: int, f: int, d: int, S: int, ld: int
-) -> None:
+def tangent(F: Any, n: Any) -> None:
     """Add w_M W (x) I + w_K Lambda (x) I and the gradients of the six rows."""
     wM, wK, turn = F[W_M], F[W_K], F[POSITION_TURN]
-    lam = a + 12
+    lam = n.a + 12
     for k in range(4):
         for j in range(4):
-            add_identity(F, S + 3 * k * ld + 3 * j, ld, wM * F[par + 4 * k + j])
+            add_identity(F, n.S + 3 * k * n.ld + 3 * j, n.ld, wM * F[n.par + 4 * k + j])
     for i in range(3):
-        add_identity(F, S + 3 * (i + 1) * (ld + 1), ld, wK * F[lam + i])
+        add_identity(F, n.S + 3 * (i + 1) * (n.ld + 1), n.ld, wK * F[lam + i])
         # row i: d_i on director i; row 3 + i: the two other directors, crosswise
         j, k = (i + 1) % 3, (i + 2) % 3
-        add_identity(F, S + 3 * (j + 1) * ld + 3 * (k + 1), ld, wK * F[lam + 3 + i])
-        add_identity(F, S + 3 * (k + 1) * ld + 3 * (j + 1), ld, wK * F[lam + 3 + i])
+        add_identity(F, n.S + 3 * (j + 1) * n.ld + 3 * (k + 1), n.ld, wK * F[lam + 3 + i])
+        add_identity(F, n.S + 3 * (k + 1) * n.ld + 3 * (j + 1), n.ld, wK * F[lam + 3 + i])
         for c in range(3):
             ci, cj, ck = 3 + 3 * i + c, 3 + 3 * j + c, 3 + 3 * k + c
-            di, dj, dk = F[q + ci], F[q + cj], F[q + ck]
-            F[S + ci * ld + 12 + i] += di
-            F[S + cj * ld + 15 + i] += dk
-            F[S + ck * ld + 15 + i] += dj
-            F[S + (12 + i) * ld + ci] += di + turn * F[v + ci]
-            F[S + (15 + i) * ld + cj] += dk + turn * F[v + ck]
-            F[S + (15 + i) * ld + ck] += dj + turn * F[v + cj]
+            di, dj, dk = F[n.q + ci], F[n.q + cj], F[n.q + ck]
+            F[n.S + ci * n.ld + 12 + i] += di
+            F[n.S + cj * n.ld + 15 + i] += dk
+            F[n.S + ck * n.ld + 15 + i] += dj
+            F[n.S + (12 + i) * n.ld + ci] += di + turn * F[n.v + ci]
+            F[n.S + (15 + i) * n.ld + cj] += dk + turn * F[n.v + ck]
+            F[n.S + (15 + i) * n.ld + ck] += dj + turn * F[n.v + cj]
 
 
 @jit
-def maps(
-    F: Any, par: int, q: int, y: int, v: int, d: int, w: int, P: int, PT: int, DP: int,
-    PV: int, rate: int,
-) -> None:  # fmt: skip
+def maps(F: Any, n: Any, to: Any) -> None:
     """Write w (x) I, the same for test and trial; the velocity does not depend on q."""
     for k in range(4):
-        store_multiple(F, P + 3 * k, F[w + k])
-        store_multiple(F, PT + 3 * k, F[w + k])
-        if rate:
-            store_multiple(F, DP + 3 * k, 0.0)
+        store_multiple(F, to.P + 3 * k, F[to.w + k])
+        store_multiple(F, to.PT + 3 * k, F[to.w + k])
+        if to.rate:
+            store_multiple(F, to.DP + 3 * k, 0.0)
 
 
 @jit
-def second_maps(
-    F: Any, par: int, q: int, y: int, v: int, a: int, d: int, w: int, AV: int, AQ: int
-) -> None:
+def second_maps(F: Any, n: Any, to: Any) -> None:
     """Write zeros: accelerations are those of the coordinates."""
     for k in range(0, 12, 3):
-        store_multiple(F, AV + k, 0.0)
-        store_multiple(F, AQ + k, 0.0)
+        store_multiple(F, to.AV + k, 0.0)
+        store_multiple(F, to.AQ + k, 0.0)
 
 
 @jit
-def own_rates(F: Any, q: int, y: int, yd: int, ydd: int, rate: int, second: int) -> None:
+def own_rates(F: Any, n: Any) -> None:
     """Write both derivatives of the six rows."""
     for i in range(3):
-        a, b = y + 3 + 3 * ((i + 1) % 3), y + 3 + 3 * ((i + 2) % 3)
-        ad, bd, add, bdd = a - y + yd, b - y + yd, a - y + ydd, b - y + ydd
-        c, cd, cdd = y + 3 + 3 * i, yd + 3 + 3 * i, ydd + 3 + 3 * i
+        a, b = n.y + 3 + 3 * ((i + 1) % 3), n.y + 3 + 3 * ((i + 2) % 3)
+        ad, bd, add, bdd = a - n.y + n.yd, b - n.y + n.yd, a - n.y + n.ydd, b - n.y + n.ydd
+        c, cd, cdd = n.y + 3 + 3 * i, n.yd + 3 + 3 * i, n.ydd + 3 + 3 * i
         C, Cd, Cdd = load3(F, c), load3(F, cd), load3(F, cdd)
         A, Ad, Add = load3(F, a), load3(F, ad), load3(F, add)
         B, Bd, Bdd = load3(F, b), load3(F, bd), load3(F, bdd)
-        F[rate + i] = dot(C, Cd)
-        F[rate + 3 + i] = dot(A, Bd) + dot(Ad, B)
-        F[second + i] = dot(Cd, Cd) + dot(C, Cdd)
-        F[second + 3 + i] = dot(A, Bdd) + 2 * dot(Ad, Bd) + dot(Add, B)
+        F[n.rate + i] = dot(C, Cd)
+        F[n.rate + 3 + i] = dot(A, Bd) + dot(Ad, B)
+        F[n.second + i] = dot(Cd, Cd) + dot(C, Cdd)
+        F[n.second + 3 + i] = dot(A, Bdd) + 2 * dot(Ad, Bd) + dot(Add, B)
 
 
 @jit
-def flow(F: Any, q: int, d: int, v: int, k: int) -> None:
+def flow(F: Any, n: Any, k: int) -> None:
     """Write the rates: coordinates of a vector space."""
     for i in range(12):
-        F[k + i] = F[v + i]
+        F[k + i] = F[n.v + i]
 
 
 @jit
@@ -191,20 +184,20 @@ def straight(a: Any, b: Any, c: Any) -> Any:
 
 
 @jit
-def carry(F: Any, q0: int, d: int, w: int, D: int, v: int) -> None:
+def carry(F: Any, n: Any, motion: int, twist: int) -> None:
     """Write the differences to origin and turned directors, and omega x d_k."""
-    X, Omega = quaternion_matrix(quaternion_exp(load3(F, d + 3))), load3(F, w + 3)
-    d1, d2, d3 = turned(F, q0, X, 0), turned(F, q0, X, 1), turned(F, q0, X, 2)
+    X, Omega = quaternion_matrix(quaternion_exp(load3(F, motion + 3))), load3(F, twist + 3)
+    d1, d2, d3 = turned(F, n.q0, X, 0), turned(F, n.q0, X, 1), turned(F, n.q0, X, 2)
     e1, e2, e3 = straight(d1, d2, d3), straight(d2, d3, d1), straight(d3, d1, d2)
     omega = plus(plus(times(Omega[0], e1), times(Omega[1], e2)), times(Omega[2], e3))
-    store3(F, D, load3(F, d))
-    store3(F, D + 3, minus(e1, load3(F, q0 + 3)))
-    store3(F, D + 6, minus(e2, load3(F, q0 + 6)))
-    store3(F, D + 9, minus(e3, load3(F, q0 + 9)))
-    store3(F, v, load3(F, w))
-    store3(F, v + 3, cross(omega, e1))
-    store3(F, v + 6, cross(omega, e2))
-    store3(F, v + 9, cross(omega, e3))
+    store3(F, n.d, load3(F, motion))
+    store3(F, n.d + 3, minus(e1, load3(F, n.q0 + 3)))
+    store3(F, n.d + 6, minus(e2, load3(F, n.q0 + 6)))
+    store3(F, n.d + 9, minus(e3, load3(F, n.q0 + 9)))
+    store3(F, n.v, load3(F, twist))
+    store3(F, n.v + 3, cross(omega, e1))
+    store3(F, n.v + 6, cross(omega, e2))
+    store3(F, n.v + 9, cross(omega, e3))
 
 
 DIRECTORS = Formulation(

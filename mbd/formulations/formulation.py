@@ -4,7 +4,8 @@ Every body shows the rest of the system the same *face*, an origin and three dir
 :math:`y = (r, d_1, d_2, d_3) \in R^{12}`. A formulation says how its coordinates make the face and
 what a force on the face does to its equations; ``families.py`` runs that for all bodies of a kind.
 
-The functions work in place on the flat buffer ``F``; every other argument is an index into it.
+The functions work in place on the flat buffer ``F``. Where the numbers of a node are in it says a
+record, `NodeRecord`: ``F[n.q]`` is the first coordinate of node ``n``.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from inspect import signature
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -25,19 +26,16 @@ NodeFunction = Callable[..., Any]
 
 # what the loops of families.py call the functions of a node with
 _ARGUMENTS = {
-    "retract": ("F", "q0", "d", "q"),
-    "face": ("F", "par", "q", "y"),
-    "face_velocity": ("F", "par", "q", "y", "v", "yd"),
-    "face_acceleration": ("F", "par", "q", "y", "v", "a", "ydd"),
-    "residual": ("F", "par", "q", "y", "v", "a", "f", "x", "s"),
-    "tangent": ("F", "par", "q", "y", "v", "a", "f", "d", "S", "ld"),
-    "maps": ("F", "par", "q", "y", "v", "d", "w", "P", "PT", "DP", "PV", "rate"),
-    "own_rates": ("F", "q", "y", "yd", "ydd", "rate", "second"),
-    "flow": ("F", "q", "d", "v", "k"),
+    **dict.fromkeys(("retract", "face", "face_velocity", "face_acceleration"), ("F", "n")),
+    "residual": ("F", "n", "s"),
+    "tangent": ("F", "n"),
+    "maps": ("F", "n", "to"),
+    "second_maps": ("F", "n", "to"),
+    "own_rates": ("F", "n"),
+    "flow": ("F", "n", "k"),
     "convect": ("F", "s", "d", "w"),
-    "carry": ("F", "q0", "d", "w", "D", "v"),
-    "second_maps": ("F", "par", "q", "y", "v", "a", "d", "w", "AV", "AQ"),
-    "energy": ("F", "par", "q", "v"),
+    "carry": ("F", "n", "motion", "twist"),
+    "energy": ("F", "n"),
 }
 _MASS = ("mass", "center_of_mass", "second_moments")
 _OF_ARRAYS = {"constants": _MASS, "faces": ("q",), "mass_matrix": _MASS}
@@ -45,6 +43,50 @@ _MOTION = ("position", "rotation", "velocity", "angular_velocity")
 _OPTIONAL = {"flow", "convect", "carry", "second_maps", "energy", "faces", "mass_matrix"}
 _OF_VELOCITIES = {"TRANSLATION": TRANSLATION, "ROTATION": ROTATION, "DIRECTOR": DIRECTOR}
 _OF_ROWS = {"FORCE": FORCE, "MOMENT": MOMENT, "OWN": OWN}
+
+
+class NodeRecord(NamedTuple):
+    """Where the numbers of a node are in F, each the place of the first.
+
+    Coordinates (n_q), vectors over its n_v velocities, with its own rows after them, and faces, of
+    12 numbers each.
+    """
+
+    par: int  #: its constants
+    q0: int  #: coordinates at the start of the step
+    q: int  #: coordinates now
+    d: int  #: increment since the start of the step
+    v: int  #: velocities
+    a: int  #: accelerations, at ``a + n_v`` the multipliers of the own rows
+    y: int  #: faces
+    yd: int  #: their rates
+    ydd: int  #: their second rates
+    f: int  #: forces on them
+    x: int  #: the residual, at ``x + n_v`` that of the own rows
+    S: int  #: its block of the matrix
+    ld: int  #: length of a row of that: no place
+    rate: int  #: first time derivatives of the own rows
+    second: int  #: second ones
+    u: int  #: its first unknown in vectors over all: no place
+
+
+class MapRecord(NamedTuple):
+    """Where weights of an attachment are, and its maps, rows MAP_ROW apart; whether rates count."""
+
+    w: int  #: weights on all faces of the node
+    P: int  #: test map
+    PT: int  #: trial map of increments
+    DP: int  #: derivative of the velocity
+    PV: int  #: trial map of velocities; P where test and trial agree
+    rate: int  #: whether DP is asked for
+
+
+class SecondMapRecord(NamedTuple):
+    """Where weights of an attachment are, and the maps of its acceleration."""
+
+    w: int  #: weights on all faces of the node
+    AV: int  #: by velocities
+    AQ: int  #: by increments
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -72,44 +114,45 @@ class Formulation:
         Whether ``constants`` and ``initial`` take those of many bodies too, (n, ...) arrays, and
         return (n, ...), with the same bits.
     retract : function
-        ``(F, q0, d, q)``: q = q0 [+] d.
+        ``(F, n)``: q = q0 [+] d.
     face : function
-        ``(F, par, q, y)``: the 12 numbers of the face.
+        ``(F, n)``: write the 12 numbers of the face to y.
     face_velocity : function
-        ``(F, par, q, y, v, yd)``: :math:`\dot y = Y v`, all numbers, zeros too.
+        ``(F, n)``, to yd: :math:`\dot y = Y v`, all numbers, zeros too.
     face_acceleration : function
-        ``(F, par, q, y, v, a, ydd)``: :math:`\ddot y = Y \dot v + \dot Y v`.
+        ``(F, n)``, to ydd: :math:`\ddot y = Y \dot v + \dot Y v`.
     residual : function
-        ``(F, par, q, y, v, a, f, x, s)``: with the face force at f, the scaled residual
+        ``(F, n, s)``: with the face force at f, the scaled residual
         x[:n_v] = s (inertia - weight + Z^T f_y + own B^T lam); own rows Phi to x[n_v:].
         The multipliers of the own rows stand after the accelerations, at a + n_v.
     tangent : function
-        ``(F, par, q, y, v, a, f, d, S, ld)``: add w_M M + w_G G + w_K (K + C) T and the blocks of
+        ``(F, n)``: add w_M M + w_G G + w_K (K + C) T and the blocks of
         the own rows to the matrix at F[S], rows ld apart.
     maps : function
-        ``(F, par, q, y, v, d, w, P, PT, DP, PV, rate)``: for the weights at w the transposes,
+        ``(F, n, to)``, to a `MapRecord`: for the weights at w the transposes,
         (3, n_v) with rows MAP_ROW apart, of the test map P = Z^T w, the trial map of increments
         PT = (Y T)^T w, the trial map of velocities PV = Y^T w (where test and trial agree PV is P,
         the same place) and, if rate, of the derivative of the velocity of the weighted point,
         DP = (d(Y v)/dq T)^T w.
     own_rates : function
-        ``(F, q, y, yd, ydd, rate, second)``: first and second time derivative of the own rows.
+        ``(F, n)``: first and second time derivative of the own rows, to rate and second.
     flow : function, optional
-        ``(F, q, d, v, k)``: k = T(d)^{-1} v, the rate of the increment d while q [+] d moves with
+        ``(F, n, k)``: k = T(d)^{-1} v, the rate of the increment d while q0 [+] d moves with
         v; for methods that integrate increments (explicit ones, collocation).
     convect : function, optional
         ``(F, s, d, w)``: turn the components of the velocity w with the increment s d, s = 1 or -1,
         so that those of a body that keeps spinning stay what they are; None: they do anyway.
     carry : function, optional
-        ``(F, q0, d, w, D, v)``: for a body moved from q0 by a translation and then turned by a
-        rotation vector, body axes, both at d (6), with the velocity of the origin and the angular
-        velocity, body axes, at w (6): the increments D and velocities v that say the same.
+        ``(F, n, motion, twist)``: for a body moved from q0 by a translation and then turned by a
+        rotation vector, body axes, both at motion (6), with the velocity of the origin and the
+        angular velocity, body axes, at twist (6): the increments d and velocities v that say the
+        same.
     second_maps : function, optional
-        ``(F, par, q, y, v, a, d, w, AV, AQ)``: for the weights at w the transposes, as those of
+        ``(F, n, to)``, to a `SecondMapRecord`: for the weights at w the transposes, as those of
         ``maps``, of the derivatives of the acceleration of the weighted point by velocities and by
         increments; a frame of modes needs it, and elements with mass (``Kind.accelerated``).
     energy : function, optional
-        ``(F, par, q, v)``: add what the body stores to F[POTENTIAL], what it dissipates to
+        ``(F, n)``: add what the body stores to F[POTENTIAL], what it dissipates to
         F[DISSIPATED].
     quaternion : int, optional
         Where in q a quaternion stands whose unit length no own row holds; that of every state that
@@ -254,4 +297,6 @@ def _check_arguments(who: str, function: Any, arguments: tuple[str, ...]) -> Non
         own.bind(*arguments)
     except TypeError:
         hint = " (and a size, if it is `sized`)" if name == "initial" else ""
+        if "n" in arguments and len(own.parameters) > len(arguments):
+            hint = ": a record n says where the numbers of the node are, F[n.q] in place of F[q]"
         raise TypeError(f"{who} must take ({', '.join(arguments)}), got {own}{hint}") from None

@@ -95,26 +95,26 @@ def initial(
 
 
 @jit
-def retract(F: Any, q0: int, d: int, q: int) -> None:
+def retract(F: Any, n: Any) -> None:
     """Write q0 + d."""
     for i in range(7):
-        F[q + i] = F[q0 + i] + F[d + i]
+        F[n.q + i] = F[n.q0 + i] + F[n.d + i]
 
 
 @jit
-def face(F: Any, par: int, q: int, y: int) -> None:
+def face(F: Any, n: Any) -> None:
     """Write r and the columns of A(p)."""
-    p = load4(F, q + 3)
-    store3(F, y, load3(F, q))
-    store_columns(F, y + 3, bilinear(p, p))
+    p = load4(F, n.q + 3)
+    store3(F, n.y, load3(F, n.q))
+    store_columns(F, n.y + 3, bilinear(p, p))
 
 
 @jit
-def face_velocity(F: Any, par: int, q: int, y: int, v: int, yd: int) -> None:
+def face_velocity(F: Any, n: Any) -> None:
     """Write the rates, 2 A(p, p')."""
-    A = bilinear(load4(F, q + 3), load4(F, v + 3))
-    store3(F, yd, load3(F, v))
-    store_columns(F, yd + 3, mat_plus(A, 1.0, A))
+    A = bilinear(load4(F, n.q + 3), load4(F, n.v + 3))
+    store3(F, n.yd, load3(F, n.v))
+    store_columns(F, n.yd + 3, mat_plus(A, 1.0, A))
 
 
 @jit
@@ -125,52 +125,52 @@ def second_rate(p: Any, pd: Any, pdd: Any) -> Any:
 
 
 @jit
-def face_acceleration(F: Any, par: int, q: int, y: int, v: int, a: int, ydd: int) -> None:
+def face_acceleration(F: Any, n: Any) -> None:
     """Write the second rates."""
-    store3(F, ydd, load3(F, a))
-    A = second_rate(load4(F, q + 3), load4(F, v + 3), load4(F, a + 3))
-    store_columns(F, ydd + 3, A)
+    store3(F, n.ydd, load3(F, n.a))
+    A = second_rate(load4(F, n.q + 3), load4(F, n.v + 3), load4(F, n.a + 3))
+    store_columns(F, n.ydd + 3, A)
 
 
 @jit
-def own_rates(F: Any, q: int, y: int, yd: int, ydd: int, rate: int, second: int) -> None:
+def own_rates(F: Any, n: Any) -> None:
     """Write both derivatives of (s - 1)/2 from those of the directors, of length s = |p|^2."""
-    p = load4(F, q + 3)
+    p = load4(F, n.q + 3)
     s = dot4(p, p)
     first, both = 0.0, 0.0
     for k in range(3, 12, 3):
-        d, dd, ddd = load3(F, y + k), load3(F, yd + k), load3(F, ydd + k)
+        d, dd, ddd = load3(F, n.y + k), load3(F, n.yd + k), load3(F, n.ydd + k)
         first += dot(d, dd)
         both += dot(dd, dd) + dot(d, ddd)
     sd = first / (3 * s)
-    F[rate] = 0.5 * sd
-    F[second] = 0.5 * (both / 3 - sd * sd) / s
+    F[n.rate] = 0.5 * sd
+    F[n.second] = 0.5 * (both / 3 - sd * sd) / s
 
 
 @jit
-def no_rates(F: Any, q: int, y: int, yd: int, ydd: int, rate: int, second: int) -> None:
+def no_rates(F: Any, n: Any) -> None:
     """No own rows."""
 
 
 @jit
-def flow(F: Any, q: int, d: int, v: int, k: int) -> None:
+def flow(F: Any, n: Any, k: int) -> None:
     """Write the rates: coordinates of a vector space."""
     for i in range(7):
-        F[k + i] = F[v + i]
+        F[k + i] = F[n.v + i]
 
 
 @jit
-def carry(F: Any, q0: int, d: int, w: int, D: int, v: int) -> None:
+def carry(F: Any, n: Any, motion: int, twist: int) -> None:
     """Write the differences to r and to the unit quaternion p, and p' = p (0, Omega) / 2."""
-    p0, Omega = load4(F, q0 + 3), load3(F, w + 3)
-    p = quaternion_product(p0, quaternion_exp(load3(F, d + 3)))
+    p0, Omega = load4(F, n.q0 + 3), load3(F, twist + 3)
+    p = quaternion_product(p0, quaternion_exp(load3(F, motion + 3)))
     s = 1.5 - 0.5 * dot4(p, p)  # the length is set, not accumulated
     rate = quaternion_product(p, (0.0, Omega[0], Omega[1], Omega[2]))
-    store3(F, D, load3(F, d))
-    store3(F, v, load3(F, w))
+    store3(F, n.d, load3(F, motion))
+    store3(F, n.v, load3(F, twist))
     for i in range(4):
-        F[D + 3 + i] = s * p[i] - p0[i]
-        F[v + 3 + i] = 0.5 * s * rate[i]
+        F[n.d + 3 + i] = s * p[i] - p0[i]
+        F[n.v + 3 + i] = 0.5 * s * rate[i]
 
 
 @jit
@@ -208,17 +208,15 @@ def tested_slope(which: int, p: Any, z: Any, j: int) -> Any:
 
 def _residual(inertia: int, force: int, reduced: bool, row: bool) -> Any:
     @jit
-    def residual(
-        F: Any, par: int, q: int, y: int, v: int, a: int, f: int, x: int, s: float
-    ) -> None:
+    def residual(F: Any, n: Any, s: float) -> None:
         """Write s (tested inertia + tested face forces less weight + own row p lam)."""
-        p, pd = load4(F, q + 3), load4(F, v + 3)
-        g, mc = load3(F, GX), load3(F, par + 1)
-        u, A = load3(F, a), second_rate(p, pd, load4(F, a + 3))
-        r = plus(times(F[par], minus(u, g)), plus(mat_vec(A, mc), load3(F, f)))
-        store3(F, x, times(s, r))
-        Pi = mat_plus(mat_mat(A, load9(F, par + 4)), 1.0, outer(u, mc))
-        Pf = mat_plus(columns(F, f + 3), -1.0, outer(g, mc))
+        p, pd = load4(F, n.q + 3), load4(F, n.v + 3)
+        g, mc = load3(F, GX), load3(F, n.par + 1)
+        u, A = load3(F, n.a), second_rate(p, pd, load4(F, n.a + 3))
+        r = plus(times(F[n.par], minus(u, g)), plus(mat_vec(A, mc), load3(F, n.f)))
+        store3(F, n.x, times(s, r))
+        Pi = mat_plus(mat_mat(A, load9(F, n.par + 4)), 1.0, outer(u, mc))
+        Pf = mat_plus(columns(F, n.f + 3), -1.0, outer(g, mc))
         if inertia == force:
             z = times_form(mat_plus(Pi, 1.0, Pf), p)
             t = tested(inertia, p, mix4(1.0, z, 1.0, z))
@@ -230,32 +228,30 @@ def _residual(inertia: int, force: int, reduced: bool, row: bool) -> Any:
             t = mix4(1.0, tested(inertia, p, zi), 1.0, tested(force, p, zf))
         if reduced:
             w = times_L(p, pd)
-            t = mix4(1.0, t, -8 * dot(w, mat_vec(load9(F, par + 13), w)), p)
+            t = mix4(1.0, t, -8 * dot(w, mat_vec(load9(F, n.par + 13), w)), p)
         if row:
-            lam = F[a + 7]
+            lam = F[n.a + 7]
             t = (t[0] + lam, t[1], t[2], t[3]) if inertia == BODY else mix4(1.0, t, lam, p)
-            F[x + 7] = 0.5 * dot4(p, p) - 0.5
+            F[n.x + 7] = 0.5 * dot4(p, p) - 0.5
         for i in range(4):
-            F[x + 3 + i] = s * t[i]
+            F[n.x + 3 + i] = s * t[i]
 
     return residual
 
 
 def _tangent(inertia: int, force: int, reduced: bool, row: bool) -> Any:
     @jit
-    def tangent(
-        F: Any, par: int, q: int, y: int, v: int, a: int, f: int, d: int, S: int, ld: int
-    ) -> None:
+    def tangent(F: Any, n: Any) -> None:
         """Add w_M M + w_G G + w_K (K + C) and the own row.
 
         The face forces of inertia are quadratic: their weighted derivative by p_j is 2 A(x, e_j) E
         with x = w_M p + 2 w_G p' + w_K p''.
         """
         wM, wG, wK = F[W_M], F[W_G], F[W_K]
-        p, pd, pdd = load4(F, q + 3), load4(F, v + 3), load4(F, a + 3)
-        g, mc, u, E = load3(F, GX), load3(F, par + 1), load3(F, a), load9(F, par + 4)
+        p, pd, pdd = load4(F, n.q + 3), load4(F, n.v + 3), load4(F, n.a + 3)
+        g, mc, u, E = load3(F, GX), load3(F, n.par + 1), load3(F, n.a), load9(F, n.par + 4)
         Pi = mat_plus(mat_mat(second_rate(p, pd, pdd), E), 1.0, outer(u, mc))
-        Pf = mat_plus(columns(F, f + 3), -1.0, outer(g, mc))
+        Pf = mat_plus(columns(F, n.f + 3), -1.0, outer(g, mc))
         if inertia == force:
             Pi = mat_plus(Pi, 1.0, Pf)
         Ni, Nf = form(Pi), form(Pf)
@@ -263,8 +259,8 @@ def _tangent(inertia: int, force: int, reduced: bool, row: bool) -> Any:
         zi, zf = mix4(1.0, zi, 1.0, zi), mix4(1.0, zf, 1.0, zf)
         X, B = slopes(mix4(2.0, mix4(wM, p, 2 * wG, pd), 2 * wK, pdd)), slopes(p)
         eccentric = mc[0] != 0.0 or mc[1] != 0.0 or mc[2] != 0.0
-        lam = F[a + 7] if row else 0.0
-        w, wd = times_L(p, pd), load9(F, par + 13)
+        lam = F[n.a + 7] if row else 0.0
+        w, wd = times_L(p, pd), load9(F, n.par + 13)
         Jw = mat_vec(wd, w)
         kappa, pull = 8 * dot(w, Jw), (0.0, 0.0, 0.0, 0.0)
         if reduced:  # derivative of kappa, 16 (J L p')^T (w_G L(p) - w_K L(p'))
@@ -275,8 +271,8 @@ def _tangent(inertia: int, force: int, reduced: bool, row: bool) -> Any:
                 16 * (o[3] * Jw[0] + o[0] * Jw[1] - o[1] * Jw[2]),
                 16 * (-o[2] * Jw[0] + o[1] * Jw[1] + o[0] * Jw[2]),
             )
-        add_identity(F, S, ld, wM * F[par])
-        pp = S + 3 * ld + 3
+        add_identity(F, n.S, n.ld, wM * F[n.par])
+        pp = n.S + 3 * n.ld + 3
         for j in range(4):
             z = times_form(mat_mat(X[j], E), p)
             column = tested(inertia, p, mix4(2.0, z, 2 * wK, Ni[j]))
@@ -285,31 +281,31 @@ def _tangent(inertia: int, force: int, reduced: bool, row: bool) -> Any:
                 more = mix4(2.0, tested(force, p, Nf[j]), 1.0, tested_slope(force, p, zf, j))
                 column = mix4(1.0, column, wK, more)
                 if force == INHOMOGENEOUS:
-                    F[pp + j * ld + j] += 2 * wK * (Pf[0] + Pf[4] + Pf[8])
+                    F[pp + j * n.ld + j] += 2 * wK * (Pf[0] + Pf[4] + Pf[8])
             if reduced:
                 column = mix4(1.0, column, -pull[j], p)
             for i in range(4):
-                F[pp + i * ld + j] += column[i]
+                F[pp + i * n.ld + j] += column[i]
             diagonal = 0.0 if inertia == BODY else wK * lam
             if reduced:
                 diagonal -= wK * kappa
-            F[pp + j * ld + j] += diagonal
+            F[pp + j * n.ld + j] += diagonal
             if eccentric:
                 c = mat_vec(X[j], mc)
                 for i in range(3):
-                    F[S + i * ld + 3 + j] += c[i]
+                    F[n.S + i * n.ld + 3 + j] += c[i]
         if eccentric:
             b0, b1 = mat_vec(B[0], mc), mat_vec(B[1], mc)
             b2, b3 = mat_vec(B[2], mc), mat_vec(B[3], mc)
             for i in range(3):
                 column = tested(inertia, p, (b0[i], b1[i], b2[i], b3[i]))
                 for j in range(4):
-                    F[pp - 3 + j * ld + i] += 2 * wM * column[j]
+                    F[pp - 3 + j * n.ld + i] += 2 * wM * column[j]
         if row:
             for i in range(4):
-                F[S + 7 * ld + 3 + i] += p[i] + F[POSITION_TURN] * pd[i]
+                F[n.S + 7 * n.ld + 3 + i] += p[i] + F[POSITION_TURN] * pd[i]
                 if inertia != BODY:
-                    F[pp + i * ld + 4] += p[i]
+                    F[pp + i * n.ld + 4] += p[i]
             if inertia == BODY:
                 F[pp + 4] += 1.0
 
@@ -327,35 +323,30 @@ def store_slopes(F: Any, to: int, w0: float, s: float, p: Any, u: Any) -> None:
 
 def _maps(force: int) -> Any:
     @jit
-    def maps(
-        F: Any, par: int, q: int, y: int, v: int, d: int, w: int, P: int, PT: int, DP: int,
-        PV: int, rate: int,
-    ) -> None:  # fmt: skip
+    def maps(F: Any, n: Any, to: Any) -> None:
         """Write w (x) I and 2 A(p, e_j) u of the trial, their tested combinations as test map."""
-        p, u = load4(F, q + 3), load3(F, w + 1)
-        for A in (P, PT, PV):
-            store_slopes(F, A, F[w], 2.0, p, u)
+        p, u = load4(F, n.q + 3), load3(F, to.w + 1)
+        for A in (to.P, to.PT, to.PV):
+            store_slopes(F, A, F[to.w], 2.0, p, u)
         if force != WORK:
             for i in range(3):
-                z = load4(F, PT + MAP_ROW * i + 3)
+                z = load4(F, to.PT + MAP_ROW * i + 3)
                 t = tested(force, p, z)
                 if force == INHOMOGENEOUS:
                     t = mix4(1.0, t, 2 * u[i], p)
                 for j in range(4):
-                    F[P + MAP_ROW * i + 3 + j] = t[j]
-        if rate:
-            store_slopes(F, DP, 0.0, 2.0, load4(F, v + 3), u)
+                    F[to.P + MAP_ROW * i + 3 + j] = t[j]
+        if to.rate:
+            store_slopes(F, to.DP, 0.0, 2.0, load4(F, n.v + 3), u)
 
     return maps
 
 
 @jit
-def second_maps(
-    F: Any, par: int, q: int, y: int, v: int, a: int, d: int, w: int, AV: int, AQ: int
-) -> None:
+def second_maps(F: Any, n: Any, to: Any) -> None:
     """Write 4 A(p', e_j) u and 2 A(p'', e_j) u."""
-    store_slopes(F, AV, 0.0, 4.0, load4(F, v + 3), load3(F, w + 1))
-    store_slopes(F, AQ, 0.0, 2.0, load4(F, a + 3), load3(F, w + 1))
+    store_slopes(F, to.AV, 0.0, 4.0, load4(F, n.v + 3), load3(F, to.w + 1))
+    store_slopes(F, to.AQ, 0.0, 2.0, load4(F, n.a + 3), load3(F, to.w + 1))
 
 
 def formulation(

@@ -28,83 +28,76 @@ def initial(
 
 
 @jit
-def retract(F: Any, q0: int, d: int, q: int) -> None:
+def retract(F: Any, n: Any) -> None:
     """Write q0 + d."""
-    store3(F, q, plus(load3(F, q0), load3(F, d)))
+    store3(F, n.q, plus(load3(F, n.q0), load3(F, n.d)))
 
 
 @jit
-def face(F: Any, par: int, q: int, y: int) -> None:
+def face(F: Any, n: Any) -> None:
     """Write the origin; the directors stay zero."""
-    store3(F, y, load3(F, q))
+    store3(F, n.y, load3(F, n.q))
 
 
 @jit
-def face_velocity(F: Any, par: int, q: int, y: int, v: int, yd: int) -> None:
+def face_velocity(F: Any, n: Any) -> None:
     """Write the velocity of the origin, and zeros: what is not written is no number in a step."""
-    store3(F, yd, load3(F, v))
+    store3(F, n.yd, load3(F, n.v))
     for i in range(3, 12):
-        F[yd + i] = 0.0
+        F[n.yd + i] = 0.0
 
 
 @jit
-def face_acceleration(F: Any, par: int, q: int, y: int, v: int, a: int, ydd: int) -> None:
+def face_acceleration(F: Any, n: Any) -> None:
     """Write the acceleration of the origin."""
-    store3(F, ydd, load3(F, a))
+    store3(F, n.ydd, load3(F, n.a))
 
 
 @jit
-def residual(F: Any, par: int, q: int, y: int, v: int, a: int, f: int, x: int, s: float) -> None:
+def residual(F: Any, n: Any, s: float) -> None:
     """Write s (m (a - g) + f)."""
-    r = plus(times(F[par], minus(load3(F, a), load3(F, GX))), load3(F, f))
-    store3(F, x, times(s, r))
+    r = plus(times(F[n.par], minus(load3(F, n.a), load3(F, GX))), load3(F, n.f))
+    store3(F, n.x, times(s, r))
 
 
 @jit
-def tangent(
-    F: Any, par: int, q: int, y: int, v: int, a: int, f: int, d: int, S: int, ld: int
-) -> None:
+def tangent(F: Any, n: Any) -> None:
     """Add w_M m I."""
-    add_identity(F, S, ld, F[W_M] * F[par])
+    add_identity(F, n.S, n.ld, F[W_M] * F[n.par])
 
 
 @jit
-def maps(
-    F: Any, par: int, q: int, y: int, v: int, d: int, w: int, P: int, PT: int, DP: int,
-    PV: int, rate: int,
-) -> None:  # fmt: skip
+def maps(F: Any, n: Any, to: Any) -> None:
     """Write w_0 I."""
-    store_multiple(F, P, F[w])
-    store_multiple(F, PT, F[w])
-    if rate:
-        store_multiple(F, DP, 0.0)
+    store_multiple(F, to.P, F[to.w])
+    store_multiple(F, to.PT, F[to.w])
+    if to.rate:
+        store_multiple(F, to.DP, 0.0)
 
 
 @jit
-def second_maps(
-    F: Any, par: int, q: int, y: int, v: int, a: int, d: int, w: int, AV: int, AQ: int
-) -> None:
+def second_maps(F: Any, n: Any, to: Any) -> None:
     """Write zeros: the acceleration is that of the coordinates."""
-    store_multiple(F, AV, 0.0)
-    store_multiple(F, AQ, 0.0)
+    store_multiple(F, to.AV, 0.0)
+    store_multiple(F, to.AQ, 0.0)
 
 
 @jit
-def own_rates(F: Any, q: int, y: int, yd: int, ydd: int, rate: int, second: int) -> None:
+def own_rates(F: Any, n: Any) -> None:
     """No own rows."""
 
 
 @jit
-def flow(F: Any, q: int, d: int, v: int, k: int) -> None:
+def flow(F: Any, n: Any, k: int) -> None:
     """Write the velocity."""
-    store3(F, k, load3(F, v))
+    store3(F, k, load3(F, n.v))
 
 
 @jit
-def carry(F: Any, q0: int, d: int, w: int, D: int, v: int) -> None:
+def carry(F: Any, n: Any, motion: int, twist: int) -> None:
     """Write the translation and the velocity."""
-    store3(F, D, load3(F, d))
-    store3(F, v, load3(F, w))
+    store3(F, n.d, load3(F, motion))
+    store3(F, n.v, load3(F, twist))
 
 
 POINT = Formulation(

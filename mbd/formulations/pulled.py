@@ -33,130 +33,121 @@ from mbd.machine.buffer import GX, MAP_ROW, OWN, W_G, W_K, W_M
 from mbd.machine.jit import jit
 
 
-def _residual(face: Polynomial, rows: Polynomial, n: int, k: int) -> Any:
+def _residual(face: Polynomial, rows: Polynomial, n_q: int, k: int) -> Any:
     slope, bend, back = face.slope, face.bend, face.back
     row_value, row_back = rows.value, rows.back
 
     @jit
-    def force(F: Any, par: int, q: int, y: int, v: int, a: int, f: int) -> None:
+    def force(F: Any, n: Any) -> None:
         """Write phi, all that acts on the faces, after the constants."""
-        phi, ydd = par + 16 * k * k, par + 16 * k * k + 12 * k
-        slope(F, q, a, ydd)
-        bend(F, v, v, ydd)
+        phi, ydd = n.par + 16 * k * k, n.par + 16 * k * k + 12 * k
+        slope(F, n.q, n.a, ydd)
+        bend(F, n.v, n.v, ydd)
         for j in range(0, 12 * k, 12):
             for c in range(3):
                 F[ydd + j + c] -= F[GX + c]
         for l in range(4 * k):
             for c in range(3):
                 i = 3 * l + c
-                F[phi + i] = F[f + i]
+                F[phi + i] = F[n.f + i]
                 for j in range(4 * k):
-                    F[phi + i] += F[par + 4 * k * l + j] * F[ydd + 3 * j + c]
-        row_back(F, y, a + n, phi)
+                    F[phi + i] += F[n.par + 4 * k * l + j] * F[ydd + 3 * j + c]
+        row_back(F, n.y, n.a + n_q, phi)
 
     @jit
-    def residual(
-        F: Any, par: int, q: int, y: int, v: int, a: int, f: int, x: int, s: float
-    ) -> None:
+    def residual(F: Any, n: Any, s: float) -> None:
         """Write s Y^T phi and the own rows."""
-        force(F, par, q, y, v, a, f)
-        for j in range(n):
-            F[x + j] = 0.0
-        back(F, q, par + 16 * k * k, x)
-        for j in range(n):
-            F[x + j] *= s
-        row_value(F, y, x + n)
+        force(F, n)
+        for j in range(n_q):
+            F[n.x + j] = 0.0
+        back(F, n.q, n.par + 16 * k * k, n.x)
+        for j in range(n_q):
+            F[n.x + j] *= s
+        row_value(F, n.y, n.x + n_q)
 
     return residual, force
 
 
-def _tangent(face: Polynomial, rows: Polynomial, force: Any, n: int, n_own: int, k: int) -> Any:
+def _tangent(face: Polynomial, rows: Polynomial, force: Any, n_q: int, n_own: int, k: int) -> Any:
     matrix, add_bend, add_curvature = face.matrix, face.add_bend, face.add_curvature
     row_matrix, row_curvature = rows.matrix, rows.add_curvature
 
     @jit
-    def tangent(
-        F: Any, par: int, q: int, y: int, v: int, a: int, f: int, d: int, S: int, ld: int
-    ) -> None:
+    def tangent(F: Any, n: Any) -> None:
         """Add Y^T (W (w_M Y + 2 w_G H[v, .] + w_K H[v', .]) + w_K Lambda Y) + w_K C, rows."""
         wM, wG, wK = F[W_M], F[W_G], F[W_K]
         size = 12 * k
-        Y = par + 16 * k * k + 2 * size
-        U, X, Z = Y + size * n, Y + 2 * size * n, Y + 3 * size * n
-        force(F, par, q, y, v, a, f)
-        matrix(F, q, Y)
-        for t in range(size * n):
+        Y = n.par + 16 * k * k + 2 * size
+        U, X, Z = Y + size * n_q, Y + 2 * size * n_q, Y + 3 * size * n_q
+        force(F, n)
+        matrix(F, n.q, Y)
+        for t in range(size * n_q):
             F[U + t] = wM * F[Y + t]
-        add_bend(F, 2 * wG, v, U)
-        add_bend(F, wK, a, U)
+        add_bend(F, 2 * wG, n.v, U)
+        add_bend(F, wK, n.a, U)
         for t in range(size * size):
             F[Z + t] = 0.0
-        row_curvature(F, wK, a + n, Z, size)
+        row_curvature(F, wK, n.a + n_q, Z, size)
         for i in range(size):
-            for j in range(n):
+            for j in range(n_q):
                 value = 0.0
                 for l in range(4 * k):
-                    value += F[par + 4 * k * (i // 3) + l] * F[U + n * (3 * l + i % 3) + j]
+                    value += F[n.par + 4 * k * (i // 3) + l] * F[U + n_q * (3 * l + i % 3) + j]
                 for l in range(size):
-                    value += F[Z + size * i + l] * F[Y + n * l + j]
-                F[X + n * i + j] = value
+                    value += F[Z + size * i + l] * F[Y + n_q * l + j]
+                F[X + n_q * i + j] = value
         for i in range(size):
-            for j in range(n):
-                value = F[Y + n * i + j]
+            for j in range(n_q):
+                value = F[Y + n_q * i + j]
                 if value != 0.0:
-                    for l in range(n):
-                        F[S + ld * j + l] += value * F[X + n * i + l]
-        add_curvature(F, wK, par + 16 * k * k, S, ld)
-        row_matrix(F, y, Z)
+                    for l in range(n_q):
+                        F[n.S + n.ld * j + l] += value * F[X + n_q * i + l]
+        add_curvature(F, wK, n.par + 16 * k * k, n.S, n.ld)
+        row_matrix(F, n.y, Z)
         for i in range(n_own):
-            for j in range(n):
+            for j in range(n_q):
                 value = 0.0
                 for l in range(size):
-                    value += F[Z + size * i + l] * F[Y + n * l + j]
-                F[S + ld * (n + i) + j] += value
-                F[S + ld * j + n + i] += value
+                    value += F[Z + size * i + l] * F[Y + n_q * l + j]
+                F[n.S + n.ld * (n_q + i) + j] += value
+                F[n.S + n.ld * j + n_q + i] += value
 
     return tangent
 
 
-def _maps(face: Polynomial, n: int) -> tuple[Any, Any]:
+def _maps(face: Polynomial, n_q: int) -> tuple[Any, Any]:
     (li, lj, lc), (hi, hj, hk, hc), stamp = entries(face.c, face.L, face.H)
     n_l, n_h = len(lc) - 1, len(hc) - 1
 
     @jit
-    def maps(
-        F: Any, par: int, q: int, y: int, v: int, d: int, w: int, P: int, PT: int, DP: int,
-        PV: int, rate: int,
-    ) -> None:  # fmt: skip
+    def maps(F: Any, n: Any, to: Any) -> None:
         """Write Y^T w, the same for test and trial, and H[v, .]^T w."""
         _ = stamp
         for j in range(3 * MAP_ROW):
-            F[P + j] = 0.0
-            if rate:
-                F[DP + j] = 0.0
+            F[to.P + j] = 0.0
+            if to.rate:
+                F[to.DP + j] = 0.0
         for t in range(n_l):
-            F[P + MAP_ROW * (li[t] % 3) + lj[t]] += lc[t] * F[w + li[t] // 3]
+            F[to.P + MAP_ROW * (li[t] % 3) + lj[t]] += lc[t] * F[to.w + li[t] // 3]
         for t in range(n_h):
-            to, value = MAP_ROW * (hi[t] % 3) + hj[t], hc[t] * F[w + hi[t] // 3]
-            F[P + to] += value * F[q + hk[t]]
-            if rate:
-                F[DP + to] += value * F[v + hk[t]]
+            at, value = MAP_ROW * (hi[t] % 3) + hj[t], hc[t] * F[to.w + hi[t] // 3]
+            F[to.P + at] += value * F[n.q + hk[t]]
+            if to.rate:
+                F[to.DP + at] += value * F[n.v + hk[t]]
         for j in range(3 * MAP_ROW):
-            F[PT + j] = F[P + j]
+            F[to.PT + j] = F[to.P + j]
 
     @jit
-    def second_maps(
-        F: Any, par: int, q: int, y: int, v: int, a: int, d: int, w: int, AV: int, AQ: int
-    ) -> None:
+    def second_maps(F: Any, n: Any, to: Any) -> None:
         """Write 2 H[v, .]^T w and H[v', .]^T w."""
         _ = stamp
         for j in range(3 * MAP_ROW):
-            F[AV + j] = 0.0
-            F[AQ + j] = 0.0
+            F[to.AV + j] = 0.0
+            F[to.AQ + j] = 0.0
         for t in range(n_h):
-            to, value = MAP_ROW * (hi[t] % 3) + hj[t], hc[t] * F[w + hi[t] // 3]
-            F[AV + to] += 2 * value * F[v + hk[t]]
-            F[AQ + to] += value * F[a + hk[t]]
+            at, value = MAP_ROW * (hi[t] % 3) + hj[t], hc[t] * F[to.w + hi[t] // 3]
+            F[to.AV + at] += 2 * value * F[n.v + hk[t]]
+            F[to.AQ + at] += value * F[n.a + hk[t]]
 
     return maps, second_maps
 
@@ -235,13 +226,13 @@ def pulled(
     >>> mine.linear, mine.n_v, mine.n_own
     (True, 12, 6)
     """
-    n, n_own = len(velocities), len(own_rows)
-    if n < 7 or n_own > n - 6 or (n_faces == 1 and n_own < n - 6):
+    n_q, n_own = len(velocities), len(own_rows)
+    if n_q < 7 or n_own > n_q - 6 or (n_faces == 1 and n_own < n_q - 6):
         raise ValueError(
             f"pulled: {name} must have n > 6 coordinates and n - 6 own rows, fewer if it shows "
-            f"several faces and is not rigid, got {n} and {n_own}"
+            f"several faces and is not rigid, got {n_q} and {n_own}"
         )
-    shown = polynomial(f"pulled: face of {name}", face, n)
+    shown = polynomial(f"pulled: face of {name}", face, n_q)
     size = 12 * n_faces
     held = polynomial(f"pulled: rows of {name}", rows, size)
     if len(shown.c) != size or len(held.c) != n_own:
@@ -261,7 +252,7 @@ def pulled(
     def constants(mass: float, center: np.ndarray, second: np.ndarray) -> np.ndarray:
         """Return W, room for phi and a face acceleration, three (12 k, n), one (12 k, 12 k)."""
         W = matrix(mass, center, second).ravel()
-        return np.concatenate([W, np.zeros(2 * size + 3 * size * n + size**2)])
+        return np.concatenate([W, np.zeros(2 * size + 3 * size * n_q + size**2)])
 
     def faces(q: np.ndarray) -> np.ndarray:
         """Return the faces (k, 4, 3)."""
@@ -273,17 +264,17 @@ def pulled(
         """Return q and the v with Y v = y' that keeps the own rows."""
         q = np.asarray(coordinates(position, rotation), float)
         y = np.concatenate([position, rotation.T.ravel()])
-        if q.shape != (n,) or not np.allclose(np.ravel(face(q))[:12], y, atol=1e-9):
+        if q.shape != (n_q,) or not np.allclose(np.ravel(face(q))[:12], y, atol=1e-9):
             raise ValueError(
-                f"pulled: coordinates of {name} must return {n} numbers whose face is the given "
+                f"pulled: coordinates of {name} must return {n_q} numbers whose face is the given "
                 f"pose, got {q.tolist()} for {y.tolist()}"
             )
         y = np.ravel(face(q))
         Y, gradient = shown.L + shown.H @ q, held.L + held.H @ y
         ranks = np.linalg.matrix_rank(Y), np.linalg.matrix_rank(gradient @ Y)
-        if ranks != (n, n_own) or not np.allclose(rows(y), 0.0, atol=1e-9):
+        if ranks != (n_q, n_own) or not np.allclose(rows(y), 0.0, atol=1e-9):
             raise ValueError(
-                f"pulled: {name} needs a face map of rank {n} and rows of rank {n_own} that are "
+                f"pulled: {name} needs a face map of rank {n_q} and rows of rank {n_own} that are "
                 f"zero in every rigid pose, got ranks {ranks[0]} and {ranks[1]}, rows {rows(y)}"
             )
         rate = np.concatenate([velocity, np.cross(omega, rotation.T).ravel()])
@@ -294,49 +285,49 @@ def pulled(
     row_slope, row_bend = held.slope, held.bend
 
     @jit
-    def retract(F: Any, q0: int, d: int, q: int) -> None:
+    def retract(F: Any, n: Any) -> None:
         """Write q0 + d."""
-        for i in range(n):
-            F[q + i] = F[q0 + i] + F[d + i]
+        for i in range(n_q):
+            F[n.q + i] = F[n.q0 + i] + F[n.d + i]
 
     @jit
-    def shown_faces(F: Any, par: int, q: int, y: int) -> None:
+    def shown_faces(F: Any, n: Any) -> None:
         """Write the faces."""
-        value(F, q, y)
+        value(F, n.q, n.y)
 
     @jit
-    def face_velocity(F: Any, par: int, q: int, y: int, v: int, yd: int) -> None:
+    def face_velocity(F: Any, n: Any) -> None:
         """Write Y v."""
-        slope(F, q, v, yd)
+        slope(F, n.q, n.v, n.yd)
 
     @jit
-    def face_acceleration(F: Any, par: int, q: int, y: int, v: int, a: int, ydd: int) -> None:
+    def face_acceleration(F: Any, n: Any) -> None:
         """Write Y v' + H[v, v]."""
-        slope(F, q, a, ydd)
-        bend(F, v, v, ydd)
+        slope(F, n.q, n.a, n.ydd)
+        bend(F, n.v, n.v, n.ydd)
 
     @jit
-    def flow(F: Any, q: int, d: int, v: int, k: int) -> None:
+    def flow(F: Any, n: Any, k: int) -> None:
         """Write the rates."""
-        for i in range(n):
-            F[k + i] = F[v + i]
+        for i in range(n_q):
+            F[k + i] = F[n.v + i]
 
     @jit
-    def own_rates(F: Any, q: int, y: int, yd: int, ydd: int, rate: int, second: int) -> None:
+    def own_rates(F: Any, n: Any) -> None:
         """Write both derivatives of the rows from those of the face."""
-        row_slope(F, y, yd, rate)
-        row_slope(F, y, ydd, second)
-        row_bend(F, yd, yd, second)
+        row_slope(F, n.y, n.yd, n.rate)
+        row_slope(F, n.y, n.ydd, n.second)
+        row_bend(F, n.yd, n.yd, n.second)
 
-    residual, force = _residual(shown, held, n, n_faces)
-    maps, second_maps = _maps(shown, n)
+    residual, force = _residual(shown, held, n_q, n_faces)
+    maps, second_maps = _maps(shown, n_q)
     return Formulation(
         name=name,
         velocities=tuple(velocities),
         velocity_kinds=tuple(velocities.values()),
         own_rows=tuple(own_rows),
         own_kinds=(OWN,) * n_own,
-        n_q=n,
+        n_q=n_q,
         axes=True,
         constants=constants,
         initial=initial,
@@ -345,7 +336,7 @@ def pulled(
         face_velocity=face_velocity,
         face_acceleration=face_acceleration,
         residual=residual,
-        tangent=_tangent(shown, held, force, n, n_own, n_faces),
+        tangent=_tangent(shown, held, force, n_q, n_own, n_faces),
         maps=maps,
         own_rates=own_rates,
         flow=flow,

@@ -111,18 +111,18 @@ def stretch(z: float) -> Any:
 
 
 @jit
-def retract(F: Any, q0: int, d: int, q: int) -> None:
+def retract(F: Any, n: Any) -> None:
     """Write r + d_r and A_n turned and scaled along the flow."""
-    store3(F, q, plus(load3(F, q0), load3(F, d)))
-    A = load4(F, q0 + 3)
+    store3(F, n.q, plus(load3(F, n.q0), load3(F, n.d)))
+    A = load4(F, n.q0 + 3)
     s0 = dot4(A, A)
-    s = s0 + F[d + 3]
-    f, _ = stretch(F[d + 3] / s)
-    A = quaternion_product(A, quaternion_exp(times(f / s, load3(F, d + 4))))
+    s = s0 + F[n.d + 3]
+    f, _ = stretch(F[n.d + 3] / s)
+    A = quaternion_product(A, quaternion_exp(times(f / s, load3(F, n.d + 4))))
     # the length is set, not accumulated
     scale = math.sqrt(s / dot4(A, A))
     for i in range(4):
-        F[q + 3 + i] = scale * A[i]
+        F[n.q + 3 + i] = scale * A[i]
 
 
 @jit
@@ -147,20 +147,20 @@ def body_acceleration(s: float, nu: float, w: Any, nud: float, wd: Any) -> Any:
 
 
 @jit
-def face_velocity(F: Any, par: int, q: int, y: int, v: int, yd: int) -> None:
+def face_velocity(F: Any, n: Any) -> None:
     """Write the velocity of the origin and R (nu I + w~)."""
-    _, R = pose(F, q)
-    store3(F, yd, load3(F, v))
-    store_columns(F, yd + 3, mat_mat(R, spread9(F[v + 3], load3(F, v + 4))))
+    _, R = pose(F, n.q)
+    store3(F, n.yd, load3(F, n.v))
+    store_columns(F, n.yd + 3, mat_mat(R, spread9(F[n.v + 3], load3(F, n.v + 4))))
 
 
 @jit
-def face_acceleration(F: Any, par: int, q: int, y: int, v: int, a: int, ydd: int) -> None:
+def face_acceleration(F: Any, n: Any) -> None:
     """Write the acceleration of the origin and of the directors."""
-    s, R = pose(F, q)
-    B = body_acceleration(s, F[v + 3], load3(F, v + 4), F[a + 3], load3(F, a + 4))
-    store3(F, ydd, load3(F, a))
-    store_columns(F, ydd + 3, mat_mat(R, B))
+    s, R = pose(F, n.q)
+    B = body_acceleration(s, F[n.v + 3], load3(F, n.v + 4), F[n.a + 3], load3(F, n.a + 4))
+    store3(F, n.ydd, load3(F, n.a))
+    store_columns(F, n.ydd + 3, mat_mat(R, B))
 
 
 @jit
@@ -191,42 +191,38 @@ def operator(F: Any, q: int, d: int) -> Any:
 
 def _residual(rigid: bool) -> Any:
     @jit
-    def residual(
-        F: Any, par: int, q: int, y: int, v: int, a: int, f: int, x: int, s: float
-    ) -> None:
+    def residual(F: Any, n: Any, s: float) -> None:
         """Write s (inertia + face forces less weight + own row), rotation in body axes."""
-        size, R = pose(F, q)
-        B = body_acceleration(size, F[v + 3], load3(F, v + 4), F[a + 3], load3(F, a + 4))
-        mc, u = load3(F, par + 1), minus(load3(F, a), load3(F, GX))
-        r = plus(times(F[par], u), plus(mat_vec(R, mat_vec(B, mc)), load3(F, f)))
-        store3(F, x, times(s, r))
-        X = mat_plus(columns(F, f + 3), 1.0, outer(u, mc))
-        t = moments(mat_plus(mat_mat(B, load9(F, par + 4)), 1.0, turned_back(R, X)))
+        size, R = pose(F, n.q)
+        B = body_acceleration(size, F[n.v + 3], load3(F, n.v + 4), F[n.a + 3], load3(F, n.a + 4))
+        mc, u = load3(F, n.par + 1), minus(load3(F, n.a), load3(F, GX))
+        r = plus(times(F[n.par], u), plus(mat_vec(R, mat_vec(B, mc)), load3(F, n.f)))
+        store3(F, n.x, times(s, r))
+        X = mat_plus(columns(F, n.f + 3), 1.0, outer(u, mc))
+        t = moments(mat_plus(mat_mat(B, load9(F, n.par + 4)), 1.0, turned_back(R, X)))
         for i in range(4):
-            F[x + 3 + i] = s * t[i]
+            F[n.x + 3 + i] = s * t[i]
         if rigid:
-            F[x + 3] += 0.5 * s * F[a + 7]
-            F[x + 7] = 0.5 * size - 0.5
+            F[n.x + 3] += 0.5 * s * F[n.a + 7]
+            F[n.x + 7] = 0.5 * size - 0.5
 
     return residual
 
 
 def _tangent(rigid: bool) -> Any:
     @jit
-    def add_tangent(
-        F: Any, par: int, q: int, y: int, v: int, a: int, f: int, d: int, S: int, ld: int
-    ) -> None:
+    def add_tangent(F: Any, n: Any) -> None:
         """Add w_M M + w_G G + w_K (K + C) T column by column, and the own row."""
         wM, wG, wK = F[W_M], F[W_G], F[W_K]
-        s, R = pose(F, q)
-        nu, w = F[v + 3], load3(F, v + 4)
-        B = body_acceleration(s, nu, w, F[a + 3], load3(F, a + 4))
-        mc, u, E = load3(F, par + 1), minus(load3(F, a), load3(F, GX)), load9(F, par + 4)
-        X = turned_back(R, mat_plus(columns(F, f + 3), 1.0, outer(u, mc)))
+        s, R = pose(F, n.q)
+        nu, w = F[n.v + 3], load3(F, n.v + 4)
+        B = body_acceleration(s, nu, w, F[n.a + 3], load3(F, n.a + 4))
+        mc, u, E = load3(F, n.par + 1), minus(load3(F, n.a), load3(F, GX)), load9(F, n.par + 4)
+        X = turned_back(R, mat_plus(columns(F, n.f + 3), 1.0, outer(u, mc)))
         V = spread9(nu, w)
         WV, Bc = tilde_mat(w, V), mat_vec(B, mc)
-        low, J = operator(F, q, d)
-        add_identity(F, S, ld, wM * F[par])
+        low, J = operator(F, n.q, n.d)
+        add_identity(F, n.S, n.ld, wM * F[n.par])
         for j in range(4):
             if j == 0:
                 e, turn = (0.0, 0.0, 0.0), low
@@ -241,93 +237,88 @@ def _tangent(rigid: bool) -> Any:
             t = moments(mat_plus(mat_mat(C, E), -wK / s, tilde_mat(turn, X)))
             r = mat_vec(R, plus(mat_vec(C, mc), times(wK / s, cross(turn, Bc))))
             for i in range(3):
-                F[S + i * ld + 3 + j] += r[i]
+                F[n.S + i * n.ld + 3 + j] += r[i]
             for i in range(4):
-                F[S + (3 + i) * ld + 3 + j] += t[i]
+                F[n.S + (3 + i) * n.ld + 3 + j] += t[i]
         Rc = mat_vec(R, mc)
         for i in range(3):
             t = cross(mc, (R[3 * i], R[3 * i + 1], R[3 * i + 2]))
-            F[S + 3 * ld + i] += wM * Rc[i]
+            F[n.S + 3 * n.ld + i] += wM * Rc[i]
             for j in range(3):
-                F[S + (4 + j) * ld + i] += wM * t[j]
+                F[n.S + (4 + j) * n.ld + i] += wM * t[j]
         if rigid:
-            F[S + 7 * ld + 3] += 0.5
-            F[S + 3 * ld + 7] += 0.5
+            F[n.S + 7 * n.ld + 3] += 0.5
+            F[n.S + 3 * n.ld + 7] += 0.5
 
     return add_tangent
 
 
 @jit
-def maps(
-    F: Any, par: int, q: int, y: int, v: int, d: int, w: int, P: int, PT: int, DP: int,
-    PV: int, rate: int,
-) -> None:  # fmt: skip
+def maps(F: Any, n: Any, to: Any) -> None:
     """Write w0 I and the columns R u, R (e_j x u); T^T of them; T^T R (e_j x (nu u + w x u))/s."""
-    s, R = pose(F, q)
-    u, nu, omega = load3(F, w + 1), F[v + 3], load3(F, v + 4)
-    low, J = operator(F, q, d)
-    store_multiple(F, P, F[w])
-    store_multiple(F, PT, F[w])
+    s, R = pose(F, n.q)
+    u, nu, omega = load3(F, to.w + 1), F[n.v + 3], load3(F, n.v + 4)
+    low, J = operator(F, n.q, n.d)
+    store_multiple(F, to.P, F[to.w])
+    store_multiple(F, to.PT, F[to.w])
     Ru = mat_vec(R, u)
-    store_column(F, P + 3, Ru)
-    store_column(F, PT + 3, plus(Ru, mat_vec(R, cross(low, u))))
+    store_column(F, to.P + 3, Ru)
+    store_column(F, to.PT + 3, plus(Ru, mat_vec(R, cross(low, u))))
     moved = times(1.0 / s, plus(times(nu, u), cross(omega, u)))
-    if rate:
-        store_multiple(F, DP, 0.0)
-        store_column(F, DP + 3, mat_vec(R, cross(low, moved)))
+    if to.rate:
+        store_multiple(F, to.DP, 0.0)
+        store_column(F, to.DP + 3, mat_vec(R, cross(low, moved)))
     for j in range(3):
         e = (1.0 if j == 0 else 0.0, 1.0 if j == 1 else 0.0, 1.0 if j == 2 else 0.0)
         turn = mat_vec(J, e)
-        store_column(F, P + 4 + j, mat_vec(R, cross(e, u)))
-        store_column(F, PT + 4 + j, mat_vec(R, cross(turn, u)))
-        if rate:
-            store_column(F, DP + 4 + j, mat_vec(R, cross(turn, moved)))
+        store_column(F, to.P + 4 + j, mat_vec(R, cross(e, u)))
+        store_column(F, to.PT + 4 + j, mat_vec(R, cross(turn, u)))
+        if to.rate:
+            store_column(F, to.DP + 4 + j, mat_vec(R, cross(turn, moved)))
 
 
 @jit
-def second_maps(
-    F: Any, par: int, q: int, y: int, v: int, a: int, d: int, w: int, AV: int, AQ: int
-) -> None:
+def second_maps(F: Any, n: Any, to: Any) -> None:
     """Write R dB u by velocities; by increments T^T R (e_j x B u)/s, and R dB/ds u with s."""
-    s, R = pose(F, q)
-    u, nu, omega = load3(F, w + 1), F[v + 3], load3(F, v + 4)
-    low, J = operator(F, q, d)
+    s, R = pose(F, n.q)
+    u, nu, omega = load3(F, to.w + 1), F[n.v + 3], load3(F, n.v + 4)
+    low, J = operator(F, n.q, n.d)
     moved = plus(times(nu, u), cross(omega, u))
-    x = mat_vec(body_acceleration(s, nu, omega, F[a + 3], load3(F, a + 4)), u)
-    store_multiple(F, AV, 0.0)
-    store_multiple(F, AQ, 0.0)
-    store_column(F, AV + 3, mat_vec(R, times(1.0 / s, cross(omega, u))))
+    x = mat_vec(body_acceleration(s, nu, omega, F[n.a + 3], load3(F, n.a + 4)), u)
+    store_multiple(F, to.AV, 0.0)
+    store_multiple(F, to.AQ, 0.0)
+    store_column(F, to.AV + 3, mat_vec(R, times(1.0 / s, cross(omega, u))))
     grown = minus(cross(low, x), times(1.0 / s, cross(omega, moved)))
-    store_column(F, AQ + 3, mat_vec(R, times(1.0 / s, grown)))
+    store_column(F, to.AQ + 3, mat_vec(R, times(1.0 / s, grown)))
     for j in range(3):
         e = (1.0 if j == 0 else 0.0, 1.0 if j == 1 else 0.0, 1.0 if j == 2 else 0.0)
         both = plus(cross(e, moved), cross(omega, cross(e, u)))
-        store_column(F, AV + 4 + j, mat_vec(R, times(1.0 / s, both)))
-        store_column(F, AQ + 4 + j, mat_vec(R, times(1.0 / s, cross(mat_vec(J, e), x))))
+        store_column(F, to.AV + 4 + j, mat_vec(R, times(1.0 / s, both)))
+        store_column(F, to.AQ + 4 + j, mat_vec(R, times(1.0 / s, cross(mat_vec(J, e), x))))
 
 
 @jit
-def flow(F: Any, q: int, d: int, v: int, k: int) -> None:
+def flow(F: Any, n: Any, k: int) -> None:
     """Write the velocity, nu and (s kappa T(-theta))^-1 (omega - s kappa' nu d_w)."""
-    A, w, nu = load4(F, q + 3), load3(F, d + 4), F[v + 3]
-    s = dot4(A, A) + F[d + 3]
-    f, g = stretch(F[d + 3] / s)
-    turn = minus(load3(F, v + 4), times(nu * g / s, w))
-    store3(F, k, load3(F, v))
+    A, w, nu = load4(F, n.q0 + 3), load3(F, n.d + 4), F[n.v + 3]
+    s = dot4(A, A) + F[n.d + 3]
+    f, g = stretch(F[n.d + 3] / s)
+    turn = minus(load3(F, n.v + 4), times(nu * g / s, w))
+    store3(F, k, load3(F, n.v))
     F[k + 3] = nu
     store3(F, k + 4, times(1.0 / f, mat_vec(inverse_tangent(times(f / s, w)), turn)))
 
 
 @jit
-def carry(F: Any, q0: int, d: int, w: int, D: int, v: int) -> None:
+def carry(F: Any, n: Any, motion: int, twist: int) -> None:
     """Write the increments to scale one (set, not accumulated) and u = (velocity, 0, Omega)."""
-    A = load4(F, q0 + 3)
-    store3(F, D, load3(F, d))
-    F[D + 3] = 1.0 - dot4(A, A)
-    store3(F, D + 4, load3(F, d + 3))
-    store3(F, v, load3(F, w))
-    F[v + 3] = 0.0
-    store3(F, v + 4, load3(F, w + 3))
+    A = load4(F, n.q0 + 3)
+    store3(F, n.d, load3(F, motion))
+    F[n.d + 3] = 1.0 - dot4(A, A)
+    store3(F, n.d + 4, load3(F, motion + 3))
+    store3(F, n.v, load3(F, twist))
+    F[n.v + 3] = 0.0
+    store3(F, n.v + 4, load3(F, twist + 3))
 
 
 @remembered

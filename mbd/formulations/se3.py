@@ -91,58 +91,56 @@ def move(F: Any, q0: int, u: Any, theta: Any, q: int) -> None:
 
 
 @jit
-def write_velocity(F: Any, y: int, U: Any, Omega: Any, yd: int) -> None:
+def write_velocity(F: Any, n: Any, U: Any, Omega: Any) -> None:
     """Write R U and omega x d_k."""
-    R = rotation(F, y)
+    R = rotation(F, n.y)
     omega = mat_vec(R, Omega)
-    store3(F, yd, mat_vec(R, U))
+    store3(F, n.yd, mat_vec(R, U))
     for k in range(3, 12, 3):
-        store3(F, yd + k, cross(omega, load3(F, y + k)))
+        store3(F, n.yd + k, cross(omega, load3(F, n.y + k)))
 
 
 @jit
-def write_acceleration(F: Any, y: int, U: Any, Omega: Any, dU: Any, dOmega: Any, ydd: int) -> None:
+def write_acceleration(F: Any, n: Any, U: Any, Omega: Any, dU: Any, dOmega: Any) -> None:
     """Write R (U' + Omega x U) and the accelerations of the directors."""
-    R = rotation(F, y)
+    R = rotation(F, n.y)
     omega, alpha = mat_vec(R, Omega), mat_vec(R, dOmega)
-    store3(F, ydd, mat_vec(R, plus(dU, cross(Omega, U))))
+    store3(F, n.ydd, mat_vec(R, plus(dU, cross(Omega, U))))
     for k in range(3, 12, 3):
-        d = load3(F, y + k)
-        store3(F, ydd + k, plus(cross(alpha, d), cross(omega, cross(omega, d))))
+        d = load3(F, n.y + k)
+        store3(F, n.ydd + k, plus(cross(alpha, d), cross(omega, cross(omega, d))))
 
 
 @jit
-def body_forces(F: Any, par: int, y: int, U: Any, Omega: Any, dU: Any, dOmega: Any, f: int) -> Any:
+def body_forces(F: Any, n: Any, U: Any, Omega: Any, dU: Any, dOmega: Any) -> Any:
     """Return force and moment about the origin of r, in body axes."""
-    R = rotation(F, y)
-    m, s, J = F[par], load3(F, par + 1), load9(F, par + 4)
+    R = rotation(F, n.y)
+    m, s, J = F[n.par], load3(F, n.par + 1), load9(F, n.par + 4)
     acc = minus(plus(dU, cross(Omega, U)), vec_mat(load3(F, GX), R))
     force = plus(times(m, acc), plus(cross(dOmega, s), cross(Omega, cross(Omega, s))))
     moment = plus(mat_vec(J, dOmega), cross(Omega, mat_vec(J, Omega)))
     moment = plus(moment, cross(s, acc))
-    force = plus(force, vec_mat(load3(F, f), R))
+    force = plus(force, vec_mat(load3(F, n.f), R))
     f1, f2, f3 = (
-        vec_mat(load3(F, f + 3), R),
-        vec_mat(load3(F, f + 6), R),
-        vec_mat(load3(F, f + 9), R),
+        vec_mat(load3(F, n.f + 3), R),
+        vec_mat(load3(F, n.f + 6), R),
+        vec_mat(load3(F, n.f + 9), R),
     )
     return force, plus(moment, (f2[2] - f3[1], f3[0] - f1[2], f1[1] - f2[0]))
 
 
 @jit
-def add_blocks(
-    F: Any, par: int, y: int, U: Any, Omega: Any, f: int, theta: Any, S: int, ld: int
-) -> None:
+def add_blocks(F: Any, n: Any, U: Any, Omega: Any, theta: Any, S: int, ld: int) -> None:
     """Add w_M M + w_G G + w_K K T to the 6x6 block at F[S]; K needs only T(theta) of SO(3)."""
     wM, wG, wK = F[W_M], F[W_G], F[W_K]
-    R = rotation(F, y)
-    m, s, J = F[par], load3(F, par + 1), load9(F, par + 4)
+    R = rotation(F, n.y)
+    m, s, J = F[n.par], load3(F, n.par + 1), load9(F, n.par + 4)
     gamma = vec_mat(load3(F, GX), R)
     f0, f1, f2, f3 = (
-        vec_mat(load3(F, f), R),
-        vec_mat(load3(F, f + 3), R),
-        vec_mat(load3(F, f + 6), R),
-        vec_mat(load3(F, f + 9), R),
+        vec_mat(load3(F, n.f), R),
+        vec_mat(load3(F, n.f + 3), R),
+        vec_mat(load3(F, n.f + 6), R),
+        vec_mat(load3(F, n.f + 9), R),
     )
     T = tangent(theta)
     # sum_k tilde(e_k) tilde(phi_k) = sum_k phi_k e_k^T - (e_k . phi_k) I
@@ -181,84 +179,77 @@ def _write9(F: Any, i: int, A: Any) -> None:
 
 
 @jit
-def write_maps(
-    F: Any, y: int, U: Any, Omega: Any, u: Any, theta: Any, w: int, P: int, PT: int, DP: int,
-    rate: int,
-) -> None:  # fmt: skip
+def write_maps(F: Any, n: Any, to: Any, U: Any, Omega: Any, u: Any, theta: Any) -> None:
     """Write R [w0 I, -b~], the same times T, and R [0, -c~] T.
 
     b is the weighted vector and c its velocity, both in body axes.
     """
-    R = rotation(F, y)
-    w0, b = F[w], load3(F, w + 1)
+    R = rotation(F, n.y)
+    w0, b = F[to.w], load3(F, to.w + 1)
     T, C = tangent_blocks(u, theta)
     Rb = mat_tilde(R, b)
     A = mat_plus(mat_mat(Rb, T), -w0, mat_mat(R, C))
     B = mat_mat(R, T)
     zero = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
-    _write9(F, P, mat_plus(zero, w0, R))
-    _write9(F, P + 3, mat_plus(zero, -1.0, Rb))
-    _write9(F, PT, mat_plus(zero, w0, B))
-    _write9(F, PT + 3, mat_plus(zero, -1.0, A))
-    if rate:
+    _write9(F, to.P, mat_plus(zero, w0, R))
+    _write9(F, to.P + 3, mat_plus(zero, -1.0, Rb))
+    _write9(F, to.PT, mat_plus(zero, w0, B))
+    _write9(F, to.PT + 3, mat_plus(zero, -1.0, A))
+    if to.rate:
         c = plus(times(w0, U), cross(Omega, b))
-        _write9(F, DP, zero)
-        _write9(F, DP + 3, mat_plus(zero, -1.0, mat_mat(mat_tilde(R, c), T)))
+        _write9(F, to.DP, zero)
+        _write9(F, to.DP + 3, mat_plus(zero, -1.0, mat_mat(mat_tilde(R, c), T)))
 
 
 @jit
 def write_second_maps(
-    F: Any, y: int, U: Any, Omega: Any, dU: Any, dOmega: Any, u: Any, theta: Any, w: int, AV: int,
-    AQ: int,
-) -> None:  # fmt: skip
+    F: Any, n: Any, to: Any, U: Any, Omega: Any, dU: Any, dOmega: Any, theta: Any
+) -> None:
     """Write R [w0 Omega~, -w0 U~ - c~ - Omega~ b~], c = Omega x b, and R [0, -x''~] T."""
-    R, w0, b = rotation(F, y), F[w], load3(F, w + 1)
-    T, _ = tangent_blocks(u, theta)
+    R, w0, b = rotation(F, n.y), F[to.w], load3(F, to.w + 1)
+    T = tangent(theta)
     zero = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
     x = plus(times(w0, plus(dU, cross(Omega, U))), cross(dOmega, b))
     x = plus(x, cross(Omega, cross(Omega, b)))
     turned = mat_plus(tilde(plus(times(w0, U), cross(Omega, b))), 1.0, tilde_mat(Omega, tilde(b)))
-    _write9(F, AV, mat_plus(zero, w0, mat_tilde(R, Omega)))
-    _write9(F, AV + 3, mat_plus(zero, -1.0, mat_mat(R, turned)))
-    _write9(F, AQ, zero)
-    _write9(F, AQ + 3, mat_plus(zero, -1.0, mat_mat(mat_tilde(R, x), T)))
+    _write9(F, to.AV, mat_plus(zero, w0, mat_tilde(R, Omega)))
+    _write9(F, to.AV + 3, mat_plus(zero, -1.0, mat_mat(R, turned)))
+    _write9(F, to.AQ, zero)
+    _write9(F, to.AQ + 3, mat_plus(zero, -1.0, mat_mat(mat_tilde(R, x), T)))
 
 
 # --- functions of one node ------------------------------------------------------------------------
 @jit
-def retract(F: Any, q0: int, d: int, q: int) -> None:
+def retract(F: Any, n: Any) -> None:
     """Write H exp(d)."""
-    move(F, q0, load3(F, d), load3(F, d + 3), q)
+    move(F, n.q0, load3(F, n.d), load3(F, n.d + 3), n.q)
 
 
 @jit
-def face_velocity(F: Any, par: int, q: int, y: int, v: int, yd: int) -> None:
+def face_velocity(F: Any, n: Any) -> None:
     """Write R U and omega x d_k."""
-    write_velocity(F, y, load3(F, v), load3(F, v + 3), yd)
+    write_velocity(F, n, load3(F, n.v), load3(F, n.v + 3))
 
 
 @jit
-def face_acceleration(F: Any, par: int, q: int, y: int, v: int, a: int, ydd: int) -> None:
+def face_acceleration(F: Any, n: Any) -> None:
     """Write the acceleration of the origin and of the directors."""
-    write_acceleration(F, y, load3(F, v), load3(F, v + 3), load3(F, a), load3(F, a + 3), ydd)
+    write_acceleration(F, n, load3(F, n.v), load3(F, n.v + 3), load3(F, n.a), load3(F, n.a + 3))
 
 
 @jit
-def residual(F: Any, par: int, q: int, y: int, v: int, a: int, f: int, x: int, s: float) -> None:
+def residual(F: Any, n: Any, s: float) -> None:
     """Write s r."""
-    force, moment = body_forces(
-        F, par, y, load3(F, v), load3(F, v + 3), load3(F, a), load3(F, a + 3), f
-    )
-    store3(F, x, times(s, force))
-    store3(F, x + 3, times(s, moment))
+    U, Omega, dU, dOmega = load3(F, n.v), load3(F, n.v + 3), load3(F, n.a), load3(F, n.a + 3)
+    force, moment = body_forces(F, n, U, Omega, dU, dOmega)
+    store3(F, n.x, times(s, force))
+    store3(F, n.x + 3, times(s, moment))
 
 
 @jit
-def add_tangent(
-    F: Any, par: int, q: int, y: int, v: int, a: int, f: int, d: int, S: int, ld: int
-) -> None:
+def add_tangent(F: Any, n: Any) -> None:
     """Add w_M M + w_G G + w_K K T."""
-    add_blocks(F, par, y, load3(F, v), load3(F, v + 3), f, load3(F, d + 3), S, ld)
+    add_blocks(F, n, load3(F, n.v), load3(F, n.v + 3), load3(F, n.d + 3), n.S, n.ld)
 
 
 @jit
@@ -279,39 +270,34 @@ def body_motion(F: Any, q0: int, d: int, w: int) -> Any:
 
 
 @jit
-def flow(F: Any, q: int, d: int, v: int, k: int) -> None:
+def flow(F: Any, n: Any, k: int) -> None:
     """Write T^-1 (U, Omega)."""
-    u, theta = body_rates(load3(F, d), load3(F, d + 3), load3(F, v), load3(F, v + 3))
+    u, theta = body_rates(load3(F, n.d), load3(F, n.d + 3), load3(F, n.v), load3(F, n.v + 3))
     store3(F, k, u)
     store3(F, k + 3, theta)
 
 
 @jit
-def carry(F: Any, q0: int, d: int, w: int, D: int, v: int) -> None:
+def carry(F: Any, n: Any, motion: int, twist: int) -> None:
     """Write the logarithm of the motion and (U, Omega)."""
-    u, theta, U, Omega = body_motion(F, q0, d, w)
-    store3(F, D, u)
-    store3(F, D + 3, theta)
-    store3(F, v, U)
-    store3(F, v + 3, Omega)
+    u, theta, U, Omega = body_motion(F, n.q0, motion, twist)
+    store3(F, n.d, u)
+    store3(F, n.d + 3, theta)
+    store3(F, n.v, U)
+    store3(F, n.v + 3, Omega)
 
 
 @jit
-def maps(
-    F: Any, par: int, q: int, y: int, v: int, d: int, w: int, P: int, PT: int, DP: int,
-    PV: int, rate: int,
-) -> None:  # fmt: skip
+def maps(F: Any, n: Any, to: Any) -> None:
     """Write the maps of an attachment."""
-    write_maps(F, y, load3(F, v), load3(F, v + 3), load3(F, d), load3(F, d + 3), w, P, PT, DP, rate)
+    write_maps(F, n, to, load3(F, n.v), load3(F, n.v + 3), load3(F, n.d), load3(F, n.d + 3))
 
 
 @jit
-def second_maps(
-    F: Any, par: int, q: int, y: int, v: int, a: int, d: int, w: int, AV: int, AQ: int
-) -> None:
+def second_maps(F: Any, n: Any, to: Any) -> None:
     """Write the maps of the acceleration of an attachment."""
-    write_second_maps(F, y, load3(F, v), load3(F, v + 3), load3(F, a), load3(F, a + 3),
-        load3(F, d), load3(F, d + 3), w, AV, AQ)  # fmt: skip
+    U, Omega, dU, dOmega = load3(F, n.v), load3(F, n.v + 3), load3(F, n.a), load3(F, n.a + 3)
+    write_second_maps(F, n, to, U, Omega, dU, dOmega, load3(F, n.d + 3))
 
 
 SE3 = Formulation(

@@ -80,16 +80,16 @@ def initial(
 
 
 @jit
-def retract(F: Any, q0: int, d: int, q: int) -> None:
+def retract(F: Any, n: Any) -> None:
     """Write x + d_x and exp(d_theta) R, the quaternion at unit length."""
-    store3(F, q, plus(load3(F, q0), load3(F, d)))
-    p = (F[q0 + 3], F[q0 + 4], F[q0 + 5], F[q0 + 6])
-    p = quaternion_product(quaternion_exp(load3(F, d + 3)), p)
+    store3(F, n.q, plus(load3(F, n.q0), load3(F, n.d)))
+    p = (F[n.q0 + 3], F[n.q0 + 4], F[n.q0 + 5], F[n.q0 + 6])
+    p = quaternion_product(quaternion_exp(load3(F, n.d + 3)), p)
     s = 1.5 - 0.5 * (p[0] * p[0] + p[1] * p[1] + p[2] * p[2] + p[3] * p[3])
-    F[q + 3] = s * p[0]
-    F[q + 4] = s * p[1]
-    F[q + 5] = s * p[2]
-    F[q + 6] = s * p[3]
+    F[n.q + 3] = s * p[0]
+    F[n.q + 4] = s * p[1]
+    F[n.q + 5] = s * p[2]
+    F[n.q + 6] = s * p[3]
 
 
 @jit
@@ -103,64 +103,62 @@ def rotation(F: Any, y: int) -> Any:
 
 
 @jit
-def face(F: Any, par: int, q: int, y: int) -> None:
+def face(F: Any, n: Any) -> None:
     """Write x and the columns of R."""
-    R = quaternion_matrix((F[q + 3], F[q + 4], F[q + 5], F[q + 6]))
-    store3(F, y, load3(F, q))
-    store3(F, y + 3, (R[0], R[3], R[6]))
-    store3(F, y + 6, (R[1], R[4], R[7]))
-    store3(F, y + 9, (R[2], R[5], R[8]))
+    R = quaternion_matrix((F[n.q + 3], F[n.q + 4], F[n.q + 5], F[n.q + 6]))
+    store3(F, n.y, load3(F, n.q))
+    store3(F, n.y + 3, (R[0], R[3], R[6]))
+    store3(F, n.y + 6, (R[1], R[4], R[7]))
+    store3(F, n.y + 9, (R[2], R[5], R[8]))
 
 
 @jit
-def face_velocity(F: Any, par: int, q: int, y: int, v: int, yd: int) -> None:
+def face_velocity(F: Any, n: Any) -> None:
     """Write the velocity of the origin and omega x d_k."""
-    omega = load3(F, v + 3)
-    store3(F, yd, load3(F, v))
+    omega = load3(F, n.v + 3)
+    store3(F, n.yd, load3(F, n.v))
     for k in range(3, 12, 3):
-        store3(F, yd + k, cross(omega, load3(F, y + k)))
+        store3(F, n.yd + k, cross(omega, load3(F, n.y + k)))
 
 
 @jit
-def face_acceleration(F: Any, par: int, q: int, y: int, v: int, a: int, ydd: int) -> None:
+def face_acceleration(F: Any, n: Any) -> None:
     """Write the acceleration of the origin and of the directors."""
-    omega, alpha = load3(F, v + 3), load3(F, a + 3)
-    store3(F, ydd, load3(F, a))
+    omega, alpha = load3(F, n.v + 3), load3(F, n.a + 3)
+    store3(F, n.ydd, load3(F, n.a))
     for k in range(3, 12, 3):
-        d = load3(F, y + k)
-        store3(F, ydd + k, plus(cross(alpha, d), cross(omega, cross(omega, d))))
+        d = load3(F, n.y + k)
+        store3(F, n.ydd + k, plus(cross(alpha, d), cross(omega, cross(omega, d))))
 
 
 @jit
-def residual(F: Any, par: int, q: int, y: int, v: int, a: int, f: int, x: int, s: float) -> None:
+def residual(F: Any, n: Any, s: float) -> None:
     """Write s (M v' + g - weight + Z^T f_y); the rotational part is formed in body axes."""
-    R = rotation(F, y)
-    omega, alpha = load3(F, v + 3), load3(F, a + 3)
-    u = minus(load3(F, a), load3(F, GX))
-    eta = mat_vec(R, load3(F, par + 1))
-    J = load9(F, par + 4)
+    R = rotation(F, n.y)
+    omega, alpha = load3(F, n.v + 3), load3(F, n.a + 3)
+    u = minus(load3(F, n.a), load3(F, GX))
+    eta = mat_vec(R, load3(F, n.par + 1))
+    J = load9(F, n.par + 4)
     w = vec_mat(omega, R)
     torque = mat_vec(R, plus(mat_vec(J, vec_mat(alpha, R)), cross(w, mat_vec(J, w))))
-    force = plus(times(F[par], u), plus(cross(alpha, eta), cross(omega, cross(omega, eta))))
+    force = plus(times(F[n.par], u), plus(cross(alpha, eta), cross(omega, cross(omega, eta))))
     torque = plus(torque, cross(eta, u))
-    force = plus(force, load3(F, f))
+    force = plus(force, load3(F, n.f))
     for k in range(3, 12, 3):
-        torque = plus(torque, cross(load3(F, y + k), load3(F, f + k)))
-    store3(F, x, times(s, force))
-    store3(F, x + 3, times(s, torque))
+        torque = plus(torque, cross(load3(F, n.y + k), load3(F, n.f + k)))
+    store3(F, n.x, times(s, force))
+    store3(F, n.x + 3, times(s, torque))
 
 
 @jit
-def add_tangent(
-    F: Any, par: int, q: int, y: int, v: int, a: int, f: int, d: int, S: int, ld: int
-) -> None:
+def add_tangent(F: Any, n: Any) -> None:
     """Add w_M M + w_G G + w_K (K + C) T."""
     wM, wG, wK = F[W_M], F[W_G], F[W_K]
-    R = rotation(F, y)
-    omega, alpha = load3(F, v + 3), load3(F, a + 3)
-    u = minus(load3(F, a), load3(F, GX))
-    J = mat_mat_t(mat_mat(R, load9(F, par + 4)), R)
-    T = tangent(load3(F, d + 3))
+    R = rotation(F, n.y)
+    omega, alpha = load3(F, n.v + 3), load3(F, n.a + 3)
+    u = minus(load3(F, n.a), load3(F, GX))
+    J = mat_mat_t(mat_mat(R, load9(F, n.par + 4)), R)
+    T = tangent(load3(F, n.d + 3))
 
     # K_rr, with the curvature C = sum_k d_k f_k^T - (f_k . d_k) I
     K = mat_plus(mat_tilde(J, alpha), -1.0, tilde(mat_vec(J, alpha)))
@@ -168,16 +166,16 @@ def add_tangent(
     K = mat_plus(K, 1.0, tilde_mat(omega, B))
     trace = 0.0
     for k in range(3, 12, 3):
-        dk, fk = load3(F, y + k), load3(F, f + k)
+        dk, fk = load3(F, n.y + k), load3(F, n.f + k)
         K = mat_plus(K, 1.0, outer(dk, fk))
         trace += dot(dk, fk)
     K = mat_plus(K, -trace, (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0))
     G = mat_plus(tilde_mat(omega, J), -1.0, tilde(mat_vec(J, omega)))
 
-    add_identity(F, S, ld, wM * F[par])
-    add_mat(F, S + 3 * ld + 3, ld, wM, J)
-    add_mat(F, S + 3 * ld + 3, ld, wG, G)
-    body = load3(F, par + 1)
+    add_identity(F, n.S, n.ld, wM * F[n.par])
+    add_mat(F, n.S + 3 * n.ld + 3, n.ld, wM, J)
+    add_mat(F, n.S + 3 * n.ld + 3, n.ld, wG, G)
+    body = load3(F, n.par + 1)
     if body[0] != 0.0 or body[1] != 0.0 or body[2] != 0.0:
         eta = mat_vec(R, body)
         E = tilde(eta)
@@ -186,60 +184,55 @@ def add_tangent(
         # -(dG), -(dK) of the upper right block
         upper = mat_plus(tilde(cross(omega, eta)), 1.0, WE)
         stiff = mat_mat(mat_plus(tilde_mat(alpha, E), 1.0, tilde_mat(omega, WE)), T)
-        add_mat(F, S + 3, ld, -wM, E)
-        add_mat(F, S + 3, ld, -wG, upper)
-        add_mat(F, S + 3, ld, -wK, stiff)
-        add_mat(F, S + 3 * ld, ld, wM, E)
-    add_mat(F, S + 3 * ld + 3, ld, wK, mat_mat(K, T))
+        add_mat(F, n.S + 3, n.ld, -wM, E)
+        add_mat(F, n.S + 3, n.ld, -wG, upper)
+        add_mat(F, n.S + 3, n.ld, -wK, stiff)
+        add_mat(F, n.S + 3 * n.ld, n.ld, wM, E)
+    add_mat(F, n.S + 3 * n.ld + 3, n.ld, wK, mat_mat(K, T))
 
 
 @jit
-def maps(
-    F: Any, par: int, q: int, y: int, v: int, d: int, w: int, P: int, PT: int, DP: int,
-    PV: int, rate: int,
-) -> None:  # fmt: skip
+def maps(F: Any, n: Any, to: Any) -> None:
     """Write P = [w0 I; b~], PT = [w0 I; T^T b~], DP = [0; -T^T b~ omega~], b~ = tilde(b)."""
-    w0 = F[w]
-    b = minus(weighted(F, y, w), times(w0, load3(F, y)))
-    T = tangent(load3(F, d + 3))
+    w0 = F[to.w]
+    b = minus(weighted(F, n.y, to.w), times(w0, load3(F, n.y)))
+    T = tangent(load3(F, n.d + 3))
     B = tilde(b)
-    store_multiple(F, P, w0)
-    store_multiple(F, PT, w0)
-    if rate:
-        store_multiple(F, DP, 0.0)
-    omega = load3(F, v + 3)
+    store_multiple(F, to.P, w0)
+    store_multiple(F, to.PT, w0)
+    if to.rate:
+        store_multiple(F, to.DP, 0.0)
+    omega = load3(F, n.v + 3)
     for k in range(3):
         turned = cross((T[k], T[3 + k], T[6 + k]), b)
-        store_column(F, P + 3 + k, (B[3 * k], B[3 * k + 1], B[3 * k + 2]))
-        store_column(F, PT + 3 + k, turned)
-        if rate:
-            store_column(F, DP + 3 + k, cross(omega, turned))
+        store_column(F, to.P + 3 + k, (B[3 * k], B[3 * k + 1], B[3 * k + 2]))
+        store_column(F, to.PT + 3 + k, turned)
+        if to.rate:
+            store_column(F, to.DP + 3 + k, cross(omega, turned))
 
 
 @jit
-def second_maps(
-    F: Any, par: int, q: int, y: int, v: int, a: int, d: int, w: int, AV: int, AQ: int
-) -> None:
+def second_maps(F: Any, n: Any, to: Any) -> None:
     """Write, by omega, e x (omega x b) + omega x (e x b); by increments (alpha~ + omega~^2) db."""
-    b = minus(weighted(F, y, w), times(F[w], load3(F, y)))
-    T, omega, alpha = tangent(load3(F, d + 3)), load3(F, v + 3), load3(F, a + 3)
-    store_multiple(F, AV, 0.0)
-    store_multiple(F, AQ, 0.0)
+    b = minus(weighted(F, n.y, to.w), times(F[to.w], load3(F, n.y)))
+    T, omega, alpha = tangent(load3(F, n.d + 3)), load3(F, n.v + 3), load3(F, n.a + 3)
+    store_multiple(F, to.AV, 0.0)
+    store_multiple(F, to.AQ, 0.0)
     for k in range(3):
         e = (1.0 * (k == 0), 1.0 * (k == 1), 1.0 * (k == 2))
         both = plus(cross(e, cross(omega, b)), cross(omega, cross(e, b)))
-        store_column(F, AV + 3 + k, both)
+        store_column(F, to.AV + 3 + k, both)
         db = cross((T[k], T[3 + k], T[6 + k]), b)
-        store_column(F, AQ + 3 + k, plus(cross(alpha, db), cross(omega, cross(omega, db))))
+        store_column(F, to.AQ + 3 + k, plus(cross(alpha, db), cross(omega, cross(omega, db))))
 
 
 @jit
-def flow(F: Any, q: int, d: int, v: int, k: int) -> None:
+def flow(F: Any, n: Any, k: int) -> None:
     """Write the velocity and T^-1 omega."""
-    theta = load3(F, d + 3)
+    theta = load3(F, n.d + 3)
     back = inverse_tangent((-theta[0], -theta[1], -theta[2]))
-    store3(F, k, load3(F, v))
-    store3(F, k + 3, mat_vec(back, load3(F, v + 3)))
+    store3(F, k, load3(F, n.v))
+    store3(F, k + 3, mat_vec(back, load3(F, n.v + 3)))
 
 
 @jit
@@ -250,19 +243,19 @@ def convect(F: Any, s: float, d: int, w: int) -> None:
 
 
 @jit
-def carry(F: Any, q0: int, d: int, w: int, D: int, v: int) -> None:
+def carry(F: Any, n: Any, motion: int, twist: int) -> None:
     """Write the translation and R_0 theta; the velocity and R Omega."""
-    theta = load3(F, d + 3)
-    p = (F[q0 + 3], F[q0 + 4], F[q0 + 5], F[q0 + 6])
+    theta = load3(F, motion + 3)
+    p = (F[n.q0 + 3], F[n.q0 + 4], F[n.q0 + 5], F[n.q0 + 6])
     turned = quaternion_product(p, quaternion_exp(theta))
-    store3(F, D, load3(F, d))
-    store3(F, D + 3, mat_vec(quaternion_matrix(p), theta))
-    store3(F, v, load3(F, w))
-    store3(F, v + 3, mat_vec(quaternion_matrix(turned), load3(F, w + 3)))
+    store3(F, n.d, load3(F, motion))
+    store3(F, n.d + 3, mat_vec(quaternion_matrix(p), theta))
+    store3(F, n.v, load3(F, twist))
+    store3(F, n.v + 3, mat_vec(quaternion_matrix(turned), load3(F, twist + 3)))
 
 
 @jit
-def own_rates(F: Any, q: int, y: int, yd: int, ydd: int, rate: int, second: int) -> None:
+def own_rates(F: Any, n: Any) -> None:
     """No own rows."""
 
 

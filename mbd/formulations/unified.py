@@ -163,87 +163,78 @@ def _formulation(numbers: tuple[float, ...], name: str, sized: bool) -> Formulat
         _map_back(E, F, P)
 
     @jit
-    def retract(F: Any, q0: int, d: int, q: int) -> None:
-        u, theta = halves(F, q0, d)
-        se3.move(F, q0, u, theta, q)
+    def retract(F: Any, n: Any) -> None:
+        u, theta = halves(F, n.q0, n.d)
+        se3.move(F, n.q0, u, theta, n.q)
         if sized:
-            F[q + 7] = F[q0 + 7]
+            F[n.q + 7] = F[n.q0 + 7]
 
     @jit
-    def face_velocity(F: Any, par: int, q: int, y: int, v: int, yd: int) -> None:
-        U, Omega = halves(F, q, v)
-        se3.write_velocity(F, y, U, Omega, yd)
+    def face_velocity(F: Any, n: Any) -> None:
+        U, Omega = halves(F, n.q, n.v)
+        se3.write_velocity(F, n, U, Omega)
 
     @jit
-    def face_acceleration(F: Any, par: int, q: int, y: int, v: int, a: int, ydd: int) -> None:
-        U, Omega = halves(F, q, v)
-        dU, dOmega = halves(F, q, a)
-        se3.write_acceleration(F, y, U, Omega, dU, dOmega, ydd)
+    def face_acceleration(F: Any, n: Any) -> None:
+        U, Omega = halves(F, n.q, n.v)
+        dU, dOmega = halves(F, n.q, n.a)
+        se3.write_acceleration(F, n, U, Omega, dU, dOmega)
 
     @jit
-    def residual(
-        F: Any, par: int, q: int, y: int, v: int, a: int, f: int, x: int, s: float
-    ) -> None:
-        U, Omega = halves(F, q, v)
-        dU, dOmega = halves(F, q, a)
-        force, moment = se3.body_forces(F, par, y, U, Omega, dU, dOmega, f)
-        _back(E, F, x, s, force, times(1.0 / length(F, q), moment))
+    def residual(F: Any, n: Any, s: float) -> None:
+        U, Omega = halves(F, n.q, n.v)
+        dU, dOmega = halves(F, n.q, n.a)
+        force, moment = se3.body_forces(F, n, U, Omega, dU, dOmega)
+        _back(E, F, n.x, s, force, times(1.0 / length(F, n.q), moment))
 
     @jit
-    def tangent(
-        F: Any, par: int, q: int, y: int, v: int, a: int, f: int, d: int, S: int, ld: int
-    ) -> None:
-        U, Omega = halves(F, q, v)
-        _, theta = halves(F, q, d)
-        work = par + _CONSTANTS + 36
+    def tangent(F: Any, n: Any) -> None:
+        U, Omega = halves(F, n.q, n.v)
+        _, theta = halves(F, n.q, n.d)
+        work = n.par + _CONSTANTS + 36
         for i in range(work, work + 36):
             F[i] = 0.0
-        se3.add_blocks(F, par, y, U, Omega, f, theta, work, 6)
+        se3.add_blocks(F, n, U, Omega, theta, work, 6)
         if sized:
-            s = 1.0 / F[q + 7]
+            s = 1.0 / F[n.q + 7]
             for i in range(3):
                 for j in range(3, 6):
                     F[work + 6 * i + j] *= s
                     F[work + 6 * j + i] *= s
                     F[work + 6 * (i + 3) + j] *= s * s
-        _add_between(F, par + _CONSTANTS, work, S, ld)
+        _add_between(F, n.par + _CONSTANTS, work, n.S, n.ld)
 
     @jit
-    def maps(
-        F: Any, par: int, q: int, y: int, v: int, d: int, w: int, P: int, PT: int, DP: int,
-        PV: int, rate: int,
-    ) -> None:  # fmt: skip
-        U, Omega = halves(F, q, v)
-        u, theta = halves(F, q, d)
-        se3.write_maps(F, y, U, Omega, u, theta, w, P, PT, DP, rate)
-        map_back(F, q, P)
-        map_back(F, q, PT)
-        if rate:
-            map_back(F, q, DP)
+    def maps(F: Any, n: Any, to: Any) -> None:
+        U, Omega = halves(F, n.q, n.v)
+        u, theta = halves(F, n.q, n.d)
+        se3.write_maps(F, n, to, U, Omega, u, theta)
+        map_back(F, n.q, to.P)
+        map_back(F, n.q, to.PT)
+        if to.rate:
+            map_back(F, n.q, to.DP)
 
     @jit
-    def second_maps(
-        F: Any, par: int, q: int, y: int, v: int, a: int, d: int, w: int, AV: int, AQ: int
-    ) -> None:
-        U, Omega = halves(F, q, v)
-        dU, dOmega = halves(F, q, a)
-        u, theta = halves(F, q, d)
-        se3.write_second_maps(F, y, U, Omega, dU, dOmega, u, theta, w, AV, AQ)
-        map_back(F, q, AV)
-        map_back(F, q, AQ)
+    def second_maps(F: Any, n: Any, to: Any) -> None:
+        U, Omega = halves(F, n.q, n.v)
+        dU, dOmega = halves(F, n.q, n.a)
+        _, theta = halves(F, n.q, n.d)
+        se3.write_second_maps(F, n, to, U, Omega, dU, dOmega, theta)
+        map_back(F, n.q, to.AV)
+        map_back(F, n.q, to.AQ)
 
     @jit
-    def flow(F: Any, q: int, d: int, v: int, k: int) -> None:
-        u, theta = halves(F, q, d)
-        U, Omega = halves(F, q, v)
+    def flow(F: Any, n: Any, k: int) -> None:
+        u, theta = halves(F, n.q0, n.d)
+        U, Omega = halves(F, n.q0, n.v)
         u, theta = se3.body_rates(u, theta, U, Omega)
-        write(F, q, k, u, theta)
+        write(F, n.q0, k, u, theta)
 
     @jit
-    def carry(F: Any, q0: int, d: int, w: int, D: int, v: int) -> None:
-        u, theta, U, Omega = se3.body_motion(F, q0, d, w)
-        write(F, q0, D, u, theta)
-        write(F, q0, v, U, Omega)
+    def carry(F: Any, n: Any, motion: int, twist: int) -> None:
+        u, theta, U, Omega = se3.body_motion(F, n.q0, motion, twist)
+        write(F, n.q0, n.d, u, theta)
+        write(F, n.q0, n.v, U, Omega)
 
     return Formulation(
         name=name,

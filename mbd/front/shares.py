@@ -20,15 +20,15 @@ import scipy.linalg
 
 from mbd.base.checked import mapping, meant, shown
 from mbd.base.door import symmetric
-from mbd.base.tolerances import REPORT_RANK
+from mbd.base.tolerances import RANK
 from mbd.front.solution import Solution
 from mbd.history.instants import acting
 from mbd.history.joints import all_reactions
 from mbd.history.quantities import Reaction
+from mbd.model.frozen import refuse_set_valued
 from mbd.model.independent_rows import rows_in_loops
 from mbd.model.model import Model
 from mbd.model.pattern import pattern
-from mbd.model.set_valued import refuse_set_valued
 from mbd.model.state import State
 from mbd.model.workspace import Workspace
 
@@ -115,7 +115,7 @@ def share_reactions(solution: Solution, stiffness: Mapping[str, Any]) -> Solutio
             root = scipy.linalg.solve_triangular(L, w, lower=True)  # w^T K^-1 w = |L^-1 w|^2
             energy.append(np.column_stack([root @ N[rows], root @ lam[i, rows]]))
         E = np.vstack(energy)
-        lam[i] -= N @ np.linalg.lstsq(E[:, :-1], E[:, -1], rcond=REPORT_RANK)[0]
+        lam[i] -= N @ np.linalg.lstsq(E[:, :-1], E[:, -1], rcond=RANK)[0]
     last = run.state if len(lam) == 0 else run.state.replace(lam=lam[-1])
     return Solution(
         model, run.t, run.q, run.v, run.a, lam, status=run.status, message=run.message,
@@ -152,7 +152,7 @@ def unique_reactions(solution: Solution) -> dict[str, UniqueReaction]:
                 here = slice(3 * k, 3 * k + 3)
                 U, s, _ = np.linalg.svd(loose[here], full_matrices=False)
                 size = np.linalg.norm(W[name][i][here])
-                U = U[:, s > REPORT_RANK * size]
+                U = U[:, s > RANK * size]
                 values[name][i, k] -= U @ (U.T @ values[name][i, k])
                 open_[name][i, k] = U.shape[1]
     return {
@@ -233,5 +233,5 @@ def _null(B: Any) -> np.ndarray:
     dense = B[:, used].toarray()
     length = np.linalg.norm(dense, axis=1)
     U, s, _ = np.linalg.svd(dense / length[:, None], full_matrices=True)
-    N = U[:, int((s > REPORT_RANK * s[0]).sum()) :] / length[:, None]
+    N = U[:, int((s > RANK * s[0]).sum()) :] / length[:, None]
     return np.asarray(N / np.linalg.norm(N, axis=0))

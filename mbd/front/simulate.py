@@ -12,7 +12,7 @@ import numpy as np
 
 from mbd.base.above import from_above
 from mbd.base.checked import file_path, flag, names
-from mbd.base.run_tolerances import OSCILLATION_INSTANTS
+from mbd.base.tolerances import OSCILLATION_INSTANTS
 from mbd.front.richardson import checked_order, of_order
 from mbd.front.solution import Solution
 from mbd.history.beams import beyond_limits
@@ -22,9 +22,8 @@ from mbd.integration.newton_loop import FAILED
 from mbd.linear.fronts import factor_and_solve
 from mbd.linear.saddle import Saddle, unmet_kernel
 from mbd.machine.shared_work import ahead
-from mbd.model import released_rows as switches
 from mbd.model.evaluation import evaluate_kernel, linearise_kernel, measure_kernel, rates_kernel
-from mbd.model.frozen import state_of
+from mbd.model.frozen import state_of, switchable
 from mbd.model.model import Model
 from mbd.model.state import State
 from mbd.model.system import System, model_of
@@ -176,27 +175,31 @@ def simulate(
         clock = time.perf_counter()
         stats["seconds_preparing"] = min(stretches.started, clock) - began
         stats["seconds_in_all"] = clock - began
-        status, message = record.close(status, message, stats, last)
+        status, message = record.complete(status, message)
         *raw, impulsive = record.histories()
         solution = Solution(
             model, *raw, impulsive=impulsive, status=status, message=message, stats=stats,
             last=last, method=method, before=before, stored=record.stored, options=options,
             events=stretches.occurrences,
         )  # fmt: skip
+        if isinstance(record, ArrayRecord) and (cost := record.cost()):
+            solution.message += f"; {cost}"
+        beyond = beyond_limits(model, solution.t, solution.q, solution.v, solution.a)
+        if beyond and status == FAILED:
+            solution.message += f"; {beyond}"
+        failed = status == FAILED and raise_on_failure
+        remarks: list[str] = []
+        if run is not None and not failed:
+            remarks = [beyond, _trouble(solution, run, plan, first.t)]
+        if trouble := "; ".join(filter(None, remarks)):
+            solution.message += f"; warning: {trouble}"
+        record.close(solution.status, solution.message, stats, last)
     if interrupt.stop and status == 0:  # while it was written
         text = f"interrupted by the user at t = {last.t:.6g} s, when all steps were taken"
         solution.status, solution.message = -1, text
-    if isinstance(record, ArrayRecord) and (cost := record.cost()):
-        solution.message += f"; {cost}"
-    beyond = beyond_limits(model, solution.t, solution.q, solution.v, solution.a)
-    if beyond and status == FAILED:
-        solution.message += f"; {beyond}"
-    if status == FAILED and raise_on_failure:
+    if failed:
         raise SimulationError(solution) from stretches.cause
-    remarks = [beyond, _trouble(solution, run, plan, first.t)] if run is not None else []
-    if trouble := "; ".join(filter(None, remarks)):
-        solution.message += f"; warning: {trouble}"
-        record.remark(solution.message)
+    if trouble:
         warnings.warn(trouble, RuntimeWarning, stacklevel=3)
     return solution
 
@@ -235,8 +238,7 @@ def _record(
     if stream is None:
         return ArrayRecord(model, plan.expected)
     file_path("simulate", stream)
-    expected = () if plan.free else (plan.expected,)  # who knows how many free steps there are
-    return from_above("simulate(stream=)", model, stream, method, options, first, *expected)
+    return from_above("simulate(stream=)", model, stream, method, options, first)
 
 
 def _first(
@@ -246,7 +248,7 @@ def _first(
     if state is not None:
         state = state_of("simulate", model, state)
     if joints := names("simulate", "off", off):
-        joints = switches.checked(model, joints, "simulate: off")
+        joints = switchable(model, joints, "simulate: off")
         state = (model.state if state is None else state).replace(off=joints, alg=None)
     if state is not None and state.alg is not None and not project:
         return state, None  # of a run, which meets the rates of the rows to its accuracy only

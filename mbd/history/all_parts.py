@@ -75,7 +75,7 @@ class AllParts:
         return values
 
     def values(self, quantity: Quantity) -> np.ndarray:
-        """Return a quantity of all that have it, (n, owners, ...)."""
+        """Return a quantity of all its owners, (n, owners, ...)."""
         if quantity.of not in (Owner.BODY, Owner.TURNING, Owner.BREATHING):
             return quantity.of_history(self)
         n = len(quantity.axes.components)
@@ -93,7 +93,7 @@ class AllParts:
 
     @cached_property
     def sections(self) -> Sections:
-        """What the sections of all beams bear, (n, elements, ...)."""
+        """Forces, moments and strains of the sections of all beams, (n, elements, ...)."""
         helicoids = all_helicoids(self.model)
         assert helicoids is not None  # quantities of sections are asked of models with beams
         return Sections(helicoids, self.faces, self.model.origin)
@@ -116,7 +116,7 @@ class AllParts:
 
     @cached_property
     def freedoms(self) -> tuple[np.ndarray, np.ndarray]:
-        """What joints leave free, and its rate, (n, freedoms)."""
+        """Coordinates of joints and their rates, (n, freedoms)."""
         s = self.trajectory
         u, rate, _ = all_freedoms(self.model).over_time(self.faces, s.t, s.before)
         return u, rate
@@ -128,7 +128,7 @@ class AllParts:
 
     @property
     def loads(self) -> np.ndarray:
-        """What motors, drives and transmissions report, (n, loads)."""
+        """Loads of motors, drives, transmissions and ropes, (n, loads)."""
         return self._loads[0]
 
     @cached_property
@@ -151,7 +151,7 @@ class AllParts:
         return self._instants.gap
 
     def after(self, *, alike: bool = False) -> Before:
-        """Return what the instants that follow need of the last one.
+        """Return the memory at the last instant, from which later ones go on.
 
         `alike`: if nothing else is wanted of them than of these.
         """
@@ -189,7 +189,7 @@ def in_pieces(
 
 
 def past_of(trajectory: Trajectory) -> Before:
-    """Return what the instants that follow a trajectory need of its last one."""
+    """Return the memory at the end of a trajectory: turns, signs and sums so far."""
     for piece in in_pieces(trajectory):
         last = piece
     return last.after()

@@ -105,7 +105,7 @@ def all_helicoids(model: Model) -> Helicoids | None:
 
 
 def beyond_limits(model: Model, t: np.ndarray, q: Any, v: Any, a: Any) -> str:
-    """Return what elements of beams and flexible bodies cannot do in a motion, or nothing."""
+    """Return a warning of elements and flexible bodies beyond their limits, or nothing."""
     apart = -(-len(t) // _LOOKED_AT) or 1
     some = slice((len(t) - 1) % apart, None, apart)
     moved = t[some], *(x[some] for x in (q, v, a))
@@ -119,7 +119,7 @@ def beyond_limits(model: Model, t: np.ndarray, q: Any, v: Any, a: Any) -> str:
 
 
 def _beyond_elements(model: Model, t: np.ndarray, q: Any, v: Any, a: Any) -> str:
-    r"""Return which element of a beam cannot do what it should, or nothing.
+    r"""Return a warning of an element that turns by nearly pi or is pulled too hard, or nothing.
 
     Strains jump at a turn of pi. Between its nodes an element has the flexibility of its bending
     without tension, :math:`h^2/12EI` of shear: pulled by :math:`12EI/h^2` it buckles as no beam
@@ -153,7 +153,7 @@ def _beyond_elements(model: Model, t: np.ndarray, q: Any, v: Any, a: Any) -> str
 
 
 def _beyond_bushings(model: Model, t: np.ndarray, q: Any, v: Any, a: Any) -> str:
-    """Return which bushing turns so far that its moment will change its sign, or nothing."""
+    """Return a warning of a bushing whose turn is nearly pi, where its moment jumps, or nothing."""
     names, bushings = _bushings(model)
     if not names:
         return ""
@@ -186,7 +186,7 @@ def _first_far(R: np.ndarray, most: float) -> tuple[int, int, float] | None:
 
 
 class SectionResults(Protocol):
-    """What sections of beams have over time, computed or stored."""
+    """Results of the sections of beams over time, computed or stored."""
 
     @property
     def force(self) -> np.ndarray:
@@ -206,7 +206,7 @@ class SectionResults(Protocol):
 
 
 class Sections:
-    """What the sections of beams bear, computed from the faces of their nodes."""
+    """Results of the sections of beams, computed from the faces of their nodes."""
 
     def __init__(self, helicoids: Helicoids, faces: Faces, origin: np.ndarray) -> None:
         self._of, self._faces, self._origin = helicoids, faces, origin
@@ -292,35 +292,23 @@ def _between(r: np.ndarray, R: np.ndarray) -> np.ndarray:
 
 
 class BeamHistory(StructureHistory):
-    """A beam over time: its nodes, and what its sections bear, (n, elements, 2 ends, 3)."""
+    """A beam over time: its nodes, and results of its sections, (n, elements, 2 ends, 3)."""
 
     def __init__(
-        self,
-        name: str,
-        nodes: Sequence[PartHistory],
-        rows: PartHistory | None,
+        self, name: str, nodes: Sequence[PartHistory], rows: PartHistory | None,
         sections: SectionResults,
-    ) -> None:
-        super().__init__(name, nodes, rows)
+    ) -> None:  # fmt: skip
+        more = [x for x in SECTION_WORDS if x not in ("force", "moment")]
+        super().__init__(name, nodes, rows, more, lambda word: getattr(sections, word))
         self.sections = sections
         self.owners = (*{*self.owners, Owner.JOINT},)
         self.methods = (*self.methods, "curve(points)")
 
     def _value(self, quantity: Quantity) -> np.ndarray:
-        """Return force or moment of the sections, in their axes, or what nodes and rows have."""
+        """Return force or moment of the sections in their axes, or a quantity of nodes or rows."""
         if quantity is PartHistory.force:
             return self.sections.force
         return self.sections.moment if quantity is PartHistory.moment else super()._value(quantity)
-
-    def _columns(self) -> list[str]:
-        own = [x for x in SECTION_WORDS if x not in ("force", "moment")]
-        return [*own, *(x for x in super()._columns() if x not in own)]
-
-    def _column(self, name: str) -> np.ndarray:
-        if name in SECTION_WORDS:
-            values: np.ndarray = getattr(self.sections, name)
-            return values
-        return super()._column(name)
 
     @property
     def section_forces(self) -> np.ndarray:
@@ -362,17 +350,13 @@ def bars_over_time(bars: Sequence[Element], faces: Faces) -> tuple[np.ndarray, n
 
 
 class CableHistory(StructureHistory):
-    """A cable over time: its nodes, and the tension of its bars, (n, bars)."""
+    """A cable over time: its nodes, and tension and energy of its bars, (n, bars)."""
 
     def __init__(
-        self,
-        name: str,
-        nodes: Sequence[PartHistory],
-        rows: PartHistory | None,
+        self, name: str, nodes: Sequence[PartHistory], rows: PartHistory | None,
         bars: Callable[[str], np.ndarray],
-    ) -> None:
-        super().__init__(name, nodes, rows)
-        self._bars = bars  # "tension" or "energy", computed or stored
+    ) -> None:  # fmt: skip
+        super().__init__(name, nodes, rows, BAR_WORDS, bars)
         self.methods = (*self.methods, "curve(points)")
 
     def curve(self, points: int = 4) -> np.ndarray:
@@ -381,11 +365,3 @@ class CableHistory(StructureHistory):
         x = self.position
         inner = x[:, :-1, None] + np.diff(x, axis=1)[:, :, None] * (np.arange(n) / n)[:, None]
         return np.concatenate([inner.reshape(len(x), -1, 3), x[:, -1:]], axis=1)
-
-    def _columns(self) -> list[str]:
-        return [*BAR_WORDS, *(x for x in super()._columns() if x not in BAR_WORDS)]
-
-    def _column(self, name: str) -> np.ndarray:
-        if name in BAR_WORDS:
-            return self._bars(name)
-        return super()._column(name)

@@ -84,7 +84,7 @@ class BodyHistory(PartHistory):
         return self._joined(lambda piece: (getattr(piece, quantity.name),))[0]
 
     def _joined(self, take: Callable[[Self], tuple[np.ndarray, ...]]) -> list[np.ndarray]:
-        """Return what is taken of pieces of a long run: faces of all instants are many numbers."""
+        """Return arrays of a long run, joined from pieces, so that faces of few are in memory."""
         whole: list[np.ndarray] = []
         before = self.before
         for first in range(0, self.instants, AT_ONCE):
@@ -150,7 +150,7 @@ class FlexibleHistory(BodyHistory):
         return np.asarray(self.origin + self.y[:, None, 0] + w @ self.y[:, 1:])
 
     def recovered(self, matrix: Any) -> np.ndarray:
-        """Return what a matrix (k, degrees of freedom) makes of displacements: stresses (n, k)."""
+        """Return a matrix (k, degrees of freedom) times displacements of nodes: stresses (n, k)."""
         psi = self._shapes.values.reshape(-1, self._shapes.values.shape[2])
         if np.ndim(matrix) != 2 or matrix.shape[1] != len(psi):
             raise ValueError(
@@ -163,14 +163,25 @@ class FlexibleHistory(BodyHistory):
 class StructureHistory(PartHistory):
     """The nodes of a part together, over time: arrays (n, k, 3) in the order of its k nodes.
 
-    Attributes
+    Parameters
     ----------
-    nodes : dict
-        The history of each node, by name.
+    name : str
+    nodes : sequence of k histories
+        The attribute ``nodes`` has them by name.
+    rows : PartHistory, optional
+        The rows of the part.
+    words : sequence of str
+        What else the part has, which `take` evaluates.
+    take : callable, optional
+        ``(word) -> array``, computed or stored.
     """
 
-    def __init__(self, name: str, nodes: Sequence[PartHistory], rows: PartHistory | None) -> None:
+    def __init__(
+        self, name: str, nodes: Sequence[PartHistory], rows: PartHistory | None,
+        words: Sequence[str] = (), take: Callable[[str], np.ndarray] | None = None,
+    ) -> None:  # fmt: skip
         self.name, self.instants, self._rows = name, nodes[0].instants, rows
+        self._words, self._take = words, take
         self.nodes = {x.name: x for x in nodes}
         common = set.intersection(*({*x.owners} for x in nodes)) - {Owner.ROWS}
         self.owners = (*common, *(() if rows is None else rows.owners))
@@ -184,9 +195,12 @@ class StructureHistory(PartHistory):
         return np.stack([x._value(quantity) for x in self.nodes.values()], axis=1)
 
     def _columns(self) -> list[str]:
-        return [] if self._rows is None else self._rows._columns()
+        of_rows = [] if self._rows is None else self._rows._columns()
+        return list(dict.fromkeys((*self._words, *of_rows)))
 
     def _column(self, name: str) -> np.ndarray:
+        if self._take is not None and name in self._words:
+            return self._take(name)
         if self._rows is None or name not in self._rows._columns():
             raise AttributeError(self._lacks(name))
         return self._rows._column(name)

@@ -1,4 +1,4 @@
-"""The columns of results: quantities of parts by name, and labels of arrays."""
+"""The columns of results: quantities of parts by name, labels of arrays, units of each column."""
 
 from __future__ import annotations
 
@@ -14,17 +14,24 @@ from mbd.history.joint_coordinates import freedoms
 from mbd.history.loads import all_loads
 from mbd.history.quantities import table
 from mbd.history.quantity import Owner, Quantity
-from mbd.history.units import of_gap, of_rows, of_speeds, of_stored
+from mbd.machine import buffer as m
 from mbd.model.frozen import per_model
 
 if TYPE_CHECKING:
     from mbd.model.model import Model
+    from mbd.parts.part import Body
 
+MIXED = "mixed"
+_STORED = {m.TRANSLATION: "m", m.ROTATION: "rad", m.DIRECTOR: "1"}
+_SPEED = {m.TRANSLATION: "m/s", m.ROTATION: "rad/s", m.DIRECTOR: "1/s"}
+# of a multiplier: energy per unit of the row, for rows on velocities power per unit
+_MULTIPLIER = {"m": "N", "m/s": "N", "m^2": "N/m", "m^2/s": "N/m"}
+_ORDER = ("m", "m^2", "rad", "-", "m/s", "m^2/s", "rad/s", "-/s")
 ENDS, SECTION_AXIS = ("first", "last"), ("1", "2", "3")
 
 
 class Item(NamedTuple):
-    """Someone who has quantities: whose, index after time in arrays, unit, own columns."""
+    """An owner of quantities: name, kinds, index after time in arrays, unit, its columns."""
 
     name: str
     owners: tuple[Owner, ...]
@@ -70,7 +77,7 @@ class Series:
 
     @property
     def word(self) -> str:
-        """What it is, without the part it belongs to."""
+        """The quantity, without the name of its part."""
         return self.name.rpartition(".")[2].replace("_", " ")
 
     @property
@@ -79,7 +86,7 @@ class Series:
         return ".".join([self.name, *self.components]) if len(self.components) == 1 else self.name
 
 
-Items = Mapping[str, Sequence[Item]]  # by the dimension of their owners
+Items = Mapping[str, Sequence[Item]]  # by the dimension that counts them
 
 
 def items_of(
@@ -88,7 +95,7 @@ def items_of(
     breathing: Collection[str],
     gap: str,
 ) -> Items:
-    """Return everyone who has quantities, as the labels of a model or of a file say.
+    """Return the owners of quantities, from the labels of a model or of a file.
 
     Bodies that are `turning` have axes, those that are `breathing` a scale; `gap` is the unit of
     violations of rows.
@@ -145,7 +152,7 @@ def items_of(
 
 @per_model
 def model_items(model: Model) -> Items:
-    """Return everyone in a model who has quantities."""
+    """Return the owners of quantities in a model."""
     texts, bodies = labels(model), model.nodes.values()
     return items_of(
         lambda name: texts[name][1] if name in texts else (),
@@ -153,6 +160,29 @@ def model_items(model: Model) -> Items:
         {x.name for x in bodies if not x.formulation.rigid},
         of_gap(model),
     )
+
+
+def of_stored(body: Body) -> list[str]:
+    """Return the units of the stored coordinates of a body."""
+    formulation = body.formulation
+    if formulation.n_q == formulation.n_v:  # velocities are their rates
+        return [_STORED[k] for k in formulation.velocity_kinds]
+    return ["m"] * 3 + ["1"] * (formulation.n_q - 3)  # a place, and numbers of the rotation
+
+
+def of_speeds(v_kinds: Iterable[int]) -> list[str]:
+    """Return the units of velocities."""
+    return [_SPEED[int(k)] for k in v_kinds]
+
+
+def of_rows(model: Model) -> list[str]:
+    """Return the units of multipliers."""
+    return [_MULTIPLIER.get(unit, "N m") for unit in model.numbering.lam_units]
+
+
+def of_gap(model: Model) -> str:
+    """Return the units that the largest violation of a row may have: "m or -"."""
+    return " or ".join(sorted(set(model.numbering.lam_units), key=_ORDER.index)) or "-"
 
 
 def labels(model: Model) -> dict[str, tuple[tuple[str, ...], Any]]:
@@ -234,7 +264,7 @@ def fitting(items: Items) -> list[Quantity]:
 
 
 def columns(items: Items) -> dict[str, Column]:
-    """Return every quantity of everyone, by its flat name; not the numbers of the model."""
+    """Return every quantity of every owner by its flat name; not the numbers of the model."""
     named = [x for x in fitting(items) if x.of not in (Owner.POSITIONS, Owner.SPEEDS)]
     return {
         f"{item.name}{x.flat}": Column(
@@ -259,5 +289,5 @@ def parts(columns: Iterable[str]) -> dict[str, list[str]]:
 
 @per_model
 def model_columns(model: Model) -> dict[str, Column]:
-    """Return every quantity of everyone in a model, by its flat name."""
+    """Return every quantity of every owner in a model, by its flat name."""
     return columns(model_items(model))

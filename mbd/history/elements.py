@@ -42,7 +42,7 @@ class ElementGroup:
     memory: np.ndarray
 
     def forces(self, faces: Faces, lam: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
-        """Yield instants, and what the rows put into the residual there.
+        """Yield instants, and the forces of the rows in the residual there.
 
         Conjugate to the faces of all attachments, one element after the other,
         (n, k n_attachments, 4, 3); multipliers are (n, k, n_rows).
@@ -71,7 +71,7 @@ class ElementGroup:
     def _blocks(
         self, faces: Faces, rates: tuple[int, ...]
     ) -> Iterator[tuple[slice, np.ndarray, np.ndarray, int]]:
-        """Yield instants, and the buffers with their faces and a record of these elements."""
+        """Yield instants, buffers with their faces, and the place of the record of the elements."""
         (n_e, n_a), total, k = self.ends.shape, len(faces.y), m.I_HEADER
         most = max(1, _AT_ONCE // n_e)  # instants
         many = max(1, min(total, most))
@@ -94,7 +94,7 @@ class ElementGroup:
         return self._layout(max(1, _AT_ONCE // len(self.ends)))
 
     def _layout(self, many: int) -> tuple[np.ndarray, int]:
-        """Return the integers of so many instants, and where the constants of elements begin."""
+        """Return the integers for `many` instants, and where the constants of elements begin."""
         kind, (n_e, n_a) = self.kind, self.ends.shape
         n, n_r = many * n_e, kind.n_rows
         k = m.I_HEADER

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, cached_property
 from typing import Self
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from mbd.base.checked import whole
 from mbd.base.read_only import read_only
-from mbd.history.all_parts import AllParts, in_pieces, past_of
+from mbd.history.all_parts import in_pieces, past_of
 from mbd.history.beams import (
     BAR_WORDS,
     BeamHistory,
@@ -25,8 +25,17 @@ from mbd.history.columns import Column, model_columns
 from mbd.history.faces import all_columns
 from mbd.history.joint_coordinates import freedoms
 from mbd.history.joints import JointHistory, RowHistory
-from mbd.history.loads import MotorHistory, all_loads
-from mbd.history.quantities import Energy, Momentum, PartHistory, Reaction, no_part, table
+from mbd.history.loads import all_loads
+from mbd.history.quantities import (
+    COLUMNS,
+    Energy,
+    Momentum,
+    PartHistory,
+    Reaction,
+    no_part,
+    table,
+)
+from mbd.history.quantity import Owner, Quantity
 from mbd.history.trajectory import Trajectory
 from mbd.interactions.kind import face_name
 
@@ -66,74 +75,71 @@ class History(Trajectory):
         if own is not None:
             return own
         if name in system and system[name].reads:
-            return MotorHistory(system[name], self)
+            return RowHistory(system[name], self)
         raise no_part("Solution", name, [*nodes, *system.structures, *system.joints])
 
     def joint(self, name: str) -> JointHistory:
         """Return the history of a joint."""
         return JointHistory(self.model.system.joints[name], self)
 
-    def _all(self, take: Callable[[AllParts], tuple[np.ndarray, ...]]) -> list[np.ndarray]:
-        """Return what is taken of everything, piece by piece."""
-        pieces = [take(piece) for piece in in_pieces(self, alike=True)]
-        return read_only([np.concatenate(x) for x in zip(*pieces, strict=True)])
-
     @property
     def columns(self) -> dict[str, Column]:
         """Everything by its flat name, ``rod.position``: units and components."""
         return model_columns(self.model)
 
-    def _totals(self, of: type) -> Mapping[str, np.ndarray]:
-        """Return quantities of the whole model by their flat names."""
+    def _named(self, entries: Sequence[Quantity]) -> Mapping[str, np.ndarray]:
+        """Return quantities of all their owners by flat name, stored or computed."""
         if self.stored is not None:
             return self.stored
-        entries = [x for x in table(of) if x.take]
-        values = self._all(lambda piece: tuple(piece.values(x) for x in entries))
-        return {x.flat: y for x, y in zip(entries, values, strict=True)}
+        pieces = [[x.values(e) for e in entries] for x in in_pieces(self, alike=True)]
+        both = zip(entries, zip(*pieces, strict=True), strict=True)
+        values = {entry.array: read_only(np.concatenate(x)) for entry, x in both}
+        return {
+            name: values[x.array][(slice(None), *x.place)]
+            for name, x in self.columns.items()
+            if x.array in values
+        }
+
+    @cached_property
+    def _totals(self) -> Mapping[str, np.ndarray]:
+        """Quantities of the whole model."""
+        return self._named([x for x in table() if x.of is Owner.TOTAL and x.array])
 
     @cached_property
     def energy(self) -> Energy:
         """Kinetic and potential energy, what was dissipated, and work, over time [J]."""
-        return Energy(self._totals(Energy))
+        return Energy(self._totals)
 
     @cached_property
     def momentum(self) -> Momentum:
         """Linear [N s] and angular momentum about the origin [N m s] over time."""
-        return Momentum(self._totals(Momentum))
+        return Momentum(self._totals)
 
-    @cached_property
+    @property
     def gap(self) -> np.ndarray:
         """Largest violation of a row at each instant [m, rad, -; on velocities m/s, rad/s]."""
-        return self._all(lambda x: (x.gap,))[0] if self.stored is None else self.stored["gap"]
+        return self._totals["gap"]
 
     @cached_property
     def reactions(self) -> dict[str, Reaction]:
         """Force [N] and moment [N m] of each joint on its second body, at the joint."""
-        joints, stored = self.model.system.joints, self.stored
-        if stored is not None:
-            return {x: Reaction(stored[f"{x}.force"], stored[f"{x}.moment"]) for x in joints}
-        force, moment = self._all(lambda x: (x.reactions.force, x.reactions.moment))
-        return {name: Reaction(force[:, i], moment[:, i]) for i, name in enumerate(joints)}
+        of = self._named([PartHistory.force, PartHistory.moment])
+        return {x: Reaction(of[f"{x}.force"], of[f"{x}.moment"]) for x in self.model.system.joints}
 
     @cached_property
     def freedoms(self) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-        """What joints leave free, ``hinge.angle``, and its rate, (n,) each [rad, rad/s; m, m/s]."""
-        names = freedoms(self.model)
-        if self.stored is not None:
-            return {name: (self.stored[name], self.stored[f"{name}_rate"]) for name in names}
-        u, rate = self._all(lambda x: x.freedoms)
-        return {name: (u[:, i], rate[:, i]) for i, name in enumerate(names)}
+        """Coordinates of joints, ``hinge.angle``, and their rates (n,) [rad, rad/s; m, m/s]."""
+        of = self._named([x for x in COLUMNS if x.of is Owner.COORDINATE])
+        return {name: (of[name], of[f"{name}_rate"]) for name in freedoms(self.model)}
 
     @cached_property
     def loads(self) -> dict[str, np.ndarray]:
-        """What motors, drives, transmissions and ropes report, ``motor.load``, (n,) each."""
-        names = all_loads(self.model).units
-        if self.stored is not None:
-            return {name: self.stored[name] for name in names}
-        return dict(zip(names, self._all(lambda x: (x.loads,))[0].T, strict=True))
+        """Loads of motors, drives, transmissions and ropes, ``motor.load``, (n,) each [N m, N]."""
+        of = self._named([x for x in COLUMNS if x.of is Owner.LOAD])
+        return {name: of[name] for name in all_loads(self.model).units}
 
     def blocks(self, instants: int = 4096) -> Iterator[Self]:
-        """Yield this solution in pieces of so many instants, one after the other in memory."""
+        """Yield this solution in pieces of a number of instants, one after the other in memory."""
         instants, before = whole("Solution.blocks", "instants", instants, 1), self.before
         for first in range(0, len(self.t), instants):
             piece = self.part(slice(first, first + instants), before)

@@ -1,38 +1,47 @@
 r"""Numbers of each instant: constraint drift, energies, momenta, work.
 
+With :math:`W = [[m, m\rho_c^T],[m\rho_c, E]]`,
+
+.. math:: T = \tfrac12\,\dot y^T (W\otimes I_3)\,\dot y, \qquad
+          p = \sum_k (W\dot y)_k \text{ at } r, \qquad L = \sum_k y_k \times (W\dot y)_k .
+
+The potential energy is that of gravity, :math:`-\sum W_{0k}\, g \cdot y_k` over the origins of
+faces, and of the elements. Those with mass, with momenta p on faces, have
+:math:`T = \tfrac12 p\cdot\dot y`.
+
 The kernels of the model run over all instants one after the other, so that angles count turns as in
 the run. Elements state their potential energy, the power that they dissipate and that which they
 put into the system (``interactions/kind.py``); work is summed by the rule of trapezia,
 
 .. math:: \int_0^{t_n} P\,dt \approx \tfrac12\sum_i (t_{i+1} - t_i)(P_i + P_{i+1}) ,
 
-of second order in the distance of the instants. One run and many runs of models with the same
+of second order in the distance of the instants. Impulses, of changes at events and of steps of some
+methods, have a work I that no power shows; runs record it. With D, what dampers took, and W, what
+loads, motors and drives put in, T + V + D - W - I stays what it was, up to the error of the method
+and of the sums.
+
+One run and many runs of models with the same
 tables are evaluated by the same kernel, with the same bits.
 """
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mbd.algebra.vec import larger
-from mbd.history.energy import (
-    TOTALS,
-    add_totals_of_elements,
-    masses,
-    places_of_masses,
-    write_totals,
-)
+from mbd.algebra.vec import cross, dot, larger, load3, plus, store3, times
 from mbd.machine import buffer as m
-from mbd.machine.jit import ints, kernel
+from mbd.machine.jit import ints, jit, kernel
 from mbd.model.evaluation import accept_stage, evaluate, stage
 from mbd.model.frozen import per_model
 from mbd.model.turns_so_far import MEMORY, Before
 from mbd.model.workspace import Workspace
+from mbd.parts.part import mass_matrix
 
 if TYPE_CHECKING:
     from mbd.history.trajectory import Trajectory
@@ -42,6 +51,7 @@ _WORK = ".work"  # key in what came before: t, dissipated energy and work there,
 _TURNS = ".turns"  # another one: t, all that is remembered there, and its rates
 _BYTES = 1 << 23  # of instants that are handed over at once
 _RUNS = 1 << 20  # bytes of runs that are evaluated at once, and stay in the cache
+TOTALS = 8  # numbers that `write_totals` writes: T, V of gravity, p, L
 _NUMBERS = 3 + TOTALS  # numbers of an instant: largest row, both powers, sums
 
 
@@ -83,6 +93,74 @@ class Instants:
     def momenta(self) -> tuple[np.ndarray, np.ndarray]:
         """Linear and angular momentum."""
         return self.values[..., 5:8], self.values[..., 8:]
+
+
+@jit
+def write_totals(I: Any, F: Any, bodies: int, k: int, out: int) -> None:
+    """Write kinetic energy and that of gravity, linear and angular momentum to F[out:].
+
+    I[k:] has of each of the bodies its first face, four times the number of its faces, and the
+    place of its matrix W; the first one is after the point that faces are seen from.
+    """
+    kinetic, potential, mass = 0.0, 0.0, 0.0
+    linear, angular = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
+    g, c = load3(F, m.GX), load3(F, I[k + 2] - 3)
+    for b in range(bodies):
+        at, size, W = I[k + 3 * b], I[k + 1 + 3 * b], I[k + 2 + 3 * b]
+        for i in range(size):
+            w, p, yi = W + size * i, (0.0, 0.0, 0.0), load3(F, I[m.Y] + at + 3 * i)
+            for j in range(size):
+                p = plus(p, times(F[w + j], load3(F, I[m.YD] + at + 3 * j)))
+            kinetic += 0.5 * dot(load3(F, I[m.YD] + at + 3 * i), p)
+            for j in range(0, size, 4):  # origins
+                mass += F[w + j] if i % 4 == 0 else 0.0
+                potential -= F[w + j] * dot(g, yi)
+            angular = plus(angular, cross(yi, p))
+            if i % 4 == 0:
+                linear = plus(linear, p)
+    F[out], F[out + 1] = kinetic, potential - mass * dot(g, c)
+    store3(F, out + 2, linear)
+    store3(F, out + 5, plus(angular, cross(c, linear)))
+
+
+@jit
+def add_totals_of_elements(I: Any, F: Any, out: int) -> None:
+    """Add kinetic energy and momenta of elements with mass: FY holds their momenta on faces."""
+    kinetic, linear, angular = 0.0, (0.0, 0.0, 0.0), load3(F, out + 5)
+    ground = load3(F, I[m.GROUND])  # the origin, seen from where faces are
+    for y in range(0, 12 * I[m.N_FACES], 12):
+        linear = plus(linear, load3(F, I[m.FY] + y))
+        for i in range(y, y + 12, 3):
+            p = load3(F, I[m.FY] + i)
+            kinetic += 0.5 * dot(load3(F, I[m.YD] + i), p)
+            angular = plus(angular, cross(load3(F, I[m.Y] + i), p))
+    F[out] += kinetic
+    store3(F, out + 2, plus(load3(F, out + 2), linear))
+    store3(F, out + 5, plus(angular, cross(linear, ground)))
+
+
+def masses(model: Model) -> np.ndarray:
+    """Return the point that faces are seen from, and the matrices W of all bodies, flat."""
+    nodes, stacked = model.nodes.values(), model.stacked
+    W = mass_matrix(stacked.mass, stacked.center_of_mass, stacked.second_moments)
+    flat: Iterable[np.ndarray] = [W.ravel()]
+    if any(x.formulation.mass_matrix is not None for x in nodes):  # of several faces
+        own = (x.formulation.mass_matrix is not None for x in nodes)
+        matrices = zip(nodes, own, W, strict=True)
+        flat = (x.mass_matrix.ravel() if many else one.ravel() for x, many, one in matrices)
+    return np.concatenate([model.origin, *flat])
+
+
+@per_model
+def places_of_masses(model: Model) -> np.ndarray:
+    """Return first face, 4 n_faces and place among `masses` of each body, in a row."""
+    places = np.empty((len(model.nodes), 3), np.int64)
+    places[:, 1] = [4 * body.formulation.n_faces for body in model.nodes.values()]
+    records = np.fromiter(map(model.node_records.__getitem__, model.nodes), np.int64)
+    places[:, 0] = model.I[records + m.NODE_Y]
+    squares = places[:, 1] ** 2
+    places[:, 2] = 3 + np.cumsum(squares) - squares
+    return places
 
 
 @kernel

@@ -65,7 +65,7 @@ class Coordinates:
         return self._with_turns(self.motion(faces), t, before)
 
     def of_run(self, run: Any, bodies: Iterable[str]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return what `over_time` does of a trajectory, of which faces are made in pieces."""
+        """Return values, rates and second rates (n, k) of a trajectory, in pieces of its faces."""
         motion = run.of_faces(bodies, lambda faces, _: np.moveaxis(self.motion(faces), 0, 1))
         return self._with_turns(np.moveaxis(motion, 1, 0), run.t, run.before)
 

@@ -14,6 +14,7 @@ from mbd.base.read_only import read_only
 from mbd.history.elements import ElementGroup, grouped
 from mbd.history.faces import Faces, all_columns, places_of
 from mbd.history.joint_coordinates import coordinate
+from mbd.history.loads import of_law
 from mbd.history.quantities import PartHistory, Reaction
 from mbd.history.quantity import Owner
 from mbd.interactions.kind import face_name
@@ -70,7 +71,7 @@ def _total_pushes(x: np.ndarray, which: np.ndarray, starts: np.ndarray) -> np.nd
 
 @dataclass(frozen=True)
 class ReactionSpec:
-    """What the rows of a part do to the face `on`, about a point of the face `at`, by name."""
+    """A reaction: of the rows of a part on the face `on`, about a point of the face `at`."""
 
     part: str
     on: str
@@ -235,18 +236,19 @@ class JointHistory(PartHistory):
 
 
 class RowHistory(PartHistory):
-    """A part with rows that is no joint, over time: drive, transmission, rows that a body wears.
+    """A part that is no joint, over time: drive, motor, transmission, rows that a body wears.
 
-    Where the part has them ``load`` and ``tension``: of a drive the motor's load [N m or N], of a
-    rope its tension [N].
+    Where the part has them ``load`` and ``tension``: of a drive or a motor its load [N m or N],
+    positive where it drives the second body forward, of a rope its tension [N].
     """
-
-    owners, methods = (Owner.ROWS,), ("reaction()",)
 
     def __init__(self, part: Any, trajectory: Trajectory) -> None:
         self.part, self.name, self._trajectory = part, part.name, trajectory
         self.instants = len(trajectory.t)
-        self._reads = part.reads
+        if part.name in trajectory.model.numbering.owners:
+            self.owners, self.methods = (Owner.ROWS,), ("reaction()",)
+        else:
+            self.owners = ()
 
     @property
     def lam(self) -> np.ndarray:
@@ -268,12 +270,14 @@ class RowHistory(PartHistory):
         return Reaction(force, moment)
 
     def _columns(self) -> list[str]:
-        return list(self._reads)
+        return list(self.part.reads)
 
     def _column(self, name: str) -> np.ndarray:
-        if name not in self._reads:
+        if name not in self.part.reads:
             raise AttributeError(self._lacks(name))
-        return np.asarray(self._reads[name] * self.lam[:, 0])
+        if not self.owners:
+            return of_law(self.part, name, self._trajectory)
+        return np.asarray(self.part.reads[name] * self.lam[:, 0])
 
 
 def _multipliers(trajectory: Trajectory, owner: str) -> np.ndarray:

@@ -14,7 +14,6 @@ import numpy as np
 
 from mbd.history.faces import Faces, all_columns, places_of
 from mbd.history.joint_coordinates import Coordinates
-from mbd.history.quantities import PartHistory
 from mbd.interactions.laws import Law, check
 from mbd.machine import buffer as m
 from mbd.machine.jit import address_at, ints, kernel, law_call
@@ -84,7 +83,7 @@ class Loads:
     def over_time(
         self, faces: Faces, lam: np.ndarray, t: np.ndarray, before: Mapping[str, Any]
     ) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-        """Return the loads (n, k), and what those of the instants that follow need of the last."""
+        """Return the loads (n, k), and the memory at the last instant."""
         u, rate, _ = self.motors.over_time(faces, t, before)
         efforts = [
             factor * _tension(law, u[:, i], rate[:, i], t)
@@ -118,28 +117,11 @@ def all_loads(model: Model) -> Loads:
     )
 
 
-class MotorHistory(PartHistory):
-    """A part that drives a coordinate by a law, over time: what it reads, [N m] or [N].
-
-    Of a motor ``load``; positive drives the second body forward.
-    """
-
-    owners = ()
-
-    def __init__(self, part: Part, trajectory: Trajectory) -> None:
-        self.part, self.name, self._trajectory = part, part.name, trajectory
-        self.instants = len(trajectory.t)
-
-    def _columns(self) -> list[str]:
-        return list(self.part.reads)
-
-    def _column(self, name: str) -> np.ndarray:
-        part, trajectory = self.part, self._trajectory
-        if name not in part.reads:
-            raise AttributeError(self._lacks(name))
-        assert part.drives is not None
-        bodies = [end.body for end in part.drives.attachments]
-        places = places_of(trajectory.model, bodies)
-        one = Coordinates.of({f"{part.name}.{name}": part.drives}, places)
-        u, rate, _ = one.of_run(trajectory, bodies)
-        return part.reads[name] * _tension(_law(part), u[:, 0], rate[:, 0], trajectory.t)
+def of_law(part: Part, what: str, trajectory: Trajectory) -> np.ndarray:
+    """Return the load `what` of a part that drives a coordinate by a law, over time (n,)."""
+    assert part.drives is not None
+    bodies = [end.body for end in part.drives.attachments]
+    places = places_of(trajectory.model, bodies)
+    one = Coordinates.of({f"{part.name}.{what}": part.drives}, places)
+    u, rate, _ = one.of_run(trajectory, bodies)
+    return part.reads[what] * _tension(_law(part), u[:, 0], rate[:, 0], trajectory.t)

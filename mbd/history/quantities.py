@@ -200,7 +200,7 @@ class PartHistory:
         return []
 
     def _column(self, name: str) -> np.ndarray:
-        """Return what has a name that is not of the table."""
+        """Return a quantity whose name is not in the table."""
         raise AttributeError(self._lacks(name))
 
     @property
@@ -209,7 +209,7 @@ class PartHistory:
         return [*(x.name for x in table(PartHistory) if x.of in self.owners), *self._columns()]
 
     def __dir__(self) -> list[str]:
-        """Return what the part has, which editors offer."""
+        """Return the names that editors offer: those of the quantities that the part has."""
         lacking = {x.name for x in table(PartHistory)} - set(self.quantities)
         return sorted({*super().__dir__(), *self.quantities} - lacking)
 
@@ -220,7 +220,7 @@ class PartHistory:
         return f"there are {', '.join(self._names())}"
 
     def _lacks(self, name: str) -> str:
-        """Return who does not have what, and what there is."""
+        """Return the text of an error: the part lacks a quantity, and has others."""
         who = "joint " if Owner.JOINT in self.owners else ""
         return f"{who}{self.name!r} has no {name!r}{meant(name, self._names())}; {self._there()}"
 
@@ -251,7 +251,7 @@ class PartHistory:
 
 
 def no_part(who: str, name: Any, parts: Collection[str]) -> Exception:
-    """Return the error of what is the name of no part."""
+    """Return the error for a name that no part has."""
     if not isinstance(name, str):
         return TypeError(f"{who}: a part is asked for by its name, got {shown(name)}")
     some = ", ".join(list(parts)[:20])
@@ -262,7 +262,7 @@ _OWN = ("name", "instants", "owners", "methods")
 
 
 class _Totals:
-    """Quantities of the whole model over time: what was computed or stored, by its flat name."""
+    """Quantities of the whole model over time, computed or stored, by flat name."""
 
     def __init__(self, source: Mapping[str, np.ndarray]) -> None:
         self._values = {x.flat: source[x.flat] for x in table(type(self)) if x.flat in source}
@@ -326,7 +326,7 @@ class Energy(_Totals):
         return not (self.dissipated.any() or self.work.any() or self.impulsive.any())
 
 
-#: What adds up since the first instant of a run: one instant alone does not have it.
+#: Sums since the first instant of a run: one instant alone does not have them.
 SINCE_THE_START = (Energy.dissipated, Energy.work, Energy.impulsive, Energy.balance)
 
 
@@ -343,7 +343,7 @@ class Momentum(_Totals):
     )  # fmt: skip
 
 
-#: What is no attribute of a part under its own name, and the numbers of the model.
+#: Quantities that are no attributes of a part under their own names; numbers of the model.
 COLUMNS = (
     Quantity(Owner.TIME, "s", SCALAR, "time", lambda x: x.trajectory.t, array="time"),
     Quantity(

@@ -30,7 +30,7 @@ SECTION_AXES = Axes(("end", "section_axis"), frame="section axes")
 
 
 class Owner(Enum):
-    """What has a quantity; its dimension in labelled data; the last word of the name in files.
+    """The owner of a quantity: its dimension in labelled data, the last word of names in files.
 
     In the last word, ``{}`` is the name of the quantity.
     """
@@ -101,7 +101,7 @@ class Quantity:
 
     @property
     def array(self) -> str:
-        """Name in labelled data; empty for what no file has."""
+        """Name in labelled data; empty for a quantity that no file has."""
         return self.name if self._array is None else self._array
 
     @property
@@ -110,7 +110,7 @@ class Quantity:
         return self.name.replace("_", " ")
 
     def of_history(self, history: Any) -> np.ndarray:
-        """Return its values, taken from what was computed."""
+        """Return its values, taken of a computed history."""
         take = self.take or self.derive
         assert take is not None
         return take(history)

@@ -21,7 +21,7 @@ _BODIES_FROM_DISK = 2  # kept in memory where the numbers are in a file
 
 
 class Trajectory:
-    """What a run computed; the parameters are those of ``Solution``."""
+    """Numbers of the model over time; the parameters are those of ``Solution``."""
 
     def __init__(
         self,
@@ -59,7 +59,7 @@ class Trajectory:
         self._bodies: dict[str, BodyHistory] = {}
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return what another process needs; numbers that are in a file stay there."""
+        """Return the state for another process; numbers that are in a file stay there."""
         state = vars(self) | {"_bodies": {}}
         if self.stored is not None:
             for name in (*_RAW[:3], "_lam"):
@@ -103,7 +103,7 @@ class Trajectory:
         self, names: Iterable[str], take: Callable[[Faces, slice], np.ndarray], *,
         second: bool = True,
     ) -> np.ndarray:  # fmt: skip
-        """Return what is taken of faces (n, ...), in pieces where there are many instants."""
+        """Return `take` of faces over time (n, ...), in pieces where there are many instants."""
         n, names = len(self.t), tuple(names)
         if n <= AT_ONCE:
             return take(self.faces(names, second=second), slice(0, n))
@@ -141,7 +141,7 @@ class Trajectory:
         return self._bodies[name]
 
     def _shown(self, name: str, i: int) -> Callable[[slice], Shown]:
-        """Return what makes a face of a body at some instants, the face of that number."""
+        """Return a function of instants: the face of that number, of a body."""
         model, numbers = self.model, (self.q, self.v, self.a)
 
         def shown(here: slice) -> Shown:
@@ -159,7 +159,7 @@ class Trajectory:
         return np.einsum("k,nkc->nc", w, self.body(body).y) + w[0] * self.model.origin
 
     def part(self, instants: slice | np.ndarray, before: Before | None = None) -> Self:
-        """Return some instants, in memory; `before` is what came before them."""
+        """Return some instants, in memory; `before` is the memory of those before them."""
         arrays = (_taken(x, instants) for x in (self.q, self.v, self.a, self._lam))
         return type(self)(
             self.model, self.t[instants], *arrays, status=self.status, message=self.message,
@@ -169,12 +169,12 @@ class Trajectory:
 
 
 def _view(x: Any) -> Any:
-    """Return a view of an array through which nobody writes; what is on disk is as it is."""
+    """Return a read-only view of an array; arrays on disk as they are."""
     return read_only(x.view()) if isinstance(x, np.ndarray) else x
 
 
 def _taken(x: Any, instants: slice | np.ndarray) -> np.ndarray:
-    """Return some instants of an array; what is on disk is not read as a whole."""
+    """Return some instants of an array, of an array on disk without reading all of it."""
     if isinstance(instants, slice) or isinstance(x, np.ndarray):
         return np.asarray(x[instants])
     return np.array([x[int(i)] for i in instants])

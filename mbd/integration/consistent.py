@@ -25,9 +25,8 @@ from mbd.base.tolerances import (
 from mbd.integration.contradiction import contradicting_rows, contradiction
 from mbd.linear.saddle import Saddle, accelerate
 from mbd.machine import buffer as m
-from mbd.model.frozen import FrozenModel, state_of
+from mbd.model.frozen import FrozenModel, refuse_set_valued, state_of
 from mbd.model.least_multipliers import OPEN, of_state, resolved
-from mbd.model.set_valued import refuse_set_valued
 from mbd.model.state import State
 from mbd.model.workspace import Workspace
 

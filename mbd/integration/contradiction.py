@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from mbd.base.tolerances import OPEN_DROPPED, OPEN_LEAST, OPEN_SHARE, REPORT_RANK
+from mbd.base.tolerances import OPEN_DROPPED, OPEN_LEAST, OPEN_SHARE, RANK
 from mbd.machine import buffer as m
 from mbd.model.frozen import FrozenModel
 from mbd.model.workspace import Workspace
@@ -78,7 +78,7 @@ def _unmended(B: Any, sizes: np.ndarray, units: np.ndarray, left: np.ndarray) ->
     scaled = sp.diags(1.0 / sizes) @ B @ sp.diags(units)
     if B.shape[0] * B.shape[1] <= 1_000_000:
         dense = scaled.toarray()
-        return np.asarray(left - dense @ np.linalg.lstsq(dense, left, rcond=REPORT_RANK)[0])
+        return np.asarray(left - dense @ np.linalg.lstsq(dense, left, rcond=RANK)[0])
     return np.asarray(left - scaled @ lsmr(scaled, left, atol=1e-12, btol=1e-12)[0])
 
 

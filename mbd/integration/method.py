@@ -17,8 +17,7 @@ from mbd.algebra.newmark import Weights
 from mbd.linear.saddle import Saddle
 from mbd.machine import buffer as m
 from mbd.machine.jit import kernel
-from mbd.model.frozen import FrozenModel
-from mbd.model.set_valued import refuse_set_valued
+from mbd.model.frozen import FrozenModel, refuse_set_valued
 from mbd.model.state import State
 
 Start = Callable[[FrozenModel, State, float, bool, Saddle | None], tuple[State, np.ndarray | None]]

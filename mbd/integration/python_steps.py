@@ -13,7 +13,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from mbd.base.checked import shown
-from mbd.base.run_tolerances import WHOLE_STEPS
+from mbd.base.tolerances import WHOLE_STEPS
 from mbd.integration.method import Facts
 from mbd.integration.newton_loop import CONVERGED, FAILED, keep_record, next_time
 from mbd.machine import buffer as m

@@ -46,9 +46,16 @@ import numpy as np
 
 from mbd.algebra.radau_points import STAGES, cardinal, integral, radau
 from mbd.base.checked import whole
-from mbd.base.collocation_tolerances import COLLOCATION_PARTS, COLLOCATION_STRICT, SWEEP_SHARE
 from mbd.base.door import number
-from mbd.base.tolerances import ERROR_FIRST, STEP_GROWS, STEP_SAFE, STEP_SHRINKS
+from mbd.base.tolerances import (
+    COLLOCATION_PARTS,
+    COLLOCATION_STRICT,
+    ERROR_FIRST,
+    STEP_GROWS,
+    STEP_SAFE,
+    STEP_SHRINKS,
+    SWEEP_SHARE,
+)
 from mbd.formulations.families import family
 from mbd.integration.adaptive import add_time, next_size
 from mbd.integration.consistent import consistent, violations

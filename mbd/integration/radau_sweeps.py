@@ -11,8 +11,14 @@ import math
 from typing import Any
 
 from mbd.algebra.radau_points import cardinal
-from mbd.base.collocation_tolerances import SWEEP_LOST, SWEEP_ROUND_OFF, TERMS_ROUND_OFF
-from mbd.base.tolerances import ERROR_SLOW, NEWTON_CONTRACTION, TURN_UNSURE
+from mbd.base.tolerances import (
+    ERROR_SLOW,
+    NEWTON_CONTRACTION,
+    SWEEP_LOST,
+    SWEEP_ROUND_OFF,
+    TERMS_ROUND_OFF,
+    TURN_UNSURE,
+)
 from mbd.integration.newton_loop import CONVERGED, FAILED, PIVOTS
 from mbd.integration.round_off import dropped_open, measure_place, measure_speed
 from mbd.linear.onto_rows import add, clear, copy, onto_rows

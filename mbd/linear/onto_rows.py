@@ -12,8 +12,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from mbd.base.collocation_tolerances import ROWS_MET
-from mbd.base.tolerances import START_POSITION, START_VELOCITY
+from mbd.base.tolerances import ROWS_MET, START_POSITION, START_VELOCITY
 from mbd.machine import buffer as m
 from mbd.machine.jit import call, ints, jit
 from mbd.model.evaluation import evaluate_rates, linearise

@@ -23,10 +23,9 @@ import ctypes
 import hashlib
 import inspect
 import logging
-import pickle
 import re
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import nullcontext, suppress
 from functools import cached_property
 from pathlib import Path
@@ -37,19 +36,14 @@ import llvmlite
 import numba
 import numpy as np
 from llvmlite import ir
-from numba.core import registry, types
-from numba.core.ccallback import CFunc
-from numba.core.compiler import CompileResult
-from numba.core.dispatcher import Dispatcher
+from numba import types
 from numba.core.errors import NumbaError
-from numba.core.extending import _Intrinsic
-from numba.core.serialize import dumps
 from numba.extending import intrinsic
 
 from mbd.machine import kernel_cache
 from mbd.machine.buffer import ENTRY, INTS, integers, joined
-from mbd.machine.inlined import Inlined
 from mbd.machine.kernel_cache import FingerprintError, Fingerprints
+from mbd.machine.private_numba import CFunction, Inlined, Kept, processor, source_of
 from mbd.machine.tables import TablesPointer, load_entry
 
 PYTHON = bool(getattr(numba.config, "DISABLE_JIT", 0))
@@ -77,13 +71,6 @@ def jit(function: Callable[..., Any]) -> Any:
     )
 
 
-def source_of(value: Any) -> Any:
-    """Return what a compiled function was made from: its Python function and its options."""
-    if isinstance(value, Dispatcher):
-        return value.py_func, {k: str(v) for k, v in value.targetoptions.items()}
-    return value._defn if isinstance(value, _Intrinsic) else None
-
-
 def _named(function: Callable[..., Any]) -> Callable[..., Any]:
     """Give a closure a name of its own, the same in every process.
 
@@ -102,33 +89,6 @@ _VERSIONS = (
     sys.version, numba.__version__, llvmlite.__version__, np.__version__,
     *(getattr(numba.config, name) for name in ("OPT", "BOUNDSCHECK", "DEBUGINFO_DEFAULT")),
 )  # fmt: skip
-
-
-class _Cache:
-    """Where numba looks for a compiled kernel, and keeps it."""
-
-    def __init__(self, name: str, file: Path | None) -> None:
-        self.name, self.file = name, file
-
-    def load_overload(self, _sig: Any, target_context: Any) -> Any:
-        """Return the kernel that is kept, or None."""
-        target_context.refresh()
-        if self.file is not None:
-            try:
-                payload = kernel_cache.load(self.file)
-                if payload is not None:
-                    return CompileResult._rebuild(target_context, *pickle.loads(payload))
-            except Exception as error:
-                _tell(f"the kept kernel {self.name} is damaged and is compiled again ({error!r})")
-                with suppress(OSError):
-                    self.file.unlink()
-        notice("")
-        return None
-
-    def save_overload(self, _sig: Any, compiled: Any) -> None:
-        """Keep a kernel."""
-        if self.file is not None and not compiled.library.has_dynamic_globals:
-            kernel_cache.save(self.file, dumps(compiled._reduce()))
 
 
 def _tell(what: str) -> None:
@@ -175,33 +135,6 @@ def _place(array: np.ndarray, entry: Any) -> int:
     return place[1]
 
 
-def _self_contained(compiled: Any) -> Any:
-    """Give a kernel copies of its own of all functions that it calls.
-
-    Symbols of shared functions are the same in all kernels, and the linker takes the copy that it
-    met first: one of another kernel, in which fused multiply-adds may stand in other places. Then
-    the last bits of results would depend on what was compiled or loaded before.
-    """
-    compile_uncached = compiled._compile_uncached
-
-    def compile_apart() -> Any:
-        result = compile_uncached()
-        library, entry = result.library, result.fndesc.llvm_cfunc_wrapper_name
-        optimize = library._optimize_final_module
-
-        def apart() -> None:
-            for function in library._final_module.functions:
-                if not function.is_declaration and function.name != entry:
-                    function.linkage = "internal"
-            optimize()
-
-        library._optimize_final_module = apart
-        return result
-
-    compiled._compile_uncached = compile_apart
-    return compiled
-
-
 class Kernel:
     """A compiled loop; compiled (or loaded from the cache) when its address is first asked for.
 
@@ -220,7 +153,7 @@ class Kernel:
         self.__doc__ = function.__doc__
         self.signature = signature
         self._address = 0
-        self._compiled: list[Any] = []
+        self._compiled: list[tuple[CFunction, int]] = []
 
     @property
     def is_ready(self) -> bool:
@@ -244,10 +177,9 @@ class Kernel:
         where = kernel_cache.folder(getattr(numba.config, "CACHE_DIR", ""))
         if PYTHON or where is None:
             return None
-        machine = registry.cpu_target.target_context.codegen().magic_tuple()
         try:
             made_from = _fingerprint(
-                [self.function, str(self.signature), _TABLES, _VERSIONS, machine, _OPTIONS]
+                [self.function, str(self.signature), _TABLES, _VERSIONS, processor(), _OPTIONS]
             )
         except FingerprintError as reason:
             _log.debug("%s cannot be kept: %s", self.function, reason)
@@ -257,22 +189,36 @@ class Kernel:
 
     def compile(self, wait: bool) -> bool:
         """Compile, or load from the cache; false where another process does, and we do not wait."""
-        args = (self.signature.args, self.signature.return_type)
-        compiled = _self_contained(CFunc(self.function, args, {}, _OPTIONS))
-        compiled._cache = _Cache(self.__name__, self.file)
         file = self.file
+        kept = Kept(self._load, self._save, self._missing)
+        compiled = CFunction(self.function, self.signature, _OPTIONS, kept)
         lock = kernel_cache.locked(file, wait) if file and not file.exists() else nullcontext(True)
         with lock as free:
             if not free:
                 return False
             try:
-                compiled.compile()
+                address = compiled.compile()
             except NumbaError as error:
                 _log.debug("%s does not compile", self.__name__, exc_info=True)
                 raise TypeError(_in_a_sentence(str(error), self.function)) from None
-        self._compiled.append(compiled)  # all stay: another thread may have been as fast
-        self._address = self._compiled[0].address
+        self._compiled.append((compiled, address))  # all stay: another thread may be as fast
+        self._address = self._compiled[0][1]
         return True
+
+    def _load(self) -> bytes | None:
+        return kernel_cache.load(self.file) if self.file is not None else None
+
+    def _save(self, payload: bytes) -> None:
+        if self.file is not None:
+            kernel_cache.save(self.file, payload)
+
+    def _missing(self, error: Exception | None) -> None:
+        """Say that the kernel is compiled, and why if it is not for the first time."""
+        if error is not None and self.file is not None:
+            _tell(f"the kept kernel {self.__name__} is damaged and is compiled again ({error!r})")
+            with suppress(OSError):
+                self.file.unlink()
+        notice("")
 
     def __call__(self, I: np.ndarray, F: np.ndarray, k: int = 0, *more: int) -> None:
         """Run the kernel on arrays."""
@@ -322,9 +268,8 @@ def external(function: Callable[[Any, Any], int], *, compiled: bool) -> tuple[in
         _PYTHON_KERNELS.append(function)
         return len(_PYTHON_KERNELS), function
     if compiled:
-        law = _self_contained(CFunc(function, (_LAW.args, _LAW.return_type), {}, _OPTIONS))
-        law.compile()
-        return int(law.address), law
+        law = CFunction(function, _LAW, _OPTIONS)
+        return law.compile(), law
     back = _C_LAW(function)
     return int(ctypes.cast(back, ctypes.c_void_p).value or 0), back
 
@@ -408,20 +353,3 @@ else:
 
 
 address_at = jit(joined)
-
-
-def carried_code(thing: Any, modules: Iterable[Any] = ()) -> bytes:
-    """Return what cannot be imported elsewhere as bytes, which ``pickle.loads`` reads.
-
-    Code of the script that runs, and of these modules, is in it; that of others is named.
-    """
-    from numba import cloudpickle
-
-    registered = list(modules)
-    for module in registered:
-        cloudpickle.register_pickle_by_value(module)
-    try:
-        return bytes(cloudpickle.dumps(thing))
-    finally:
-        for module in registered:
-            cloudpickle.unregister_pickle_by_value(module)

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from mbd.machine.compilers import Job, hand_out
-from mbd.machine.jit import PYTHON, Kernel, carried_code, notice
+from mbd.machine.jit import PYTHON, Kernel, notice
+from mbd.machine.private_numba import carried_code
 
 _PACE = 1.1e-4  # s to compile a byte of a function and those it calls
 _LONG = 3.0  # s of compiling, from which on other processes take part

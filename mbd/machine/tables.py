@@ -12,10 +12,8 @@ import operator
 from typing import Any
 
 from llvmlite import ir
-from numba.core import types
-from numba.core.datamodel import models
-from numba.core.datamodel.registry import register_default
-from numba.extending import lower_builtin
+from numba import types
+from numba.extending import lower_builtin, models, register_model
 
 
 class TablesPointer(types.CPointer):  # type: ignore[misc]
@@ -28,7 +26,7 @@ class TablesPointer(types.CPointer):  # type: ignore[misc]
         self.name = "tables"
 
 
-@register_default(TablesPointer)
+@register_model(TablesPointer)
 class _TablesModel(models.PrimitiveModel):  # type: ignore[misc]
     def __init__(self, manager: Any, of: Any) -> None:
         super().__init__(manager, of, ir.IntType(32).as_pointer())

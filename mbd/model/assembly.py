@@ -22,6 +22,7 @@ from mbd.algebra.newmark import damping_weights, matrix_weights
 from mbd.base.above import from_above
 from mbd.base.atomic import replaced, replaced_together
 from mbd.base.checked import absent, file_path, floats, one_of, scalar, shown
+from mbd.base.door import array
 from mbd.base.matlab import structures
 from mbd.base.read_only import read_only
 from mbd.base.tolerances import ROUND_OFF
@@ -30,7 +31,6 @@ from mbd.model.frozen import FrozenModel
 from mbd.model.independent_rows import selected
 from mbd.model.null_space import null_space
 from mbd.model.pattern import pattern
-from mbd.model.released_rows import released_rows
 from mbd.model.state import State
 from mbd.model.workspace import Workspace
 
@@ -132,7 +132,7 @@ class Assembly:
     @cached_property
     def acting(self) -> np.ndarray:
         """Rows that act and depend on no others, (n,) of int: B[acting] has full rank."""
-        off = released_rows(self.model, self.state.off)
+        off = self.model.rows_of(self.state.off)
         dropped = selected(self.model, self.state).dropped
         rows = np.setdiff1d(np.arange(self.model.n_lam), np.concatenate([off, dropped]))
         return read_only(rows[~self.model.compliant[rows]])
@@ -233,13 +233,8 @@ class Assembly:
         if tangent is None:
             return sp.csr_array(sp.eye_array(self.model.n_v))
         if not sp.issparse(tangent):
-            try:
-                tangent = floats(tangent)
-            except TypeError:
-                raise TypeError(
-                    f"iteration_matrix: tangent must be a matrix of shape {self.M.shape}, got "
-                    f"{shown(tangent)}"
-                ) from None
+            expected = f"a matrix of shape {self.M.shape}"
+            tangent = array("iteration_matrix", "tangent", tangent, expected)
         if tangent.shape != self.M.shape:
             raise ValueError(
                 f"iteration_matrix: tangent must be of shape {self.M.shape}, got {tangent.shape}"

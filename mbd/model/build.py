@@ -120,23 +120,11 @@ def built(
     unsaid = ((o.owner, str(o.element.kind)) for o in owned if o.element.kind.set_valued)
     model = Model(system, I, F, size, numbering, fronts, kernels, where, records, laws, stacked,
                   tuple(remembered), set_valued=tuple(dict.fromkeys(unsaid)))  # fmt: skip
-    I[m.LOOPS] = closes(_linked(rows, system.structures))
+    I[m.LOOPS] = closes(x.bodies for x in model.links())
     I.flags.writeable = False
     model.prepare()
     read_only(F)
     return model
-
-
-def _linked(rows: list[Owned], structures: Mapping[str, Any]) -> Iterable[Iterable[int]]:
-    """Return the bodies, ground among them, that each joint links; of structures each element.
-
-    What holds one body alone holds it to the ground.
-    """
-    links: dict[Any, dict[int, None]] = {}
-    for o in rows:
-        each = (o.owner, o.number) if o.owner in structures else o.owner
-        links.setdefault(each, {}).update(dict.fromkeys(o.ends))
-    return [x if len(x) > 1 else (-1, *x) for x in links.values()]
 
 
 def _by_formulation(bodies: list[Any]) -> dict[Formulation, list[int]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from operator import sub
-from typing import Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from mbd.base.tolerances import MODEL_FAR
 from mbd.parts.bodies import Ground
 from mbd.parts.joint import Joint
 from mbd.parts.part import Body, Part
+
+if TYPE_CHECKING:
+    from mbd.base.identity import Identity
 
 WHO = "Model.with_values"  # who speaks of arguments
 
@@ -276,11 +279,7 @@ def argument_of(system: Description, key: str) -> tuple[str, str, list[str]]:
     else:
         arguments = ["gravity", *described_parameters(system)]
         if rest[0] not in arguments and len(words) > 1:
-            stem = key.rpartition(".")[0]
-            raise ValueError(
-                f"{WHO}: there is no part {stem!r}{meant(stem, parts)}; the system has "
-                f"{', '.join(list(parts)[:12])}"
-            )
+            raise ValueError(f"{WHO}: {absent('part ', key.rpartition('.')[0], parts)}")
     if rest[0] not in arguments:
         raise ValueError(
             f"{WHO}: {name or 'the system'} has no argument {shown(rest[0])}"
@@ -345,3 +344,29 @@ def with_component(key: str, now: Any, places: list[str], value: Any) -> Any:
     for w in where:
         x[w] = value
     return tuple(map(tuple, x)) if x.ndim == 2 else tuple(x)
+
+
+def put_system(into: Identity, system: Description, where: str = "") -> None:
+    """Add the parts of a system to an identity, argument by argument, and its gravity.
+
+    Parameters
+    ----------
+    into : Identity
+    system : System
+    where : str
+        What is said after each name, of one of several systems: " of experiment 1".
+
+    What a model follows from is told by names such as "stiffness of Spring 'spring'".
+    """
+    parts = {f"{type(x).__name__} {name!r}": x for name, x in system.parts.items()}
+    into.name(system.ground, "the ground")
+    for name, part in parts.items():
+        into.name(part, name)
+    into.put(f"gravity{where}", system.gravity_as_written)
+    into.put(f"the order of parts{where}", list(parts))
+    for name, part in parts.items():
+        call = part.call
+        into.put(f"the class of {name}{where}", call.maker)
+        bound = signature(call.maker).bind(*call.args, **call.options).arguments
+        for argument, value in bound.items():
+            into.put(f"{argument} of {name}{where}", value)

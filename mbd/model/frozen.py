@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, wraps
 from itertools import accumulate
@@ -13,6 +13,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from mbd.base.checked import floats, scalar, shown
+from mbd.base.door import array
 from mbd.base.read_only import read_only
 from mbd.base.tolerances import START_POSITION
 from mbd.machine import buffer as m
@@ -228,6 +229,16 @@ class FrozenModel:
             for name, elements in self.numbering.elements.items()
         }
 
+    def rows_of(self, names: Iterable[str]) -> np.ndarray:
+        """Return the rows of these parts, (n,) of int."""
+        owned = [np.arange(self.n_lam)[self.numbering.owners[name]] for name in names]
+        return np.concatenate([np.empty(0, np.int64), *owned])
+
+    def body_of_coordinate(self, i: int) -> str:
+        """Return the body that stored coordinate i belongs to."""
+        both = zip(self.nodes, self.numbering.q, strict=True)
+        return next(name for name, at in both if at.start <= i < at.stop)
+
     def links(self) -> list[LinkedBodies]:
         """Return what rows link: each joint or other part, of structures each element.
 
@@ -237,8 +248,8 @@ class FrozenModel:
         for name, elements in self.numbering.elements.items():
             together = [[x] for x in elements] if name in self.system.structures else [elements]
             for some in together:
-                bodies = list({a.body: None for element, _ in some for a in element.attachments})
-                bodies = ["ground", *bodies] if len(bodies) == 1 else bodies
+                bodies = [*{a.body: None for element, _ in some for a in element.attachments}]
+                bodies = bodies if bodies[1:] else ["ground", *bodies]
                 rows = [row + i for x, row in some for i in range(x.kind.n_rows)]
                 links.append(LinkedBodies(name, bodies, rows))
         return links
@@ -277,6 +288,45 @@ def some_per_model(
     return once
 
 
+def switchable(model: FrozenModel, names: tuple[str, ...], who: str) -> tuple[str, ...]:
+    """Return the names, sorted, each once, if they are those of parts with rows.
+
+    Rows that are released, of a joint that is switched off or of a brake that is open, stay in the
+    model, with their numbers and their place in the matrix. In place of each stands lam = 0, and no
+    other row or column knows of it.
+    """
+    owners = [name for name in model.numbering.owners if name not in model.nodes]
+    for name in names:
+        if name not in owners:
+            raise ValueError(
+                f"{who}: {shown(name)} has no rows that could be switched; there are "
+                f"{', '.join(owners) or 'no joints'}"
+            )
+        if model.compliant[model.numbering.owners[name]].any():
+            raise ValueError(
+                f"{who}: {name!r} has compliant rows, which cannot be switched off; leave out its "
+                "compliance, or take a Spring or Bushing whose law lets go"
+            )
+    return tuple(sorted(set(names)))
+
+
+def refuse_set_valued(owner: str, model: FrozenModel) -> None:
+    """Refuse a model that has a set-valued law, by part and kind.
+
+    The force of such a law is no function of positions and velocities: a floor that nothing falls
+    through, dry friction that holds. Its kernels say nothing of it, so that all that evaluates
+    forces would go on as if it were not there; only methods that declare to know it move the model.
+    """
+    if not model.set_valued:
+        return
+    part, kind = model.set_valued[0]
+    raise ValueError(
+        f"{owner}: {part!r} has the set-valued law {kind!r}, which needs a method that declares "
+        f"Facts(set_valued=True); {owner} would take it as not there. Run mbd.simulate with such a "
+        f"method, or leave {part!r} out of the system"
+    )
+
+
 def state_of(owner: str, model: FrozenModel, state: Any) -> State:
     """Return a state of a model; None is the described one."""
     if state is None:
@@ -287,13 +337,7 @@ def state_of(owner: str, model: FrozenModel, state: Any) -> State:
         )
     scalar(owner, "t of the state", state.t, "s")
     for name, size in (("q", model.n_q), ("v", model.n_v), ("a", model.n_v), ("lam", model.n_lam)):
-        try:
-            x = floats(getattr(state, name))
-        except TypeError:
-            raise TypeError(
-                f"{owner}: {name} of the state must be {size} numbers, got "
-                f"{shown(getattr(state, name))}"
-            ) from None
+        x = array(owner, f"{name} of the state", getattr(state, name), f"{size} numbers")
         if x.shape != (size,):
             raise ValueError(
                 f"{owner}: {name} of the state must be {size} numbers, got shape {x.shape}; it is "
@@ -318,8 +362,7 @@ def _of_unit_length(owner: str, model: FrozenModel, state: State) -> State:
     i = int(off.argmax())
     if off[i] > START_POSITION:
         first = int(where[i, 0])
-        body = next(x for x, at in zip(model.nodes, model.numbering.q, strict=True)
-                    if at.start <= first < at.stop)  # fmt: skip
+        body = model.body_of_coordinate(first)
         raise ValueError(
             f"{owner}: the quaternion of {body!r} in the state, q[{first}:{first + 4}], must have "
             f"length one [-], got {lengths[i]:.9g}; divide it by its length"

@@ -30,9 +30,9 @@ from mbd.base.tolerances import (
     RANK_CANDIDATE,
     RANK_LACK,
     RANK_MOST,
+    RANK_SOFT,
     RANK_STAYS,
     REPORT_LOOSE,
-    REPORT_SOFT,
 )
 from mbd.machine import buffer as m
 from mbd.model.frozen import FrozenModel, LinkedBodies, per_model
@@ -98,19 +98,36 @@ def rows_in_loops(model: FrozenModel) -> list[np.ndarray]:
 
 @per_model
 def components(model: FrozenModel) -> list[Component]:
-    """Return what may be redundant in a model."""
+    """Return what may be redundant in a model, with the entries of B."""
+    return _components(model, transposed=False)
+
+
+@per_model
+def transposed_components(model: FrozenModel) -> list[Component]:
+    """Return what may be redundant in a model, with the entries of what multipliers add, Bt."""
+    return _components(model, transposed=True)
+
+
+def _components(model: FrozenModel, *, transposed: bool) -> list[Component]:
+    """Return the components, with the entries of rows or, transposed, of columns."""
     from mbd.model.pattern import pattern
 
     at = pattern(model)
+    starts, other, places = at.starts, at.columns, at.places
+    if transposed:
+        by_column = np.argsort(other, kind="stable")
+        of_entry = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+        starts = np.searchsorted(other[by_column], np.arange(len(starts)))
+        other, places = of_entry[by_column], places[by_column]
     parts = []
     for rows in filter(len, rows_in_loops(model)):
-        spans = [np.arange(*at.starts[model.n_v + i : model.n_v + i + 2]) for i in rows]
+        spans = [np.arange(*starts[model.n_v + i : model.n_v + i + 2]) for i in rows]
         entries = np.concatenate(spans)
         row = np.repeat(np.arange(len(rows)), [len(x) for x in spans])
-        of_velocities = at.columns[entries] < model.n_v
+        of_velocities = other[entries] < model.n_v
         entries, row = entries[of_velocities], row[of_velocities]
-        columns, column = np.unique(at.columns[entries], return_inverse=True)
-        parts.append(Component(rows, columns, row, column, at.places[entries]))
+        columns, column = np.unique(other[entries], return_inverse=True)
+        parts.append(Component(rows, columns, row, column, places[entries]))
     return parts
 
 
@@ -195,7 +212,7 @@ def redundant_rows(model: FrozenModel, state: State) -> tuple[np.ndarray, np.nda
         if not len(two):
             continue
         if len(one) <= DENSE:
-            N = _combined(B[one].toarray(), B[two].toarray())
+            N = combinations(B[one].toarray()[None], B[two].toarray()[None])[0]
         else:
             N = combination(B[one], B[two].toarray(), part.unknowns(model, one))
         free += [part.rows[one[(np.abs(N) > REPORT_LOOSE).any(axis=0)]], part.rows[two]]
@@ -208,11 +225,6 @@ def _linearised(model: FrozenModel, state: State) -> Workspace:
     work.evaluate()
     work.linearise(1.0, 0.0, 0.0)
     return work
-
-
-def _combined(B1: np.ndarray, B2: np.ndarray) -> np.ndarray:
-    """Return N with B2 = N B1, (k2, k1), of few rows."""
-    return np.asarray(np.linalg.lstsq(B1.T, B2.T, rcond=None)[0].T)
 
 
 def _scaled(model: FrozenModel, part: Component, F: np.ndarray) -> Any:
@@ -246,7 +258,8 @@ def _share(
 ) -> np.ndarray:
     """Return the sums of the parts that kept rows of positions have in some dropped rows."""
     kept = np.setdiff1d(np.arange(len(rows)), dropped)
-    return np.abs(_combined(rows[kept], rows[these])[:, ~late[kept]]).sum(axis=1)
+    N = combinations(rows[None, kept], rows[None, these])[0]
+    return np.abs(N[:, ~late[kept]]).sum(axis=1)
 
 
 def _pivots(rows: np.ndarray, weight: np.ndarray, nearer: float) -> np.ndarray:
@@ -270,7 +283,7 @@ def _sparse(
     candidates, whose distance from all others is then found by solutions with these.
     """
     n = B.shape[1]
-    lu, order = _eliminated(B, unknowns, REPORT_SOFT)
+    lu, order = _eliminated(B, unknowns, RANK_SOFT)
     candidate = (_row_pivots(lu, order, n) < RANK_CANDIDATE) | late | stays
     kept = np.flatnonzero(~candidate)
     B1 = B[kept]
@@ -326,6 +339,18 @@ def combination(B1: np.ndarray, B2: np.ndarray, unknowns: np.ndarray) -> np.ndar
     return N
 
 
+def combinations(B1: np.ndarray, B2: np.ndarray) -> np.ndarray:
+    """Return N with B2 = N B1, (n, k2, k1), of few rows; the least where B1 has lost rank."""
+    Q, R = np.linalg.qr(B1.transpose(0, 2, 1))
+    weakest = np.abs(np.diagonal(R, axis1=1, axis2=2)).min(axis=1, initial=1.0)
+    sunk = np.flatnonzero(weakest <= RANK)
+    R[sunk] = np.eye(R.shape[1])
+    N = np.linalg.solve(R, Q.transpose(0, 2, 1) @ B2.transpose(0, 2, 1)).transpose(0, 2, 1)
+    for i in sunk:
+        N[i] = B2[i] @ np.linalg.pinv(B1[i], rcond=RANK)
+    return np.asarray(N)
+
+
 def _row_pivots(lu: Any, order: np.ndarray, n: int) -> np.ndarray:
     """Return the sizes of the pivots of rows, after n velocities in the user's order."""
     pivots = np.empty(len(order))
@@ -354,7 +379,7 @@ def misplaced(model: FrozenModel) -> dict[int, int]:
     size = np.sqrt(B.multiply(B).sum(axis=1).A1)
     B = sp.diags(1.0 / np.where(size > 0.0, size, 1.0)) @ B
     unknowns = np.concatenate([names.v, names.lam[rows]])
-    lu, order = _eliminated(B.tocsr(), unknowns, REPORT_SOFT)
+    lu, order = _eliminated(B.tocsr(), unknowns, RANK_SOFT)
     weak = rows[_row_pivots(lu, order, model.n_v) < RANK_CANDIDATE]
     first = np.sort([row for some in names.elements.values() for _, row in some])
     elements = set((np.searchsorted(first, weak[weak >= first[0]], "right") - 1).tolist())

@@ -29,31 +29,19 @@ from mbd.base.tolerances import RANK
 from mbd.machine import buffer as m
 from mbd.machine.jit import kernel
 from mbd.model.evaluation import evaluate, linearise
-from mbd.model.frozen import FrozenModel, per_model
-from mbd.model.independent_rows import DENSE, Component, combination, components
+from mbd.model.frozen import FrozenModel
+from mbd.model.independent_rows import (
+    DENSE,
+    Component,
+    combination,
+    combinations,
+    transposed_components,
+)
 from mbd.model.state import State
 from mbd.model.workspace import Workspace
 
 OPEN, RELEASED = np.nan, np.inf  # what a record has for rows that do not act
 _BYTES = 1 << 24  # of matrices that are had at once
-
-
-@per_model
-def _tests(model: FrozenModel) -> list[Component]:
-    """Return what may be redundant in a model, with the entries of the test map."""
-    from mbd.model.pattern import pattern
-
-    at = pattern(model)
-    row = np.repeat(np.arange(len(at.starts) - 1), np.diff(at.starts))
-    parts = []
-    for part in components(model):
-        number = np.full(model.n_v + model.n_lam, -1)
-        number[model.n_v + part.rows] = np.arange(len(part.rows))
-        here = np.flatnonzero((number[at.columns] >= 0) & (row < model.n_v))
-        velocities, column = np.unique(row[here], return_inverse=True)
-        rows = number[at.columns[here]]
-        parts.append(Component(part.rows, velocities, rows, column, at.places[here]))
-    return parts
 
 
 @kernel
@@ -123,7 +111,7 @@ def resolved(
     kinds, of = np.unique(opened[which] + 2 * released[which], axis=0, return_inverse=True)
     for k, kind in enumerate(kinds):
         here = which[of.ravel() == k]
-        for part in _tests(model):
+        for part in transposed_components(model):
             mine = kind[part.rows]
             if (mine == 1).any():
                 some = max(1, _BYTES // (16 * len(part.rows) * len(part.columns)))
@@ -149,7 +137,7 @@ def _least(
     one, two = np.flatnonzero(kind == 0), np.flatnonzero(kind == 1)
     lam = lam * size
     if len(one) <= DENSE:
-        N = _combination(B[:, one], B[:, two])
+        N = combinations(B[:, one], B[:, two])
     else:
         unknowns = part.unknowns(model, one)
         N = np.array([combination(x[one], x[two], unknowns) for x in B])
@@ -160,15 +148,3 @@ def _least(
     lam[:, one] -= (N.transpose(0, 2, 1) @ shared)[:, :, 0]
     lam[:, two] = shared[:, :, 0]
     return np.asarray(lam / size)
-
-
-def _combination(B1: np.ndarray, B2: np.ndarray) -> np.ndarray:
-    """Return N with B2 = N B1, (n, k2, k1), the least where the rank of B1 has sunk."""
-    Q, R = np.linalg.qr(B1.transpose(0, 2, 1))
-    weakest = np.abs(np.diagonal(R, axis1=1, axis2=2)).min(axis=1, initial=1.0)
-    sunk = np.flatnonzero(weakest <= RANK)
-    R[sunk] = np.eye(R.shape[1])
-    N = np.linalg.solve(R, Q.transpose(0, 2, 1) @ B2.transpose(0, 2, 1)).transpose(0, 2, 1)
-    for i in sunk:
-        N[i] = B2[i] @ np.linalg.pinv(B1[i], rcond=RANK)
-    return np.asarray(N)

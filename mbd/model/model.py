@@ -17,9 +17,8 @@ from mbd.interactions.kind import Kind
 from mbd.machine import buffer as m
 from mbd.model.description import lengths
 from mbd.model.evaluation import measure_kernel
-from mbd.model.frozen import FrozenModel, state_of
+from mbd.model.frozen import FrozenModel, refuse_set_valued, state_of
 from mbd.model.independent_rows import selected
-from mbd.model.set_valued import refuse_set_valued
 from mbd.model.state import State
 from mbd.model.values import changed
 from mbd.model.workspace import Workspace

@@ -8,10 +8,10 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 
-from mbd.base.tolerances import NULL_RANK, ROUND_OFF
+from mbd.base.tolerances import RANK, ROUND_OFF
 
 
-def null_space(rows: Any, scale: np.ndarray, tolerance: float = NULL_RANK) -> np.ndarray:
+def null_space(rows: Any, scale: np.ndarray) -> np.ndarray:
     """Return a basis of all x with rows x = 0, (n, n - rank), orthonormal in x / scale.
 
     Parameters
@@ -28,7 +28,7 @@ def null_space(rows: Any, scale: np.ndarray, tolerance: float = NULL_RANK) -> np
         return np.diag(scale)
     Q, R, _ = scipy.linalg.qr(B.T, pivoting=True)
     sizes = np.abs(np.diagonal(R))
-    rank = int(np.count_nonzero(sizes > tolerance * sizes[0]))
+    rank = int(np.count_nonzero(sizes > RANK * sizes[0]))
     return scale[:, None] * Q[:, rank:]
 
 

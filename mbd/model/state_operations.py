@@ -14,7 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import spsolve
 
-from mbd.base.checked import floats, shown
+from mbd.base.door import array
 from mbd.base.tolerances import START_POSITION, TANGENT_STEP
 from mbd.formulations.families import family
 from mbd.machine import buffer as m
@@ -25,10 +25,7 @@ from mbd.model.workspace import Workspace, displaced
 
 def of_velocities(owner: str, what: str, model: FrozenModel, x: Any) -> np.ndarray:
     """Return (n_v,) finite numbers in the order of the velocities."""
-    try:
-        numbers = floats(x)
-    except TypeError:
-        raise TypeError(f"{owner}: {what} must be {model.n_v} numbers, got {shown(x)}") from None
+    numbers = array(owner, what, x, f"{model.n_v} numbers")
     if numbers.shape != (model.n_v,):
         raise ValueError(
             f"{owner}: {what} must be {model.n_v} numbers, one for each of the model's velocities, "
@@ -104,8 +101,7 @@ def difference(model: FrozenModel, a: State, b: State) -> np.ndarray:
         return best
     left = (goal - displaced(model, a, best).q) / size
     worst = int(np.abs(left).argmax())
-    body = next(x for x, at in zip(model.nodes, model.numbering.q, strict=True)
-                if at.start <= worst < at.stop)  # fmt: skip
+    body = model.body_of_coordinate(worst)
     raise ValueError(
         f"Model.difference: no increment takes {body!r} from one state to the other: {least:.2g} "
         "of its coordinates is left; the second must be a pose on the same manifold, such as one "

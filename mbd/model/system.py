@@ -7,8 +7,8 @@ from typing import Any
 from mbd.base.checked import shown
 from mbd.model.build import build
 from mbd.model.description import Description
+from mbd.model.frozen import refuse_set_valued
 from mbd.model.model import Model
-from mbd.model.set_valued import refuse_set_valued
 
 
 class System(Description):

@@ -100,11 +100,11 @@ def _depths(neighbours: list[set[int]], roots: list[int]) -> list[int]:
         level = [start]
 
 
-def closes(links: Iterable[Iterable[int]]) -> bool:
+def closes(links: Iterable[Iterable[str]]) -> bool:
     """Tell whether links, each of bodies one after the other, ground among them, close a loop."""
-    parent: dict[int, int] = {}
+    parent: dict[str, str] = {}
 
-    def root(x: int) -> int:
+    def root(x: str) -> str:
         while (up := parent.setdefault(x, x)) != x:
             parent[x] = x = parent[up]
         return x

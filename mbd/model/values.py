@@ -7,19 +7,20 @@ are written, to the places that the tables have.
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from mbd.base.checked import shown
-from mbd.base.parameter import Formula, decided_otherwise
+from mbd.base.parameter import Formula, decided_otherwise, mapped, objects_in
 from mbd.base.read_only import read_only
-from mbd.base.recorded_call import PLAIN, call_of, signature
+from mbd.base.recorded_call import call_of, signature
 from mbd.interactions.kind import Element
 from mbd.machine import buffer as m
 from mbd.model.description import (
@@ -31,11 +32,9 @@ from mbd.model.description import (
     origin,
     with_component,
 )
-from mbd.model.frozen import FrozenModel, per_model
+from mbd.model.frozen import FrozenModel, per_model, some_per_model
 from mbd.parts.bodies import StackedBodies
 from mbd.parts.part import Coordinate, Part
-
-_DECLARED: WeakKeyDictionary[Any, dict[str, Declared]] = WeakKeyDictionary()
 
 
 def changed(model: Any, values: Any, *, measured: bool = True) -> Any:
@@ -95,12 +94,10 @@ class Declared(NamedTuple):
         return cls(part, elements, coordinates, _form(part, elements, coordinates))
 
 
+@partial(some_per_model, kept=sys.maxsize)
 def declared(model: FrozenModel, name: str) -> Declared:
     """Return what a part of a model declares."""
-    kept = _DECLARED.setdefault(model, {})
-    if name not in kept:
-        kept[name] = Declared.of(model.system.parts[name])
-    return kept[name]
+    return Declared.of(model.system.parts[name])
 
 
 def _with_numbers(
@@ -151,17 +148,17 @@ def _checked(system: Description, values: Any) -> dict[str, dict[str, Any]]:
 def _mentioned(model: FrozenModel) -> dict[str, set[str]]:
     """Return the names of parts, and of parameters, that are among the arguments of each part."""
 
-    def names(value: Any) -> set[str]:
+    def names(values: Any) -> set[str]:
+        return set[str]().union(*map(of_one, objects_in(values)))
+
+    def of_one(value: Any) -> set[str]:
         if isinstance(value, Part):
             return {(value.owner or value).name}
         if isinstance(value, Formula):
             return set(value.parameters)
         if isinstance(value, Coordinate):
-            return {value.joint}.union(*map(names, value.bodies))
-        if isinstance(value, dict | np.ndarray):
-            value = tuple(value.values() if isinstance(value, dict) else value.ravel())
-        inner = (call_of(value) or (None,))[1:] or value
-        return set[str]().union(*map(names, inner)) if isinstance(inner, tuple | list) else set()
+            return names(value.bodies) | {value.joint}
+        return names((call_of(value) or ())[1:])
 
     return {name: names(part.call[1:]) for name, part in model.system.parts.items()}
 
@@ -185,8 +182,10 @@ def _described(model: FrozenModel, changes: dict[str, dict[str, Any]]) -> Descri
 
     def again(value: Any) -> Any:
         """Return an argument in which parts are those of the new description."""
-        if type(value) in PLAIN:
-            return value
+        return mapped(value, renewed)
+
+    def renewed(value: Any) -> Any:
+        """Return an object of the new description."""
         if id(value) in copies:
             return copies[id(value)]
         if isinstance(value, Part) and value.owner is not None:
@@ -207,34 +206,20 @@ def _described(model: FrozenModel, changes: dict[str, dict[str, Any]]) -> Descri
             return from_call(value)
         if isinstance(value, Formula):
             return value.with_values(of_system)
-        if isinstance(value, np.ndarray) and value.dtype == object:
-            items = [again(x) for x in value.ravel()]
-            same = all(x is y for x, y in zip(items, value.ravel(), strict=True))
-            return value if same else np.array(items, object).reshape(value.shape)
-        if isinstance(value, dict):
-            new = {k: again(x) for k, x in value.items()}
-            return value if all(x is value[k] for k, x in new.items()) else new
-        if isinstance(value, tuple | list):
-            items = [again(x) for x in value]
-            same = all(x is y for x, y in zip(items, value, strict=True))
-            return value if same else type(value)(items)
         return value
 
     def from_call(thing: Any) -> Any:
         """Return a thing made by its call, or itself if nothing in it is new."""
         maker, args, options = thing.call
-        own = of_part.get(id(thing), {})
-        new_args = tuple(again(x) for x in args)
-        new_options = {k: again(x) for k, x in options.items()}
-        same = all(x is y for x, y in zip(new_args, args, strict=True))
-        if same and not own and all(x is options[k] for k, x in new_options.items()):
-            copies[id(thing)] = thing
-            return thing
+        own = again(of_part.get(id(thing), {}))
+        new_args, new_options = again(args), again(options)
+        copies[id(thing)] = thing
         if own:
             bound = signature(maker).bind(*new_args, **new_options)
-            bound.arguments |= {k: again(x) for k, x in own.items()}
+            bound.arguments |= own
             new_args, new_options = bound.args, bound.kwargs
-        copies[id(thing)] = maker(*new_args, **new_options)
+        if own or new_args is not args or new_options is not options:
+            copies[id(thing)] = maker(*new_args, **new_options)
         return copies[id(thing)]
 
     described = copy(system)

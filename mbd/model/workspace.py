@@ -14,8 +14,7 @@ from mbd.machine import buffer as m
 from mbd.machine.batch import Batch
 from mbd.machine.shared_work import compile_all
 from mbd.model.evaluation import evaluate_kernel, linearise_kernel, rates_kernel
-from mbd.model.frozen import FrozenModel, per_model
-from mbd.model.released_rows import checked, released_rows
+from mbd.model.frozen import FrozenModel, some_per_model, switchable
 from mbd.model.state import State
 from mbd.model.turns_so_far import checked_memory
 
@@ -130,8 +129,8 @@ class Workspace:
 
     def switch(self, off: tuple[str, ...]) -> None:
         """Switch off the rows of these parts, and on all others."""
-        self.off = checked(self.model, off, "state.off")
-        rows = self.model.numbering.lam[released_rows(self.model, self.off)]
+        self.off = switchable(self.model, off, "state.off")
+        rows = self.model.numbering.lam[self.model.rows_of(self.off)]
         self.vector(m.OFF)[...] = 0.0
         self.vector(m.OFF)[..., rows] = m.RELEASED
         self.S[..., m.N_OFF], self.S[..., m.N_DROPPED] = len(rows), 0
@@ -236,24 +235,15 @@ class Workspace:
         )
 
 
+@some_per_model
 def _addresses(model: FrozenModel, stages: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
     """Return where the addresses of the kernels of some stages belong, and these."""
-    if stages not in (kept := _kept(model)):
-        kernels = [[kernel for kernel, _ in model.kernels[stage]] for stage in stages]
-        compile_all(chain.from_iterable(kernels))
-        first = m.integers(model.F)[list(stages)].tolist()
-        places = [
-            at + 2 * s for at, some in zip(first, kernels, strict=True) for s in range(len(some))
-        ]
-        addresses = [kernel.address for some in kernels for kernel in some]
-        kept[stages] = np.array(places, np.int64), np.array(addresses, np.int64)
-    return kept[stages]
-
-
-@per_model
-def _kept(_model: FrozenModel) -> dict[tuple[int, ...], tuple[np.ndarray, np.ndarray]]:
-    """Return what was looked up for a model."""
-    return {}
+    kernels = [[kernel for kernel, _ in model.kernels[stage]] for stage in stages]
+    compile_all(chain.from_iterable(kernels))
+    first = m.integers(model.F)[list(stages)].tolist()
+    places = [at + 2 * s for at, some in zip(first, kernels, strict=True) for s in range(len(some))]
+    addresses = [kernel.address for some in kernels for kernel in some]
+    return np.array(places, np.int64), np.array(addresses, np.int64)
 
 
 def displaced(model: FrozenModel, state: State, increment: np.ndarray) -> State:

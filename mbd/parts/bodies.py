@@ -139,6 +139,12 @@ class RigidBody(Body):
         return cls(name, mass=m, inertia=J, center_of_mass=c, **options)
 
 
+_WITHOUT_EXTENT = {
+    "center_of_mass": np.zeros(3), "second_moments": np.zeros((3, 3)), "rotation": np.eye(3),
+    "angular_velocity": np.zeros(3),
+}  # fmt: skip
+
+
 class PointMass(Body):
     """A mass without extent: three coordinates, an origin, no axes.
 
@@ -165,13 +171,10 @@ class PointMass(Body):
             name=name,
             formulation=named("point"),
             mass=number(owner, "mass", mass, "kg", positive=True),
-            center_of_mass=np.zeros(3),
-            second_moments=np.zeros((3, 3)),
             position=vector(owner, "position", position, "m"),
-            rotation=np.eye(3),
             velocity=vector(owner, "velocity", velocity, "m/s"),
-            angular_velocity=np.zeros(3),
             shapes=checked_shapes(owner, shape),
+            **_WITHOUT_EXTENT,
         )
 
 
@@ -188,13 +191,10 @@ class Ground(Body):
             name="ground",
             formulation=named("so3"),
             mass=np.inf,
-            center_of_mass=np.zeros(3),
-            second_moments=np.zeros((3, 3)),
             position=np.zeros(3),
-            rotation=np.eye(3),
             velocity=np.zeros(3),
-            angular_velocity=np.zeros(3),
             shapes=(),
+            **_WITHOUT_EXTENT,
         )
 
 

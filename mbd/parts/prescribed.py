@@ -145,7 +145,10 @@ class PrescribedMotion(Joint):
         with_rates = [self._derivatives(i, law) for i, law in enumerate(laws)]
         if all(with_rates):
             return 0.0, numbers_law(owner, _by_order(*laws), WITH_RATES)
-        plain = [_value(law) if rates else law for law, rates in zip(laws, with_rates, strict=True)]
+        plain = [
+            _component(law, 0, False) if rates else law
+            for law, rates in zip(laws, with_rates, strict=True)
+        ]
         return TICK, numbers_law(owner, _values(_together(*plain)), VALUES)
 
     def _constant(self, i: int, value: Any, compiled: bool) -> Any:
@@ -218,13 +221,6 @@ def _component(law: Any, i: int, rates: bool) -> Any:
         return x[0][i], x[1][i], x[2][i]
 
     return _either(with_rates if rates else value, law)
-
-
-def _value(law: Any) -> Any:
-    def value(t: float) -> Any:
-        return law(t)[0]
-
-    return _either(value, law)
 
 
 def _together(x: Any, y: Any, z: Any) -> Any:

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from mbd.base.checked import called
-from mbd.base.run_tolerances import EVENT_AHEAD, EVENT_MANY, EVENT_SHORT
+from mbd.base.tolerances import EVENT_AHEAD, EVENT_MANY, EVENT_SHORT
 from mbd.history.instants import instants
 from mbd.history.trajectory import Trajectory
 from mbd.integration.consistent import allowed, settled, violated, violations

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from mbd.base.run_tolerances import EVENT_ROUND_OFF, EVENT_TOGETHER
+from mbd.base.tolerances import EVENT_ROUND_OFF, EVENT_TOGETHER
 from mbd.model.model import Model
 from mbd.model.state import State
 from mbd.runs.events import Event, EventInstants, Occurrence, carried, values_of

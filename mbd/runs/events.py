@@ -15,10 +15,10 @@ import numpy as np
 
 from mbd.base.checked import flag, function, listed, names, shown
 from mbd.base.door import label, number
-from mbd.base.pickling import again, portable
+from mbd.base.recorded_call import again, portable
 from mbd.history.all_parts import past_of
 from mbd.history.history import History
-from mbd.model import released_rows as switches
+from mbd.model.frozen import switchable
 from mbd.model.model import Model
 from mbd.model.state import State
 
@@ -211,7 +211,7 @@ def checked_events(model: Model, events: Any, first: State, described: bool) -> 
     for event in many:
         if not isinstance(event, Event):
             raise TypeError(f"simulate: events must be mbd.Event objects, got {shown(event)}")
-        switches.checked(model, (*event.release, *event.lock), event.name)
+        switchable(model, (*event.release, *event.lock), event.name)
     names = [event.name for event in many]
     for name in names:
         if names.count(name) > 1:

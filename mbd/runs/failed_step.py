@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mbd.base.run_tolerances import FAR_IN_A_STEP, LIGHT_BODY
-from mbd.base.tolerances import OPEN_FAR, REPORT_RANK, SINGULAR, TURN_UNSURE
+from mbd.base.tolerances import FAR_IN_A_STEP, LIGHT_BODY, OPEN_FAR, SINGULAR, TURN_UNSURE
 from mbd.integration.consistent import settled
 from mbd.integration.contradiction import contradiction
 from mbd.integration.method import Method
@@ -173,13 +172,13 @@ def singular_pose(work: Workspace) -> str:
         return ""
     sizes = np.where(names.lam_kinds == m.FORCE, float(model.F[m.LENGTH]), 1.0)
     here = model.state.replace(t=float(work.F[m.T]), q=pose.copy())
-    poses = [assemble(model, state).B.toarray() for state in (model.state, here)]
-    rows = [B * model.units / sizes[:, None] for B in poses]
+    poses = [assemble(model, state) for state in (model.state, here)]
+    rows = [x.B.toarray() * model.units / sizes[:, None] for x in poses]
     if not np.all(np.isfinite(rows[1])):
         return ""
     before = np.linalg.svd(rows[0], compute_uv=False)
     u, now, _ = np.linalg.svd(rows[1], full_matrices=False)
-    last = int(np.count_nonzero(before > REPORT_RANK * before[0])) - 1
+    last = poses[0].rank - 1
     if not now[last] < SINGULAR * before[last]:
         return ""
     part = np.abs(u[:, last])

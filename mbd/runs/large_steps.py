@@ -31,7 +31,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mbd.base.run_tolerances import (
+from mbd.base.tolerances import (
     DRIFT,
     LARGE_STEP_ADVICE,
     LARGE_STEP_COARSE,

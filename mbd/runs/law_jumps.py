@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mbd.base.run_tolerances import JUMP, JUMP_PARTS
+from mbd.base.tolerances import JUMP, JUMP_PARTS
 from mbd.interactions.driven_rotation import DRIVEN_ROTATION
 from mbd.interactions.laws import TICK, Law, differenced
 from mbd.machine import buffer as m

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mbd.base.recorded_call import PLAIN
+from mbd.base.parameter import PLAIN
 
 
 def run_options(**options: Any) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from mbd.base.run_tolerances import LOST_NOISE, OSCILLATION_INSTANTS, OSCILLATION_SHARE
+from mbd.base.tolerances import LOST_NOISE, OSCILLATION_INSTANTS, OSCILLATION_SHARE
 from mbd.machine import buffer as m
 from mbd.model.model import Model
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from mbd.base.checked import floats, is_whole, shown
 from mbd.base.door import number
-from mbd.base.run_tolerances import RTOL_LEAST, WHOLE_STEPS
+from mbd.base.tolerances import RTOL_LEAST, WHOLE_STEPS
 from mbd.integration.method import Method, name_of
 from mbd.machine import buffer as m
 from mbd.model.model import Model

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from mbd.base.free_bytes import free_bytes
-from mbd.base.run_tolerances import KEPT_MANY
+from mbd.base.tolerances import KEPT_MANY
 from mbd.machine import buffer as m
 from mbd.model.model import Model
 from mbd.model.state import State
@@ -56,16 +56,16 @@ class Record(Protocol):
     def happened(self, name: str, t: float) -> None:
         """Keep an event: its name and time."""
 
-    def close(
-        self, status: int, message: str, stats: dict[str, float], last: State | None = None
-    ) -> tuple[int, str]:
-        """Take leave of the run: how it ended, what it cost, its last state.
+    def complete(self, status: int, message: str) -> tuple[int, str]:
+        """Bring the last instants to their place, when the run is over.
 
-        Return status and message, which say more if the last instants cannot be kept.
+        Return status and message, which say more if they cannot be kept.
         """
 
-    def remark(self, message: str) -> None:
-        """Take note of a message that says more, after ``close``."""
+    def close(
+        self, status: int, message: str, stats: dict[str, float], last: State | None = None
+    ) -> None:
+        """Take leave of the run: how it ended, what it cost, its last state."""
 
     def histories(self) -> Histories:
         """Return t, q, v, a, lam and work of impulses of all instants kept so far."""
@@ -137,14 +137,14 @@ class ArrayRecord:
     def happened(self, name: str, t: float) -> None:
         """Do nothing: the run knows its events."""
 
-    def close(
-        self, status: int, message: str, stats: dict[str, float], last: State | None = None
-    ) -> tuple[int, str]:
-        """Do nothing: what is in memory needs no end."""
+    def complete(self, status: int, message: str) -> tuple[int, str]:
+        """Do nothing: all instants are in memory."""
         return status, message
 
-    def remark(self, message: str) -> None:
-        """Do nothing: the solution has the message."""
+    def close(
+        self, status: int, message: str, stats: dict[str, float], last: State | None = None
+    ) -> None:
+        """Do nothing: the solution knows how the run ended."""
 
     def cost(self) -> str:
         """Return what very many instants cost, and what one does about it; few are no words."""

@@ -12,8 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from mbd.base.run_tolerances import WHOLE_STEPS
-from mbd.base.tolerances import CRAWL_SHARE, CRAWL_STEPS, NEWTON_FREE
+from mbd.base.tolerances import CRAWL_SHARE, CRAWL_STEPS, NEWTON_FREE, WHOLE_STEPS
 from mbd.integration.acting_rows import ActingRows
 from mbd.integration.method import Method, refuse_unmoved
 from mbd.integration.newton_loop import CONVERGED, FAILED, PIVOTS, REFUSED, grid_from_here, undo

@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbd.base.run_tolerances import (
+from mbd.base.tolerances import (
     RESOLVED_ERROR,
     RESOLVED_PARTS,
     UNRESOLVED_BETWEEN,

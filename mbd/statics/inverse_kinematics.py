@@ -25,8 +25,8 @@ from scipy.linalg import null_space
 from mbd.base.checked import mapping, shown
 from mbd.base.door import number, vector
 from mbd.base.tolerances import (
-    NULL_RANK,
     POSE_DUST,
+    RANK,
     TARGET_IN_VAIN,
     TARGET_MET,
     TARGET_OPEN,
@@ -151,7 +151,7 @@ def _least(levels: list[Level], n: int, damping: float) -> np.ndarray:
         if not len(J) or not N.shape[1]:
             continue
         U, s, Vt = np.linalg.svd(J @ N, full_matrices=True)
-        rank = int((s > NULL_RANK * max(1.0, s[0])).sum())
+        rank = int((s > RANK * max(1.0, s[0])).sum())
         s, soften = s[:rank], damping if level else 0.0
         z = (U[:, :rank].T @ (miss + J @ x)) * s / (s * s + soften)
         x -= N @ (Vt[:rank].T @ z)
@@ -237,7 +237,7 @@ class _TargetSearch:
         rng, vain = np.random.default_rng(0), 0  # the same pushes every time
         for push in TARGET_PUSHES:
             B = best.B[self.places[0]] * self.size
-            N = null_space(B, NULL_RANK) if len(B) else np.eye(len(self.size))
+            N = null_space(B, RANK) if len(B) else np.eye(len(self.size))
             met = best.missed <= TARGET_MET * float(self.size.min(initial=1.0))
             if met or vain == TARGET_IN_VAIN or not N.size:
                 break

@@ -27,7 +27,8 @@ from mbd.base.matlab import structures
 from mbd.history.columns import Series, labels, model_items
 from mbd.history.loads import all_loads
 from mbd.runs.options import plain
-from mbd.store.data_set import arrays
+from mbd.store.contents import OfSolution, as_arrays
+from mbd.store.fields import fields
 from mbd.store.run_record import file_text, method_text
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 
 def quantities(solution: History) -> Iterator[Series]:
     """Yield everything a solution has by name, in inertial axes."""
-    values = arrays(solution)
+    values = as_arrays(OfSolution(solution, fields(solution.model), {}))
     for name, x in solution.columns.items():
         yield Series.of(name, values[x.array][(slice(None), *x.place)], x)
 

@@ -18,19 +18,17 @@ import numpy as np
 from mbd.base.checked import meant, shown
 from mbd.history.all_parts import AllParts
 from mbd.history.beams import all_helicoids, cables
-from mbd.history.columns import fitting, labels, model_items
+from mbd.history.columns import MIXED, fitting, labels, model_items
 from mbd.history.joint_coordinates import freedoms
 from mbd.history.loads import all_loads
 from mbd.history.quantities import Energy
 from mbd.history.quantity import Owner, Quantity
-from mbd.history.units import MIXED
 from mbd.model.frozen import per_model
 from mbd.model.workspace import Workspace
 
 if TYPE_CHECKING:
     from mbd.model.model import Model
 
-EVENT_TIME = {"units": "s", "long_name": "times at which events happened"}
 SCHEMA = "mbd results 1"  # of names, dimensions and meanings; a new number where they change
 
 
@@ -62,14 +60,14 @@ class Field:
 
     @property
     def attributes(self) -> dict[str, str]:
-        """What is stored beside the array."""
+        """Attributes that are stored with the array."""
         attributes = {"units": self.unit, "long_name": self.meaning, "frame": self.frame}
         return {key: text for key, text in attributes.items() if text}
 
 
 def _memory(x: AllParts) -> np.ndarray:
     memory = x.trajectory.state.memory
-    return np.zeros(0) if memory is None else memory
+    return np.full(_remembered(x.model), np.nan) if memory is None else memory
 
 
 def _alg(x: AllParts) -> np.ndarray:
@@ -78,7 +76,7 @@ def _alg(x: AllParts) -> np.ndarray:
 
 
 def _field(x: Quantity, unit: str) -> Field:
-    """Return an entry of the table as an array of all that have it; `unit` is that of gaps."""
+    """Return an entry of the table as an array of all its owners; `unit` is that of gaps."""
     dims = tuple(d for d in ("time", x.of.dimension, *x.axes.dimensions) if d)
     mixed = "{}" in x.unit and x.of is not Owner.TOTAL
     pure = "1" if x.unit == "-" else x.unit.format(unit)
@@ -112,7 +110,7 @@ def fields(model: Model) -> list[Field]:
 
 
 def chosen(model: Model, names: Sequence[str] | None) -> list[Field]:
-    """Return the arrays of some names, those of the last instant, and time; None stands for all.
+    """Return arrays by name, with time and the arrays of the last instant; None stands for all.
 
     With coordinates there is the work of impulses, which they do not tell.
     """
@@ -133,15 +131,6 @@ def chosen(model: Model, names: Sequence[str] | None) -> list[Field]:
             )
     more = ("time", *names, *([Energy.impulsive.array] if "q" in names else []))
     return [x for x in there if x.dims[0] != "time" or x.name in more]
-
-
-def write(arrays: Any, first: int, x: AllParts) -> None:
-    """Write everything into arrays by name, in memory or in a file, from an instant on."""
-    end = first + len(x.trajectory.t)
-    for field in fields(x.model):
-        if field.name in arrays:
-            at = slice(first, end) if field.dims[0] == "time" else ...
-            arrays[field.name][at] = field.values(x)
 
 
 @per_model
@@ -175,17 +164,6 @@ def _of_beams(model: Model) -> dict[str, int]:
     if helicoids is None:
         return {}
     return {"element": len(helicoids.elements), "end": 2, "section_axis": 3}
-
-
-def happened(events: Sequence[Any]) -> dict[str, tuple[tuple[str, ...], Any, dict[str, str]]]:
-    """Return events as coordinates: name -> (dimensions, values, attributes); empty for none."""
-    if not events:
-        return {}
-    dims = ("event_time",)
-    return {
-        "event_time": (dims, np.array([x.t for x in events]), EVENT_TIME),
-        "event_name": (dims, [x.name for x in events], {}),
-    }
 
 
 def coordinates(model: Model) -> dict[str, tuple[tuple[str, ...], Any, dict[str, str]]]:

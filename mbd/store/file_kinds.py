@@ -67,7 +67,7 @@ def _listed(endings: tuple[str, ...]) -> str:
 
 
 def _loaded(place: str) -> Any:
-    """Return what stands at ``"module:name"``."""
+    """Return the function or class ``"module:name"``."""
     module, _, name = place.partition(":")
     return getattr(importlib.import_module(module), name)
 
@@ -109,7 +109,7 @@ def save(
 
 
 def read(path: Path) -> Source:
-    """Return what a file of results holds."""
+    """Return a reader of a file of results."""
     from mbd.base.checked import shown
 
     file_kind = FILE_KINDS.get(path.suffix)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,6 @@ from mbd.history.joint_coordinates import freedoms
 from mbd.model.state import State
 from mbd.model.turns_so_far import Before
 from mbd.store import file_kinds
-from mbd.store.run_record import model_from_text
 from mbd.store.stored import Stored
 
 if TYPE_CHECKING:
@@ -42,8 +42,42 @@ def load(path: str | Path) -> Solution | Stored:
     """
     path = file_path("load", path)
     source = file_kinds.read(path)
-    model = model_from_text(source) if source.exact else None
+    model = _model(source) if source.exact else None
     return Stored(source) if model is None else _solution(source, model)
+
+
+def _model(source: Source) -> Model | None:
+    """Return the model of a file of results, or None where the file does not have it."""
+    from mbd.files.modelfile import from_text
+
+    if not source.about["model"]:
+        return None
+    path = source.path
+    try:
+        model = from_text(source.about["model"], folder=path.parent).system.build(
+            int(source.about["threads"])
+        )
+    except (ValueError, OSError) as error:
+        warnings.warn(
+            f"load: the model in {path} cannot be rebuilt ({error}); what was stored by name is "
+            "there",
+            RuntimeWarning,
+            stacklevel=3,
+        )
+        return None
+    expected = (source["q"].shape[1], source["v"].shape[1])
+    if (model.n_q, model.n_v) != expected:
+        raise ValueError(
+            f"load: {path}: the model in the file has {model.n_q} coordinates and {model.n_v} "
+            f"velocities, its results {expected[0]} and {expected[1]}; was the file changed?"
+        )
+    for one, other in zip(model.numbering.v_labels, source.speeds, strict=True):
+        if one != other:
+            raise ValueError(
+                f"load: {path}: the model in the file has {one} where its results have {other}; "
+                "was the file changed, or written by an earlier version?"
+            )
+    return model
 
 
 def _begun(source: Source, model: Model, t: np.ndarray) -> Before:

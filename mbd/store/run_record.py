@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,7 +17,6 @@ from mbd.store.fields import SCHEMA
 if TYPE_CHECKING:
     from mbd.model.model import Model
     from mbd.model.state import State
-    from mbd.store.source import Source
 
 #: What files say of a run, under these names: notes have others.
 OWN = (
@@ -29,7 +27,7 @@ OWN = (
 
 
 def checked_notes(notes: Mapping[str, Any]) -> None:
-    """Refuse notes that no file can hold, or that would say what the file itself says."""
+    """Refuse notes that no file can hold, or whose names the file itself uses."""
     for name, note in notes.items():
         if name in OWN:
             raise ValueError(
@@ -52,7 +50,7 @@ def of_model(
     folder: Path = Path(),
     options: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Return what is known before a run: version, method, options, the model as text, notes.
+    """Return attributes known before a run: version, method, options, the model as text, notes.
 
     Meshes of the model are named from the folder of the file.
     """
@@ -78,7 +76,7 @@ def of_model(
 def of_run(
     status: int, message: str, stats: dict[str, float], last: State | None = None
 ) -> dict[str, Any]:
-    """Return what is known after it: how it ended, what it cost, which joints are off."""
+    """Return attributes known after a run: how it ended, its costs, which joints are off."""
     outcome = {"status": status, "message": message}
     outcome |= plain({f"statistics_{name}": value for name, value in stats.items()})
     if last is not None and last.off:
@@ -124,37 +122,3 @@ def file_text(model: Model, folder: Path, method: Any, options: Mapping[str, Any
         return f"{text}\n{run_text({**options, 'method': integrator(method)})}"
     except ValueError:  # a method of the user's own
         return text
-
-
-def model_from_text(source: Source) -> Model | None:
-    """Return the model of a file of results, or None where the file does not have it."""
-    from mbd.files.modelfile import from_text
-
-    if not source.about["model"]:
-        return None
-    path = source.path
-    try:
-        model = from_text(source.about["model"], folder=path.parent).system.build(
-            int(source.about["threads"])
-        )
-    except (ValueError, OSError) as error:
-        warnings.warn(
-            f"load: the model in {path} cannot be rebuilt ({error}); what was stored by name is "
-            "there",
-            RuntimeWarning,
-            stacklevel=3,
-        )
-        return None
-    expected = (source["q"].shape[1], source["v"].shape[1])
-    if (model.n_q, model.n_v) != expected:
-        raise ValueError(
-            f"load: {path}: the model in the file has {model.n_q} coordinates and {model.n_v} "
-            f"velocities, its results {expected[0]} and {expected[1]}; was the file changed?"
-        )
-    for one, other in zip(model.numbering.v_labels, source.speeds, strict=True):
-        if one != other:
-            raise ValueError(
-                f"load: {path}: the model in the file has {one} where its results have {other}; "
-                "was the file changed, or written by an earlier version?"
-            )
-    return model

@@ -9,72 +9,88 @@ from __future__ import annotations
 import json
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from mbd.base.read_only import read_only
 from mbd.history.columns import Column, columns, items_of
-from mbd.store.cut_files import cut_of, whole_rows
-from mbd.store.damaged_files import CHECKSUM, Checked, DamagedFileError, read_or_refuse
-from mbd.store.hdf5 import end_of_file, opened
+from mbd.store.contents import Contents, DamagedFileError, PastEvent
+from mbd.store.log import MAGIC, Log
+from mbd.store.netcdf import NetCDF, libraries
 
+_T = TypeVar("_T")
+_LONGEST = 200  # characters of what a library says of a file
+_PIECE = 1 << 12  # instants that are read at once where all are
 _ABOUT = ("version", "method", "status", "message", "stats")
 _RAW = {"q": "q", "v": "v", "a": "a", "lam": "multipliers"}  # numbers of the model: labelled arrays
-Read = Callable[[Callable[[], Any]], Any]  # how something is read
+
+
+def _read_or_refuse(path: Path, read: Callable[[], _T]) -> _T:
+    """Return the value of ``read()``; any error that it raises becomes one that names the file.
+
+    Libraries that read a damaged file raise errors of all kinds.
+    """
+    try:
+        return read()
+    except (DamagedFileError, FileNotFoundError, PermissionError):
+        raise
+    except Exception as error:
+        why = " ".join(str(error).split())[:_LONGEST] or "no reason told"
+        raise DamagedFileError(
+            f"load: {path} is not a whole file of results ({type(error).__name__}: {why}); copy it "
+            "again, or run the model again"
+        ) from None
 
 
 class OnDisk:
-    """An array in a file: ``x[100:200, :3]`` reads that part, ``np.asarray(x)`` all of it."""
+    """An array in a file: ``x[100:200, :3]`` reads that part, ``np.asarray(x)`` all of it.
 
-    def __init__(self, dataset: Any, n: int, read: Read = lambda parts: parts()) -> None:
-        self._dataset, self._read = dataset, read
-        self.shape = (n, *dataset.shape[1:])
-        self.ndim, self.dtype = dataset.ndim, dataset.dtype
+    Parameters
+    ----------
+    read : callable
+        ``(instants, *columns) -> array``: a slice forwards, and indices or slices of columns.
+    n : int
+        How many instants there are.
+    """
+
+    def __init__(self, read: Callable[..., np.ndarray], n: int) -> None:
+        none = read(slice(0, 0))
+        self._read, self.shape = read, (n, *none.shape[1:])
+        self.ndim, self.dtype = none.ndim, none.dtype
 
     def __len__(self) -> int:
-        return int(self.shape[0])
+        return self.shape[0]
 
     def __getitem__(self, key: Any) -> Any:
         """Read instants, and of them columns."""
         first, *rest = key if isinstance(key, tuple) else (key,)
-        if isinstance(first, slice):
-            chosen = range(len(self))[first]
-            if chosen.step < 0:
-                return self[(slice(chosen[-1], chosen[0] + 1, -chosen.step) if chosen else slice(0),
-                             *rest)][::-1]  # fmt: skip
-            rows: Any = slice(chosen.start, max(chosen.start, chosen.stop), chosen.step)
-        elif isinstance(first, int | np.integer):
-            rows = range(len(self))[int(first)]
-        else:
+        if isinstance(first, int | np.integer):
+            row = range(len(self))[int(first)]
+            return self[(slice(row, row + 1), *rest)][0]
+        if not isinstance(first, slice):
             return np.asarray(self)[key]
+        chosen = range(len(self))[first]
+        if chosen.step < 0:
+            forwards = chosen[::-1]
+            return self[(slice(forwards.start, forwards.stop, forwards.step), *rest)][::-1]
+        rows = slice(chosen.start, max(chosen.start, chosen.stop), chosen.step)
         if all(isinstance(k, int | np.integer | slice) for k in rest):
-            return self._read(lambda: self._dataset[(rows, *rest)])
-        if isinstance(rows, int):
-            return self._read(lambda: self._dataset[rows])[tuple(rest)]
-        return self._read(lambda: self._dataset[rows])[(slice(None), *rest)]
+            return self._read(rows, *rest)
+        return self._read(rows)[(slice(None), *rest)]
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         """Read everything."""
-        return np.asarray(self._read(lambda: self._dataset[: len(self)]), dtype)
+        return np.asarray(self._read(slice(0, len(self))), dtype)
 
     def __repr__(self) -> str:
         return f"OnDisk(shape={self.shape})"
 
 
-@dataclass(frozen=True)
-class PastEvent:
-    """An event of a run that was stored: name and time [s]; the state there is not."""
-
-    name: str
-    t: float
-
-
 class Source(Mapping[str, Any]):
-    """What is common to all files of results.
+    """A file of results: quantities by name, the record of the run.
 
     Attributes
     ----------
@@ -109,37 +125,34 @@ class Source(Mapping[str, Any]):
 
 
 class FileSource(Source):
-    """A netCDF file, also of a run that was killed or is still going on."""
+    """A netCDF file, or the log of a run that was killed or is still going on.
+
+    What is in it can be written to another one (``Tables`` of ``contents.py``).
+    """
 
     def __init__(self, path: Path) -> None:
-        self.path, self._cut = path, cut_of(path) if path.is_file() else None
-        self.h5 = opened(path)
-        growing = end_of_file(path)[1]
-        self._read: Read = partial(read_or_refuse, path, growing=growing)
-        if not self._read(lambda: "schema" in self.h5.attrs):
-            raise ValueError(f"load: {path} was not written by mbd: it has no attribute 'schema'")
-        try:
-            self._read(self._understand)
-        except DamagedFileError:
-            if self._cut is None:
-                raise
-            raise DamagedFileError(
-                f"load: {path} is incomplete: {str(self._cut).replace(' of the file', '')}; copy "
-                "it again, or run the model again"
-            ) from None
+        self.path = path
+        libraries(f"load {path.name}")
+        if not path.is_file():
+            raise FileNotFoundError(f"load: {path}: no such file")
+        self.open()
+
+    def open(self) -> None:
+        """Read all but the histories, of the file that has that name now."""
+        with self.path.open("rb") as file:
+            reader = Log if file.read(len(MAGIC)) == MAGIC else NetCDF
+        self._file: Log | NetCDF = _read_or_refuse(self.path, lambda: reader(self.path))
+        _read_or_refuse(self.path, self._understand)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
 
     def _understand(self) -> None:
-        """Read everything but the histories."""
-        n = counted = len(self.h5["time"])
-        attributes = {  # one number is an array of one in netCDF
-            name: x[0].item() if isinstance(x, np.ndarray) and x.shape == (1,) else x
-            for name, x in self.h5.attrs.items()
-        }
-        if "outcome" in self.h5:
-            counted = min(n, int(self.h5["instants"][()]))
-            n = self._whole(counted)
-            attributes |= self._outcome(n, counted)
-        self.n = n
+        """Read all but the histories."""
+        file = self._file
+        attributes = file.attributes
+        attributes |= self._unfinished()
         head = "statistics_"
         self.about = {
             "version": attributes["mbd_version"],
@@ -154,23 +167,51 @@ class FileSource(Source):
             "last_step": attributes.get("last_step"),
             "threads": attributes.get("threads", 1),
         }
-        gap = str(self.h5["gap"].attrs["units"]) if "gap" in self.h5 else ""
-        both = zip(self._labels("body"), self._labels("formulation"), strict=True)
+        gap = file.unit("gap") if file.digits("gap") else ""
+        both = zip(file.label("body"), file.label("formulation"), strict=True)
         turning = {name for name, formulation in both if formulation != "point"}
-        breathing = turning if "scale" in self.h5 else ()
-        items = items_of(cache(self._labels), turning, breathing, gap)
-        self.columns = {k: x for k, x in columns(items).items() if x.array in self.h5}
-        self.speeds = self._labels("speed")
+        breathing = turning if file.digits("scale") else ()
+        items = items_of(cache(file.label), turning, breathing, gap)
+        self.columns = {k: x for k, x in columns(items).items() if file.digits(x.array)}
+        self.speeds = file.label("speed")
         self.ends = self._ends({x.name: x.place for x in items["element"]})
-        raw = [name for name, array in _RAW.items() if array in self.h5]
+        raw = [name for name, array in _RAW.items() if file.digits(array)]
         self._names = dict.fromkeys((*self.columns, *raw))
-        times = self._rows("event_time").tolist() if "event_time" in self.h5 else []
-        happened = zip(self._labels("event_name"), times, strict=False)  # the last may be written
-        self.events = [PastEvent(name, t) for name, t in happened]
-        alg = self.h5["last_alg"][:]
-        if np.all(np.isfinite(alg)) and n == counted:
-            memory = self.h5["last_memory"][:] if "last_memory" in self.h5 else np.zeros(0)
+        self.n, self.events = file.n, file.events
+        alg = file.last.get("last_alg", np.full(1, np.nan))
+        if np.all(np.isfinite(alg)) and file.n == file.written:
+            memory = file.last.get("last_memory", np.zeros(0))
             self.last_alg, self.last_memory = read_only((alg, memory))
+
+    def _unfinished(self) -> dict[str, Any]:
+        """Return the outcome of a run that did not tell it."""
+        x = self._file
+        if "status" in x.attributes and x.n == x.written:
+            return {}
+        t = float(x.read("time", slice(x.n - 1, x.n))[0]) if x.n else 0.0
+        end = f"read up to t = {t:.6g} s"
+        if not x.lost:
+            return {"status": -1, "message": f"the run was killed or is still going on: {end}"}
+        how_many = (
+            f"{x.n} instants that were written" if x.n == x.written
+            else f"{x.n} of {x.written} instants"
+        )  # fmt: skip
+        message = f"the run was cut off, {x.lost}: {how_many} are whole, {end}"
+        if x.n < x.written:
+            warnings.warn(f"load: {self.path}: {message}", RuntimeWarning, stacklevel=2)
+        return {"status": -1, "message": message}
+
+    @property
+    def contents(self) -> Contents:
+        """Labels, units, attributes and arrays, without their numbers."""
+        return _read_or_refuse(self.path, lambda: self._file.contents)
+
+    def pieces(self) -> Iterator[dict[str, np.ndarray]]:
+        """Yield the arrays of some instants after the other, with those of the last instant."""
+        names = self.contents.over_time()
+        for first in range(0, self.n or 1, _PIECE):
+            here = slice(first, min(first + _PIECE, self.n))
+            yield {name: self.rows(name, here) for name in names} | self._file.last
 
     def __reduce__(self) -> Any:
         """Return the file, which another process reads again."""
@@ -178,71 +219,25 @@ class FileSource(Source):
 
     def _ends(self, beams: Mapping[str, Any]) -> dict[str, list[Any]]:
         words = ("end_body", "end_point", "end_axes", "station") if beams else ()
-        bodies, *numbers = (self.h5[x][:] for x in words) if beams else ([],)
-        names = np.array([[x.decode() for x in both] for both in bodies])
-        return {beam: [x[here] for x in (names, *numbers)] for beam, here in beams.items()}
-
-    def _whole(self, n: int) -> int:
-        """Return how many of n instants are there, of a file that may have lost its end."""
-        for name, array in self.h5.items():
-            if not name.startswith("event_") and self._cut:
-                n = whole_rows(self.path, array, n, self._cut)
-        return n
-
-    def _outcome(self, n: int, counted: int) -> dict[str, Any]:
-        """Return how a streamed run ended, of which n instants are read."""
-        text = self.h5["outcome"][:].tobytes().rstrip(b"\0")
-        if text and n == counted:
-            return dict(json.loads(text))
-        end = f"read up to t = {float(self.h5['time'][n - 1]) if n else 0.0:.6g} s"
-        if self._cut is None:
-            return {"status": -1, "message": f"the run was killed or is still going on: {end}"}
-        how_many = (
-            f"{n} instants that were written" if n == counted else f"{n} of {counted} instants"
-        )
-        message = f"the run was cut off, {self._cut}: {how_many} are whole, {end}"
-        if n < counted:
-            warnings.warn(f"load: {self.path}: {message}", RuntimeWarning, stacklevel=2)
-        return {"status": -1, "message": message}
-
-    def _rows(self, name: str) -> Any:
-        """Return all rows that are there."""
-        array = self.h5[name]
-        return array[: whole_rows(self.path, array, len(array), self._cut)]
-
-    def _labels(self, name: str) -> list[str]:
-        """Return texts; those of a stream are rows of characters."""
-        if name not in self.h5:
-            return []
-        rows = self._rows(name)
-        return [(x if rows.ndim == 1 else x.tobytes().rstrip(b"\0")).decode() for x in rows]
+        texts = [np.asarray(self._file.label(x)) for x in words]
+        return read_only({beam: [x[here] for x in texts] for beam, here in beams.items()})
 
     def __getitem__(self, name: str) -> Any:
-        """Read a quantity; of the numbers of the model only what is asked of them."""
+        """Read a quantity; numbers of the model when instants of them are asked for."""
         if name in self._names and name in _RAW:
-            return OnDisk(self._read(lambda: self.array(_RAW[name])), self.n, self._read)
+            return OnDisk(partial(self.rows, _RAW[name]), self.n)
         x = self.columns[name]
-        values = self._read(lambda: self.array(x.array)[(slice(0, self.n), *x.place)])
-        return read_only(np.asarray(values, float))
+        return read_only(np.asarray(self.rows(x.array, slice(0, self.n), *x.place), float))
 
-    def rows(self, name: str, here: Any) -> Any:
-        """Read instants of an array of the file."""
-        return self._read(lambda: self.array(name)[here])
-
-    def array(self, name: str) -> Any:
-        """Return an array of the file; of a stream one that is compared with its checksums."""
-        summed = CHECKSUM in self.h5 and name in str(self.h5[CHECKSUM].attrs["arrays"]).split(" ")
-        return Checked(self.h5, name) if summed else self.h5[name]
+    def rows(self, name: str, rows: slice, *columns: Any) -> np.ndarray:
+        """Read instants of an array of the file, and of them columns."""
+        return _read_or_refuse(self.path, lambda: self._file.read(name, rows, *columns))
 
     @property
     def exact(self) -> bool:
         """Whether the numbers of the model are there with all their digits."""
-
-        def there() -> bool:
-            needed = [x for x in _RAW.values() if x != "multipliers" or "row" in self.h5]
-            return all(x in self.h5 and self.h5[x].dtype == np.float64 for x in needed)
-
-        return bool(self._read(there))
+        needed = [x for x in _RAW.values() if x != "multipliers" or self._file.label("row")]
+        return all(self._file.digits(x) == "f8" for x in needed)
 
     def __contains__(self, name: object) -> bool:
         return name in self._names
@@ -261,7 +256,7 @@ class ArchiveSource(Source):
         self.path = path
         if not path.is_file():
             raise FileNotFoundError(f"load: {path}: no such file")
-        read_or_refuse(path, self._understand)
+        _read_or_refuse(path, self._understand)
 
     def _understand(self) -> None:
         """Read everything."""

@@ -24,16 +24,17 @@ from mbd.history.quantities import (
     table,
 )
 from mbd.history.quantity import Owner, Quantity
+from mbd.store.contents import Tables, data_set
+from mbd.store.netcdf import write
+from mbd.store.source import FileSource, Source
 
 if TYPE_CHECKING:
     import xarray as xr
     from matplotlib.figure import Figure
 
-    from mbd.store.source import Source
-
 
 class StoredPart(PartHistory):
-    """A part over time, read from a file: what is stored of it, and what follows from that."""
+    """A part over time, read from a file: stored quantities, and others that follow from them."""
 
     def __init__(self, name: str, words: list[str], source: Source) -> None:
         self.name, self._words, self._source = name, words, source
@@ -87,7 +88,7 @@ class StoredPart(PartHistory):
 
 
 class StoredSections:
-    """What the sections of a beam bear over time, read from a file."""
+    """Results of the sections of a beam over time, read from a file."""
 
     def __init__(self, beam: StoredPart, of: Stored) -> None:
         self._beam, self._of = beam, of
@@ -170,7 +171,7 @@ class Stored:
 
     @cached_property
     def _structures(self) -> dict[str, list[str]]:
-        """The bodies with dots in their names by what stands before the last one."""
+        """Bodies with dots in their names, listed by the name before the last dot."""
         names = [x for x, words in self._parts.items() if "." in x and "position" in words]
         stems: dict[str, list[str]] = {}
         for name in names:
@@ -205,18 +206,29 @@ class Stored:
 
     def to_xarray(self) -> xr.Dataset:
         """Return everything that a ``.nc`` file holds as one labelled data set."""
-        from mbd.store.copy import to_xarray
-
-        return to_xarray(self.source)
+        return data_set(self._tables("to_xarray"))
 
     def save(self, path: str | Path) -> Path:
         """Write what a ``.nc`` file holds to another one, which every program reads.
 
         Of a run that was killed, everything up to its last writing.
         """
-        from mbd.store.copy import save
+        path = file_path("save", path)
+        if path.suffix != ".nc":
+            raise ValueError(
+                f"save: without its model a run is copied to .nc only, got {str(path)!r}; take "
+                "arrays by name from .source, or a data set from to_xarray()"
+            )
+        return write(self._tables("save"), path, "save")
 
-        return save(self.source, file_path("save", path))
+    def _tables(self, who: str) -> Tables:
+        """Return contents and arrays of the file."""
+        if not isinstance(self.source, FileSource):
+            raise TypeError(
+                f"{who}: {self.source.path.name} has arrays without labels and no model; read "
+                "arrays by name from .source, or save the run as .nc where it is made"
+            )
+        return self.source
 
     def plot(self, *names: str, ax: Any = None) -> Figure:
         """Draw quantities by name over time, as ``Solution.plot`` does."""

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from mbd.base.run_tolerances import OSCILLATION_INSTANTS
+from mbd.base.tolerances import OSCILLATION_INSTANTS
 from mbd.integration.consistent import described_starts, settled
 from mbd.integration.method import Method
 from mbd.integration.starting_values import begin, started

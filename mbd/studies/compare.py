@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from mbd.base.checked import file_path, listed, meant, shown, whole
 from mbd.base.door import number
 from mbd.base.public import public
-from mbd.base.run_tolerances import WHOLE_STEPS
 from mbd.base.spoken_options import parted
+from mbd.base.tolerances import WHOLE_STEPS
 from mbd.formulations import NAMES, named
 from mbd.formulations.formulation import Formulation
 from mbd.front.solution import Solution

@@ -12,10 +12,10 @@ import numpy as np
 
 from mbd.base.atomic import replaced
 from mbd.base.checked import file_path
-from mbd.base.fit_tolerances import FIT_SAME
 from mbd.base.identity import Identity, differences, lasting
+from mbd.base.tolerances import FIT_SAME
+from mbd.model.description import put_system
 from mbd.model.model import Model
-from mbd.model.part_names import put_system
 from mbd.studies.chunk import Share, Task, run_chunk
 from mbd.studies.family import MemberModels
 from mbd.studies.results import Packed, packed

@@ -14,9 +14,8 @@ from mbd.base.checked import called, shown
 from mbd.drawing.curves import curves
 from mbd.front.solution import Solution
 from mbd.history.columns import model_columns
-from mbd.history.energy import masses
 from mbd.history.faces import faces_over_time
-from mbd.history.instants import Instants, instants_of_runs
+from mbd.history.instants import Instants, instants_of_runs, masses
 from mbd.history.joint_coordinates import coordinate, counted, freedoms
 from mbd.history.quantities import SINCE_THE_START, Energy, Momentum, PartHistory, table
 from mbd.history.quantity import MATRIX, Owner, Quantity

@@ -14,7 +14,7 @@ import numpy as np
 
 from mbd.base.checked import called, shown
 from mbd.base.door import rotation_matrix, vector
-from mbd.base.run_tolerances import WHOLE_STEPS
+from mbd.base.tolerances import WHOLE_STEPS
 from mbd.formulations import NAMES, named
 from mbd.formulations.formulation import Formulation
 from mbd.front.richardson import weights

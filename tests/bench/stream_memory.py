@@ -46,7 +46,7 @@ def main() -> None:
 
     def watched(self: FileRecord) -> None:
         flush(self)
-        seen.append((self._n, resident()))
+        seen.append((self._log.n, resident()))
 
     FileRecord.flush = watched
     with tempfile.TemporaryDirectory() as folder:

@@ -2,7 +2,6 @@
 
 import json
 import subprocess
-import sys
 from importlib import metadata
 
 import pytest
@@ -28,6 +27,7 @@ def test_all_is_well_here(capsys):
     assert checks["numpy"]["detail"] == metadata.version("numpy")
     assert checks["run"]["numbers"]["error"] < smoke.TOLERANCE
     assert set(checks["start"]["numbers"]) == {"python", "import mbd", "mbd --help"}
+    assert "a PNG of" in checks["pictures"]["detail"]
 
 
 def test_text_and_fast(capsys):
@@ -120,13 +120,6 @@ def test_it_may_not_be_installed(monkeypatch):
     (check,) = doctor._packages()
     assert check.status == "failed"
     assert check.remedy == "pip install -e . in the clone"
-
-
-@pytest.mark.parametrize("module", ["smoke", "render"])
-def test_checks_can_be_run_by_hand(module):
-    command = [sys.executable, "-m", f"mbd.cli.checks.{module}"]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert json.loads(done.stdout)
 
 
 def test_usual_models_are_compiled_beforehand(monkeypatch, capsys):

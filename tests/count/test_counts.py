@@ -1,10 +1,11 @@
 """Deterministic guards of speed: iterations, factorisations, compilations, allocations."""
 
+import sys
 import tracemalloc
 
 import numpy as np
 import pytest
-from scenes import chain, four_bar
+from scenes import chain, four_bar, hinged
 
 import mbd
 from mbd.formulations import NAMES
@@ -82,9 +83,7 @@ def test_a_loop_with_redundant_rows_is_not_slower():
 
 
 def resting():
-    system = mbd.System(gravity=(0, 0, -9.81))
-    bar = system.add(mbd.RigidBody("bar", mass=1.0, inertia=(1, 1, 1), position=(0, 0, -1)))
-    system.add(mbd.Spherical("pin", system.ground, bar, at=(0, 0, 0)))
+    system, *_ = hinged("bar", "pin", kind="Spherical", inertia=(1, 1, 1), position=(0, 0, -1))
     return mbd.simulate(system, 1.0, 1e-2)
 
 
@@ -223,3 +222,56 @@ def test_memory_of_a_run_is_its_record():
     (one, kept_one), (two, kept_two) = peaks
     assert kept_two > 1.9 * kept_one
     assert two - one < 2.5 * (kept_two - kept_one)
+
+
+# --- calls of a whole call in Python, of what a body adds -----------------------------------------
+def calls(work):
+    """Return how many functions Python and numpy are called while something is done."""
+    counted = [0]
+
+    def note(_frame, event, _argument):
+        counted[0] += event in ("call", "c_call")
+
+    before = sys.getprofile()
+    sys.setprofile(note)
+    try:
+        work()
+    finally:
+        sys.setprofile(before)
+    return counted[0]
+
+
+def of_a_body(work, few=6, many=46):
+    """Return what a body adds to them, `work` done with few and with many bodies."""
+    for n in (few, many):
+        work(n)()  # what is loaded or kept once
+    return (calls(work(many)) - calls(work(few))) / (many - few)
+
+
+@pytest.mark.parametrize(("joint", "most"), [("Spherical", 188), ("Revolute", 388)])
+def test_what_a_body_adds_to_building(joint, most):
+    """A third of it is the elements that its joint declares."""
+    systems = {n: chain(n, joint=joint) for n in (6, 46)}
+    assert of_a_body(lambda n: systems[n].build) < most
+
+
+@pytest.mark.parametrize("every", [1, 4])
+@pytest.mark.parametrize("joint", ["Spherical", "Revolute"])
+def test_a_body_adds_next_to_nothing_to_the_first_run_of_a_model(joint, every):
+    """All bodies of a formulation, all elements of a kind, are prepared and judged at once."""
+    few, many = (chain(n, joint=joint).build() for n in (6, 46))
+
+    def run(model):
+        return lambda: mbd.simulate(model, 4e-3, 1e-3, every=every)
+
+    run(chain(6, joint=joint).build())()  # what is loaded once
+    assert (calls(run(many)) - calls(run(few))) / 40 < 4
+
+
+@pytest.mark.parametrize(("every", "most"), [(1, 1000), (4, 1250)])
+def test_what_a_run_costs_besides_its_bodies(every, most):
+    """Before and after the loop; large steps are judged by one function, in 30 calls more."""
+    models = [chain(6).build() for _ in range(2)]
+    work = [lambda m=m: mbd.simulate(m, 4e-3, 1e-3, every=every) for m in models]
+    work[0]()
+    assert calls(work[1]) < most

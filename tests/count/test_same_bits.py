@@ -6,6 +6,7 @@ import threading
 import numba
 import numpy as np
 import pytest
+from scenes import hinged
 from scipy.spatial.transform import Rotation
 
 import mbd
@@ -63,12 +64,9 @@ def free():
 
 def conserving():
     """Directors on a pin, a spring by a law of time: what the energy-momentum scheme takes."""
-    system = mbd.System(gravity=(0, 0, -9.81))
-    bar = mbd.RigidBody(
-        "bar", mass=1.0, inertia=(0.01, 0.1, 0.1), position=(0.5, 0, 0), formulation="directors"
+    system, bar, _ = hinged(
+        "bar", "pin", kind="Spherical", inertia=(0.01, 0.1, 0.1), formulation="directors"
     )
-    system.add(bar)
-    system.add(mbd.Spherical("pin", system.ground, bar, at=(0, 0, 0)))
     law = numba.njit(lambda u, rate, t: (9 * (u - 0.4) + math.sin(5 * t), 9.0, 0.0))
     system.add(mbd.Spring("cord", system.ground, bar, at=(0, 0.1, 0.7), to=(0.8, 0, 0), law=law))
     return system

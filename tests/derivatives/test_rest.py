@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from families import spread
 
 import mbd
 from tests.flexible.meshes import lattice
@@ -157,8 +158,7 @@ def test_a_column_that_shortens():
     assert d["EI"].factors[0] == pytest.approx(np.diff(others)[0] / 2e-3, rel=1e-5)
 
 
-@pytest.mark.parametrize("height", [0.1, 0.3])
-@pytest.mark.parametrize("soft", [100.0, 70.0])
+@spread(height=[0.1, 0.3], soft=[100.0, 70.0])
 def test_the_limit_load_of_a_truss(soft, height):
     """By one bar of four that is softer, or is not, and by the load; against differences."""
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scenes import hinged
 from test_examples import ROOT, blocks, file_of, write
 
 import mbd
@@ -34,10 +35,9 @@ def euler(tmp_path_factory):
 
 def swing(formulation="so3", redundant=False):
     """Return a rod on a hinge, or on two hinges on one axis."""
-    system = mbd.System(gravity=(0, 0, -9.81))
-    rod = system.add(mbd.RigidBody("rod", mass=1.3, inertia=(0.02, 0.1, 0.09),
-                                   position=(0.7, 0, 0), formulation=formulation))  # fmt: skip
-    system.add(mbd.Revolute("hinge", system.ground, rod, at=(0, 0, 0), axis=(0, 1, 0)))
+    system, rod, _ = hinged(
+        mass=1.3, inertia=(0.02, 0.1, 0.09), position=(0.7, 0, 0), formulation=formulation
+    )
     if redundant:
         system.add(mbd.Revolute("second", system.ground, rod, at=(0, 0.2, 0), axis=(0, 1, 0)))
     return system

@@ -83,13 +83,17 @@ def test_every_part_can_be_said(name):
     part = public()[name]
     assert issubclass(part, Part), f"{name}: derive it from Part (mbd/parts/part.py)"
     assert words.parts()[name] is part
-    assert words.section(part) in words.SECTIONS
+    assert part.drawer in words.SECTIONS
     words.arguments(part)  # an argument of unknown type is a LookupError that says where to add it
 
 
 @pytest.mark.parametrize(
     "maker",
-    [*words.methods().values(), *words.shapes().values(), *words.makers("formulations.").values()],
+    [
+        *words.methods().values(),
+        *words.makers("parts.shapes").values(),
+        *words.makers("formulations.").values(),
+    ],
     ids=lambda x: x.__name__,
 )
 def test_every_option_can_be_said(maker):

@@ -1,6 +1,6 @@
-"""Runs that write to streams which may not grow: ``python filling.py FOLDER ROOM SIZE ...``.
+"""Runs that write to streams which may not grow: ``python filling.py FOLDER OFTEN SIZE ...``.
 
-Each run is a child that ends as programs do, with another stream at its end, behind the limit.
+Each run is a child that ends as programs do, with another stream at its end, after the limit.
 Prints for each size how the child ended (the status of ``waitpid``) and what it saw.
 """
 
@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 import mbd
-from mbd.store import netcdf, stream
+from mbd.store import stream
 from tests.results.samples import spinner
 
 FREE = resource.RLIM_INFINITY
@@ -35,11 +35,9 @@ def one(path: Path, size: int, answer: Path) -> None:
 
 def main() -> None:
     """Fork for each size."""
-    folder, asks, chunk, *sizes = sys.argv[1:]
-    if asks == "no room":  # no posix_fallocate: HDF5 meets the end in the midst of its work
-        stream.room = netcdf.room = lambda *_: False
-    if int(chunk):  # many chunks, pieces and writings in a short file
-        netcdf._CHUNK, stream._PIECE, stream._SECONDS = int(chunk), 32, 0.0
+    folder, often, *sizes = sys.argv[1:]
+    if int(often):  # many pieces and writings in a short file
+        stream._PIECE, stream._SECONDS = 32, 0.0
         stream._BYTES, stream._INSTANTS = 1 << 14, 1
     mbd.simulate(spinner(), 0.01, 1e-3)
     for size in map(int, sizes):

@@ -1,7 +1,8 @@
 """Random linkages: trees of bodies in any formulation, closed by joints that fit where they are.
 
 A seed gives one linkage, the same in every formulation: ``linkage(seed, "so3")`` is its twin with
-all bodies in that one. Masses span up to eight decades; loops may be redundant; poses may be flat.
+all bodies in that one. Masses span up to eight decades; loops may be redundant; poses may be flat:
+`family` of a linkage says how many decades and which shape, where they are not drawn.
 
 ``python -m hard.linkages FIRST END FILE`` (in ``tests``) judges many, and measures those that do
 not finish by collocation of fifth order: how far it comes, its smallest step, and what is left of
@@ -33,10 +34,15 @@ AXES = ("Revolute", "Prismatic", "Cylindrical", "Planar", "PointOnLine", "PointI
         "ConstantVelocity")  # fmt: skip
 
 
+DECADES = (0, 2, 4, 8)
+SHAPES = ("any", "flat", "straight")
+Family = tuple[float, str]
+
+
 class _Builder:
     """One linkage in the making."""
 
-    def __init__(self, seed: int, formulation: object) -> None:
+    def __init__(self, seed: int, formulation: object, family: Family | None) -> None:
         self.rng = rng = np.random.default_rng([20, seed])
         self.one = formulation
         gravity = rng.normal(size=3) if rng.random() < 0.2 else (0, 0, -1)
@@ -44,6 +50,8 @@ class _Builder:
         self.decades = float(rng.choice([0, 0, 2, 4, 8]))
         # flat: hinges are parallel, centres in a plane; straight: on a line, which is singular
         self.shape = str(rng.choice(["any", "any", "any", "flat", "straight"]))
+        if family is not None:
+            self.decades, self.shape = family
         self.speed = float(rng.choice([0.0, 0.3, 1.0, 3.0]))
         self.axis = np.array([0.0, 1.0, 0.0])
         self.places: list[np.ndarray] = []
@@ -166,9 +174,9 @@ class _Builder:
             )  # fmt: skip
 
 
-def linkage(seed: int, formulation: object = None) -> mbd.System:
+def linkage(seed: int, formulation: object = None, family: Family | None = None) -> mbd.System:
     """Return the linkage of a seed, its bodies in random formulations or all in one."""
-    b = _Builder(seed, formulation)
+    b = _Builder(seed, formulation, family)
     rng, tree = b.rng, []
     n = int(rng.integers(1, 7))
     kinds = ("Revolute",) * 4 + ("Spherical", "Universal", "Fixed", "Distance", "Screw", *AXES)
@@ -259,11 +267,11 @@ def _advised(system: mbd.System, method: str) -> str:
     return "named" if run(system, method, 10).message else "smaller step"
 
 
-def judged(seed: int) -> Outcome:
+def judged(seed: int, family: Family | None = None) -> Outcome:
     """Run a linkage and its twin with two steps each, and compare."""
     method = method_of(seed)
-    system = linkage(seed)
-    twin = linkage(seed, "so3" if seed % 2 else "directors")
+    system = linkage(seed, family=family)
+    twin = linkage(seed, "so3" if seed % 2 else "directors", family)
     runs = []
     for one in (system, twin):
         for finer in (1, 2):

@@ -1,6 +1,6 @@
-"""Damaged files, read one after the other: ``python reading.py FILE FOLDER N SEED``.
+"""Damaged files, read one after the other: ``python reading.py FOLDER N SEED FILE ...``.
 
-Prints one line of JSON for each damaged copy of FILE: what was done to it, and what a reader saw,
+Prints a line of JSON for each damaged copy of a FILE: its name, what was done, what a reader saw,
 "refused" (an error that names the file), "same" (what the whole file says), "other" (numbers or
 words that the whole file does not say), or "raw" (an error that does not name the file).
 """
@@ -92,13 +92,14 @@ def seen(path: Path, whole: dict[str, str]) -> tuple[str, str]:
 def main() -> None:
     """Damage and read."""
     warnings.simplefilter("ignore")
-    file, folder, n, seed = sys.argv[1], Path(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4])
-    data, whole = Path(file).read_bytes(), said(Path(file))
-    path = folder / f"damaged{Path(file).suffix}"
-    for what, copy in damages(data, n, np.random.default_rng(seed)):
-        path.unlink(missing_ok=True)  # a reader may still hold the one before
-        path.write_bytes(copy)
-        print(json.dumps([what, *seen(path, whole)]), flush=True)
+    folder, n, seed, *files = sys.argv[1:]
+    for file in map(Path, files):
+        data, whole = file.read_bytes(), said(file)
+        path = Path(folder) / f"damaged{file.suffix}"
+        for what, copy in damages(data, int(n), np.random.default_rng(int(seed))):
+            path.unlink(missing_ok=True)  # a reader may still hold the one before
+            path.write_bytes(copy)
+            print(json.dumps([file.name, what, *seen(path, whole)]), flush=True)
 
 
 if __name__ == "__main__":

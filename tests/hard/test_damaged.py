@@ -39,17 +39,19 @@ def files(tmp_path_factory):
     return folder
 
 
-def read(file, folder, n, seed, limit):
-    """Return what a process of its own saw in n damaged copies of a file."""
+def read(files, folder, n, seed, limit):
+    """Return what a process of its own saw in n damaged copies of each file, by kind."""
     program = [sys.executable, "-X", "faulthandler", str(Path(__file__).with_name("reading.py"))]
     done = subprocess.run(
-        [*program, str(file), str(folder), str(n), str(seed)], cwd=ROOT, timeout=limit,
-        capture_output=True, text=True, check=False, env={**os.environ, "PYTHONPATH": str(ROOT)},
+        [*program, folder, str(n), str(seed), *(files / kind for kind in KINDS)], cwd=ROOT,
+        timeout=limit, capture_output=True, text=True, check=False,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
     )  # fmt: skip
     found = [json.loads(line) for line in done.stdout.splitlines()]
     assert done.returncode == 0, f"after {len(found)} files: {done.stderr[-3000:]}"
-    assert len(found) == n
-    return found
+    by_kind = {kind: [x for name, *x in found if name == kind] for kind in KINDS}
+    assert all(len(x) == n for x in by_kind.values())
+    return by_kind
 
 
 def check(found, kind):
@@ -65,16 +67,12 @@ def check(found, kind):
     assert counts["refused"] > len(found) // 8  # the damage was seen
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_damaged_results_are_right_or_refused_by_name(files, tmp_path, kind):
-    check(read(files / kind, tmp_path, 64, 7101, 100), kind)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", range(10))
-@pytest.mark.parametrize("kind", KINDS)
-def test_many_damaged_results(files, tmp_path, kind, seed):
-    check(read(files / kind, tmp_path, 600, seed, 900), kind)
+@pytest.mark.parametrize(
+    ("n", "seed"), [(64, 7101), *(pytest.param(600, x, marks=pytest.mark.slow) for x in range(10))]
+)
+def test_damaged_results_are_right_or_refused_by_name(files, tmp_path, n, seed):
+    for kind, found in read(files, tmp_path, n, seed, 6 * n).items():
+        check(found, kind)
 
 
 def test_a_damaged_model_file_is_read_or_refused_by_name(tmp_path):

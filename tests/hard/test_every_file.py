@@ -8,7 +8,7 @@ from sources import FILES, nodes, word
 
 from tests.hard.doors import DOORS, IN_A_PROCESS, OURS, RUBBISH, answer, damaged
 
-_MANY = 48  # damages of each kind, but for rubbish, where not all are tried
+_MANY = 24  # damages of each kind, but for rubbish, where not all are tried
 
 
 def seen(kind, folder, most):

@@ -309,9 +309,9 @@ _INTO = {"savez", "savez_compressed", "savetxt", "savefig", "mmwrite", "dump", "
 _PRIVATE = {  # files of nobody else's, with the reason
     "base/atomic.py": "the one place",
     "machine/kernel_cache.py": "kernels, which are named by what they were compiled from",
-    "store/stream.py": "grows under its name",
+    "store/log.py": "grows under its name",
     "fitting/evaluations.py": "grows under its name, an evaluation at a time",
-    "store/netcdf.py": "makes what its callers replace",
+    "store/netcdf.py": "writes through a wrapper of the file that is replaced",
     "cli/checks/render.py": "writes into memory",
     "fmi/export.py": "makes in a temporary folder what it packs into the file that is replaced",
 }

@@ -9,6 +9,7 @@ import types
 
 import numpy as np
 import pytest
+from scenes import hinged
 
 import mbd
 from mbd.analyses.checks import CheckError
@@ -201,11 +202,9 @@ def actuated():
 @functools.cache
 def pressed():
     """Return a bar on a hinge that is held upright by a spring, with a load along it."""
-    system = mbd.System()
-    bar = mbd.RigidBody("a", mass=1.0, inertia=(1, 1, 1.2), position=(0, 0, 1))
-    system.add(bar)
-    hinge = mbd.Revolute("h", system.ground, bar, at=(0, 0, 0), axis=(0, 1, 0))
-    system.add(hinge)
+    system, bar, hinge = hinged(
+        "a", "h", gravity=(0, 0, 0), inertia=(1, 1, 1.2), position=(0, 0, 1)
+    )
     system.add(mbd.JointSpring("soft", hinge, stiffness=30.0))
     system.add(mbd.PointForce("push", bar, (0, 0, -1.0)))
     return system.build()
@@ -530,9 +529,7 @@ def test_a_warning_of_a_public_function_is_about_the_line_that_called_it(tmp_pat
     document = mbd.ModelFile(driven().system, {}, "", (), {"unused": 1.0})
     with pytest.warns(UserWarning, match="no place in it") as told:
         mbd.write(document, tmp_path / "x.toml")
-    body = mbd.System(gravity=(0, 0, -9.81))
-    rod = body.add(mbd.RigidBody("a", mass=1.0, inertia=(1, 1, 1), position=(1, 0, 0)))
-    body.add(mbd.Revolute("h", body.ground, rod, at=(0, 0, 0), axis=(0, 1, 0)))
+    body, *_ = hinged("a", "h", inertia=(1, 1, 1), position=(1, 0, 0))
     with pytest.warns(RuntimeWarning, match="step") as moved:
         mbd.simulate(body, 8.0, 0.4)
     assert {x.filename for x in (*seen, *told, *moved)} == {__file__}

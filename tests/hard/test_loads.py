@@ -5,6 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
+from families import spread
 
 import mbd
 
@@ -121,8 +122,7 @@ def fate(size, load, formulation, method):
     return "right"
 
 
-@pytest.mark.parametrize("method", METHODS, ids=str)
-@pytest.mark.parametrize("load", LOADS, ids=lambda x: x.__name__)
+@spread(load=LOADS, method=METHODS)
 def test_a_load_of_any_size(load, method):
     some = FORMULATIONS
     if isinstance(method, mbd.EnergyMomentum):

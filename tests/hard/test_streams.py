@@ -9,12 +9,13 @@ import threading
 import warnings
 from pathlib import Path
 
+import h5py
 import numpy as np
 import pytest
 
 import mbd
 from mbd.cli import main
-from mbd.store.hdf5 import opened
+from mbd.store.log import MAGIC, Log
 from mbd.store.run_record import OWN
 from mbd.store.source import FileSource
 from tests.hard.files import content, full_disk
@@ -23,11 +24,11 @@ from tests.results.samples import everything, spinner
 ROOT = Path(__file__).parents[2]
 
 
-def filled(folder, asks, chunk, sizes):
+def filled(folder, often, sizes):
     """Return what runs saw whose stream could not grow beyond these sizes."""
-    program = [sys.executable, str(Path(__file__).with_name("filling.py")), str(folder), asks]
+    program = [sys.executable, str(Path(__file__).with_name("filling.py")), str(folder)]
     done = subprocess.run(
-        [*program, str(chunk), *map(str, sizes)], cwd=ROOT, check=False, capture_output=True,
+        [*program, str(often), *map(str, sizes)], cwd=ROOT, check=False, capture_output=True,
         text=True, timeout=900, env={**os.environ, "PYTHONPATH": str(ROOT)},
     )  # fmt: skip
     assert done.stderr == ""
@@ -70,51 +71,74 @@ def unlimited(tmp_path_factory):
     return mbd.load(run.save(tmp_path_factory.mktemp("whole") / "run.nc"))
 
 
-@pytest.mark.parametrize("asks", ["room", "no room"])
-def test_a_stream_onto_a_full_disk(asks, unlimited, tmp_path):
-    """Limits at places of all kinds, many chunks; with and without ``posix_fallocate``."""
+def test_a_stream_onto_a_full_disk(unlimited, tmp_path):
+    """Limits at places of all kinds: before the first instant, and in the midst of many blocks."""
     rng = np.random.default_rng(914)
-    sizes = [60_001, *map(int, rng.integers(260_000, 600_000, 1))]
-    lines = filled(tmp_path, asks, 256, sizes)
+    sizes = [10_001, 60_001, *map(int, rng.integers(260_000, 600_000, 2))]
+    lines = filled(tmp_path, 1, sizes)
     check_filled(tmp_path, lines, unlimited)
     for line in lines:
         if line["size"] > 250_000:
             assert line["n"] > (line["size"] - 240_000) / 1000
 
 
-@pytest.mark.parametrize("asks", ["room", "no room"])
-def test_a_long_stream_onto_a_full_disk(asks, unlimited, tmp_path):
-    """Pieces that are in memory when room for the next one is asked for need room as well."""
-    lines = filled(tmp_path, asks, 0, [7_654_321])
+def test_a_long_stream_onto_a_full_disk(unlimited, tmp_path):
+    """Of a large block that has no room as many instants are written as have."""
+    lines = filled(tmp_path, 0, [6_654_321])
     check_filled(tmp_path, lines, unlimited)
     assert lines[0]["n"] > 5000
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("asks", ["room", "no room"])
-def test_many_streams_onto_full_disks(asks, unlimited, tmp_path):
+def test_many_streams_onto_full_disks(unlimited, tmp_path):
     sizes = np.random.default_rng(915).integers(5_000, 900_000, 150)
-    check_filled(tmp_path, filled(tmp_path, asks, 256, sorted({*map(int, sizes)})), unlimited)
+    check_filled(tmp_path, filled(tmp_path, 1, sorted({*map(int, sizes)})), unlimited)
+
+
+def test_a_disk_that_is_full_at_the_end_keeps_the_log(tmp_path):
+    """Where netCDF has no room next to the log all instants stay in it, which is told."""
+    path = tmp_path / "x.nc"
+    whole = mbd.simulate(spinner(), 0.3, 1e-3)
+    with full_disk(195_000), pytest.warns(RuntimeWarning, match="cannot be written.*all instants"):
+        run = mbd.simulate(spinner(), 0.3, 1e-3, stream=path)
+    assert path.read_bytes().startswith(MAGIC)
+    found = mbd.load(path)
+    for x in (run, found):
+        assert x.success
+        assert np.array_equal(x.q, whole.q)
+        assert np.array_equal(x["hinge"].moment, whole["hinge"].moment)
+    assert found.message == run.message
+    assert np.array_equal(found.state.alg, whole.state.alg)
+    assert [p.name for p in tmp_path.iterdir()] == ["x.nc"]
+    main(["convert", str(path), str(tmp_path / "y.nc")])
+    with h5py.File(tmp_path / "y.nc") as h5:
+        assert np.array_equal(h5["q"], whole.q)
 
 
 KILLED = """
 import os, mbd
-from mbd.store import netcdf
 from mbd.store import stream
 from tests.results.samples import spinner
-netcdf._CHUNK, stream._SECONDS, stream._BYTES, stream._INSTANTS = 256, 0.0, 1 << 14, 1
+stream._SECONDS, stream._BYTES, stream._INSTANTS = 0.0, 1 << 14, 1
 stream.FileRecord.close = lambda *_: os._exit(9)
 mbd.simulate(spinner(), 1.0, 1e-3, stream={path!r}, progress=False)
 """
 
 
-def test_a_stream_that_lost_its_end(unlimited, tmp_path):
-    """Cut at any byte: instants that are whole are read, with a warning; else it is refused."""
-    path = tmp_path / "run.nc"
+@pytest.fixture(scope="module")
+def killed(tmp_path_factory):
+    """The file of a run that was killed at its end."""
+    path = tmp_path_factory.mktemp("killed") / "killed.nc"
     code = KILLED.format(path=str(path))
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False, timeout=300)
     assert done.returncode == 9
-    data, whole = path.read_bytes(), len(mbd.load(path).t)
+    return path
+
+
+def test_a_stream_that_lost_its_end(unlimited, killed, tmp_path):
+    """Cut at any byte: instants that are whole are read, with a warning; else it is refused."""
+    path = tmp_path / "run.nc"
+    data, whole = killed.read_bytes(), len(mbd.load(killed).t)
     assert whole > 500
     read, refused = [], []
     for kept in map(int, np.linspace(len(data) - 1, 20_000, 24)):
@@ -141,23 +165,23 @@ def test_a_stream_that_lost_its_end(unlimited, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["x.nc", "s.nc", "killed.nc"])
-def test_a_changed_number_is_seen(name, tmp_path):
+def test_a_changed_number_is_seen(name, killed, tmp_path):
     """Each number of the histories is under a checksum: of saved files, streams, killed ones."""
-    path = tmp_path / name
-    if name == "killed.nc":
-        code = KILLED.format(path=str(path))
-        subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False, timeout=300)
-    else:
+    path = killed if name == "killed.nc" else tmp_path / name
+    if name != "killed.nc":
         run = mbd.simulate(spinner(), 0.05, 1e-3, stream=tmp_path / "s.nc")
         run.save(tmp_path / "x.nc")
-    with opened(path) as h5:
-        arrays = [x for x in h5.values() if x.chunks and x.dtype == float and x.size]
-        arrays = [x for x in arrays if not x.name.startswith("/event_")]
-        assert all(x.fletcher32 == (name == "x.nc") for x in arrays)
-        places = [
-            (x.name[1:], x.id.get_chunk_info(0).byte_offset + 8 * 3 * math.prod(x.shape[1:]))
-            for x in arrays
-        ]
+    if name == "killed.nc":
+        places = places_of_log(path)
+    else:
+        with h5py.File(path) as h5:
+            arrays = [x for x in h5.values() if x.chunks and x.dtype == float and x.size]
+            assert all(x.fletcher32 for x in arrays)
+            places = [
+                (x.name[1:], x.id.get_chunk_info(0).byte_offset + 8 * 3 * math.prod(x.shape[1:]))
+                for x in arrays
+            ]
+    assert len(places) > 20
     whole, rng = path.read_bytes(), np.random.default_rng(5)
     for array, place in places:
         data = bytearray(whole)
@@ -166,9 +190,19 @@ def test_a_changed_number_is_seen(name, tmp_path):
         damaged.write_bytes(data)
         with pytest.raises(ValueError, match=damaged.name) as error:
             FileSource(damaged).rows(array, slice(None))
-        if name != "x.nc":
-            assert f"{array!r} is not what was written at 1 of" in str(error.value)
-            assert "the first of them 3 " in str(error.value)
+        if name == "killed.nc":
+            assert f"{array!r} at the instants" in str(error.value)
+
+
+def places_of_log(path):
+    """Return where the fourth instant of each array is in the log of a run."""
+    log = Log(path)
+    block = next(x for x in log._blocks if x.first <= 3 < x.first + x.n)
+    sizes = [8 * math.prod(log.contents.shape(x)) for x in log.contents.over_time()]
+    return [
+        (name, block.place + block.n * sum(sizes[:k]) + (3 - block.first) * sizes[k])
+        for k, name in enumerate(log.contents.over_time())
+    ]
 
 
 def test_two_threads_do_not_write_one_stream(tmp_path):
@@ -199,6 +233,37 @@ def test_two_threads_do_not_write_one_stream(tmp_path):
     thread.join()
     assert len(runs[0].t) == len(mbd.load(path).t) == 51
     assert len(mbd.simulate(first, 0.1, 1e-2, stream=path).t) == len(mbd.load(path).t) == 11
+
+
+OTHER = """
+import mbd, sys
+from tests.results.samples import spinner
+try:
+    mbd.simulate(spinner(), 0.01, 1e-3, stream=sys.argv[1], progress=False)
+except ValueError as error:
+    print(error)
+"""
+
+
+def test_two_processes_do_not_write_one_stream(tmp_path):
+    """The second one is refused while the first one runs; the file is that of the first one."""
+    path, said = tmp_path / "x.nc", []
+
+    def starts_another(u, rate, t):
+        if t > 0.2 and not said:
+            done = subprocess.run(
+                [sys.executable, "-c", OTHER, path], cwd=ROOT, check=True, capture_output=True,
+                text=True, timeout=300,
+            )  # fmt: skip
+            said.append(done.stdout)
+        return 0.0
+
+    system = mbd.System()
+    mass = system.add(mbd.PointMass("mass", mass=1.0, position=(0, 0, 1)))
+    system.add(mbd.Spring("rope", system.ground, mass, law=starts_another))
+    mbd.simulate(system, 0.5, 1e-2, stream=path)
+    assert "x.nc is being written by another run" in said[0]
+    assert len(mbd.load(path).t) == 51
 
 
 def test_a_stream_that_somebody_replaces_is_not_taken_for_the_run(tmp_path):

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scenes import hinged
 
 import mbd
 
@@ -10,13 +11,9 @@ CURVE = (np.array([0.0, 0.01, 0.02]), np.zeros(3))
 
 
 def rod(mass=1.2, formulation="so3"):
-    system = mbd.System(gravity=(0, 0, -9.81))
-    body = system.add(
-        mbd.RigidBody(
-            "rod", mass=mass, inertia=(0.1, 0.2, 0.3), position=(0.4, 0, 0), formulation=formulation
-        )
+    system, _, hinge = hinged(
+        mass=mass, inertia=(0.1, 0.2, 0.3), position=(0.4, 0, 0), formulation=formulation
     )
-    hinge = system.add(mbd.Revolute("hinge", system.ground, body, at=(0, 0, 0), axis=(0, 1, 0)))
     system.add(mbd.JointSpring("spring", hinge, stiffness=40.0, damping=0.3))
     return system
 

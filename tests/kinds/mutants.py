@@ -18,18 +18,18 @@ from mbd.analyses.checks import CheckError
 from mbd.formulations.formulation import _ARGUMENTS as ARGUMENTS
 from mbd.machine import buffer as m
 
-#: what a function writes, of the names of its arguments
+#: what a function writes, of the names of its arguments and of what is in its records
 WRITES = {
     "retract": ["q"], "face": ["y"], "face_velocity": ["yd"], "face_acceleration": ["ydd"],
     "residual": ["x"], "tangent": ["S"], "maps": ["P", "PT", "DP", "PV"], "flow": ["k"],
-    "own_rates": ["rate", "second"], "convect": ["w"], "carry": ["D", "v"],
+    "own_rates": ["rate", "second"], "convect": ["w"], "carry": ["d", "v"],
     "second_maps": ["AV", "AQ"],
 }  # fmt: skip
 READS = {
     "retract": ["d"], "face": [], "face_velocity": ["v"], "face_acceleration": ["v", "a"],
     "residual": ["v", "a", "f", "gravity"], "tangent": ["v", "a", "f", "gravity", "d"],
     "maps": ["v", "d"], "flow": ["d", "v"], "own_rates": ["yd", "ydd"], "convect": ["d"],
-    "carry": ["d", "w"], "second_maps": ["v", "a", "d"],
+    "carry": ["motion", "twist"], "second_maps": ["v", "a", "d"],
 }  # fmt: skip
 OPERATIONS = {"zero": 0.0, "sign": -1.0, "factor": 1.5}
 
@@ -45,7 +45,7 @@ def place(law, arguments, name):
         return (at + arguments["ld"] * np.arange(n_u)[:, None] + np.arange(n_u)).ravel()
     if name in ("P", "PT", "DP", "PV", "AV", "AQ"):
         return (at + m.MAP_ROW * np.arange(3)[:, None] + np.arange(law.n_v)).ravel()
-    if name in ("d", "w") and "q0" in arguments and "D" in arguments:
+    if name in ("motion", "twist"):
         size = 6
     return at + np.arange(size)
 
@@ -58,10 +58,12 @@ class Wrong:
         self.names, self.differs = ARGUMENTS[name], False
         self.writes = WRITES[name]
 
-    def __call__(self, F, *numbers):
-        arguments = dict(zip(self.names[1:], numbers, strict=True))
+    def __call__(self, F, *given):
+        arguments = {}
+        for name, value in zip(self.names[1:], given, strict=True):
+            arguments |= value._asdict() if isinstance(value, tuple) else {name: value}
         before = F.copy()
-        self.right(F, *numbers)
+        self.right(F, *given)
         there = place(self.law, arguments, self.argument)
         right = F.copy()
         if self.factor is not None:
@@ -70,7 +72,7 @@ class Wrong:
         else:
             F[:] = before
             F[there] = 0.0
-            self.right(F, *numbers)
+            self.right(F, *given)
             written = F.copy()
             F[:] = right
             for name in self.writes:
@@ -145,16 +147,16 @@ STIFFNESS = 7.0
 def elastic(factor):
     """Return the strut with its stiffness in the formulation; the stored energy is multiplied."""
 
-    def residual(F, par, q, y, v, a, f, x, s):
-        STRUT.residual(F, par, q, y, v, a, f, x, s)
-        F[x + 12] += s * STIFFNESS * F[q + 12]
+    def residual(F, n, s):
+        STRUT.residual(F, n, s)
+        F[n.x + 12] += s * STIFFNESS * F[n.q + 12]
 
-    def tangent(F, par, q, y, v, a, f, d, S, ld):
-        STRUT.tangent(F, par, q, y, v, a, f, d, S, ld)
-        F[S + 12 * ld + 12] += F[m.W_K] * STIFFNESS
+    def tangent(F, n):
+        STRUT.tangent(F, n)
+        F[n.S + 12 * n.ld + 12] += F[m.W_K] * STIFFNESS
 
-    def energy(F, par, q, v):
-        F[m.POTENTIAL] += factor * 0.5 * STIFFNESS * F[q + 12] ** 2
+    def energy(F, n):
+        F[m.POTENTIAL] += factor * 0.5 * STIFFNESS * F[n.q + 12] ** 2
 
     return replace(STRUT, name="elastic", residual=residual, tangent=tangent, energy=energy)
 

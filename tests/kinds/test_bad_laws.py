@@ -8,6 +8,7 @@ import threading
 import numba
 import numpy as np
 import pytest
+from families import spread
 
 import mbd
 from mbd.runs import stretch as module
@@ -94,8 +95,7 @@ def sound(solution, least=26):
     assert np.array_equal(solution.state.q, solution.q[-1])
 
 
-@pytest.mark.parametrize("jitted", [False, True])
-@pytest.mark.parametrize("kind", PARTS)
+@spread(jitted=[False, True], kind=PARTS)
 def test_a_law_that_raises_is_named_and_what_was_computed_is_kept(kind, jitted, capfd):
     model = build(kind, jitted, raising(LAST))
     with pytest.raises(
@@ -117,8 +117,7 @@ def test_a_law_that_raises_is_named_and_what_was_computed_is_kept(kind, jitted, 
         mbd.simulate(model, 2.0, H, state=model.state.replace(t=1.0))
 
 
-@pytest.mark.parametrize("jitted", [False, True])
-@pytest.mark.parametrize("kind", PARTS)
+@spread(jitted=[False, True], kind=PARTS)
 def test_a_law_that_is_no_number_is_named(kind, jitted):
     model = build(kind, jitted, not_a_number(LAST))
     solution = mbd.simulate(model, 0.1, H, raise_on_failure=False)
@@ -143,8 +142,7 @@ METHODS = {
 
 
 @pytest.mark.filterwarnings("ignore:energies are not known")  # at the end of a conserving step
-@pytest.mark.parametrize("make", [raising, not_a_number])
-@pytest.mark.parametrize("name", METHODS)
+@spread(make=[raising, not_a_number], name=METHODS)
 def test_every_method_keeps_what_was_computed(name, make, tmp_path):
     system = mbd.System()
     formulation = "directors" if name == "energy-momentum" else "so3"
@@ -340,9 +338,7 @@ def tried(call):
 
 
 @pytest.mark.filterwarnings("ignore:Casting complex values", "ignore:Conversion of an array")
-@pytest.mark.parametrize("late", [False, True])
-@pytest.mark.parametrize("what", RETURNED)
-@pytest.mark.parametrize("kind", PARTS)
+@spread(late=[False, True], what=RETURNED, kind=PARTS)
 def test_what_a_law_returns_is_a_number_or_refused_by_name(kind, what, late):
     """At the door, or at the step that meets it; nothing else is raised, and nothing cast."""
     other, is_number = RETURNED[what]
@@ -371,10 +367,12 @@ def test_what_a_law_returns_is_a_number_or_refused_by_name(kind, what, late):
 
 @pytest.mark.filterwarnings("ignore:the multiplier of")  # in single precision
 @pytest.mark.filterwarnings("ignore:Casting complex values", "ignore:Conversion of an array")
-@pytest.mark.parametrize("late", [False, True])
-@pytest.mark.parametrize("form", ["a component", "all", "a rate"])
-@pytest.mark.parametrize("which", ["position", "rotation"])
-@pytest.mark.parametrize("what", RETURNED)
+@spread(
+    late=[False, True],
+    form=["a component", "all", "a rate"],
+    which=["position", "rotation"],
+    what=RETURNED,
+)
 def test_what_a_prescribed_motion_returns_is_numbers_or_refused_by_name(what, which, form, late):
     other, is_number = RETURNED[what]
 

@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 from recipes import JOINT_RECIPES, Motion
-from scenes import GRAVITY, four_bar
+from scenes import GRAVITY, four_bar, hinged
 from scipy.spatial.transform import Rotation
 
 import mbd
@@ -192,9 +192,7 @@ def test_a_loop_out_of_true_by_less_than_a_start_may_be_runs():
 
 def test_rates_of_rows_have_units_of_rates():
     """A row on directors has no unit, its rate is one per second; one on velocities has its own."""
-    system = mbd.System()
-    body = system.add(mbd.RigidBody("body", mass=1.0, inertia=(1, 1, 1), position=(0.5, 0, 0)))
-    system.add(mbd.Revolute("one", system.ground, body, at=(0, 0, 0), axis=(0, 1, 0)))
+    system, body, _ = hinged("body", "one", gravity=(0, 0, 0), inertia=(1, 1, 1))
     other = mbd.Revolute("two", system.ground, body, at=(0, 0, 0), axis=(0, 0, 1))
     system.add(other)
     system.add(mbd.Drive("drive", other, position=lambda t: t))

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from families import spread
 from scenes import random_system
 from scipy.sparse.linalg import splu
 
@@ -72,8 +73,7 @@ def test_both_solutions_of_one_factor(shape, seed):
         assert backward_error(matrix, z, right) < 1e-7
 
 
-@pytest.mark.parametrize("seed", range(41210, 41214))
-@pytest.mark.parametrize("shape", SHAPES)
+@spread(seed=range(41210, 41214), shape=SHAPES)
 def test_exchanged_pivots(shape, seed):
     """Random numbers in the fronts, zeros where the first pivots are: rows must change places."""
     rng = np.random.default_rng(seed)

@@ -64,7 +64,7 @@ def test_what_is_no_formulation_is_refused():
 
 
 # --- every property must be able to fail ----------------------------------------------------------
-@pytest.mark.parametrize("every", [12, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("every", [20, pytest.param(1, marks=pytest.mark.slow)])
 def test_wrong_versions_are_named(every):
     """Of each function and fact of all formulations; see mutants.py."""
     done = subprocess.run(
@@ -82,9 +82,9 @@ def test_wrong_versions_are_named(every):
 
 
 @jit
-def at_rest(F, par, q, y, v, a, ydd):
+def at_rest(F, n):
     for i in range(12):
-        F[ydd + i] = 0.0
+        F[n.ydd + i] = 0.0
 
 
 def test_a_failure_is_a_sentence():
@@ -119,6 +119,18 @@ def test_functions_with_other_arguments_are_refused(name):
             replace(right, name="mine", **{name: scope["f"]})
 
 
+@jit
+def of_places(F, par, q, y, v, a, f, d, S, ld):
+    """Take places one by one, as functions did before they took records."""
+
+
+@pytest.mark.parametrize("name", [x for x, names in _ARGUMENTS.items() if "n" in names])
+def test_functions_of_places_are_told_of_records(name):
+    text = rf"{name} must take \({', '.join(_ARGUMENTS[name])}\), got .*: a record n says where"
+    with pytest.raises(TypeError, match=text):
+        replace(named("so3"), name="mine", **{name: of_places})
+
+
 @pytest.mark.parametrize(
     ("change", "text"),
     [
@@ -142,8 +154,8 @@ def test_facts_that_contradict_each_other_are_refused(change, text):
 
 
 @jit
-def misspelt(F, par, q, y, v, yd):
-    F[yd] = cros(F[v])  # noqa: F821
+def misspelt(F, n):
+    F[n.yd] = cros(F[n.v])  # noqa: F821
 
 
 def simulated(law):

@@ -6,7 +6,7 @@ import numba
 import numpy as np
 import pytest
 from recipes import Raw
-from scenes import GRAVITY
+from scenes import hinged
 
 import mbd
 from mbd.model.workspace import Workspace
@@ -26,9 +26,7 @@ def push(t):
 
 def swing(law, load=push):
     """Return a bar on a ball joint with a spring to ground, driven by a load."""
-    system = mbd.System(gravity=GRAVITY)
-    bar = system.add(mbd.RigidBody("bar", mass=1.0, inertia=(0.01, 0.1, 0.1), position=(0.5, 0, 0)))
-    system.add(mbd.Spherical("pin", system.ground, bar, at=(0, 0, 0)))
+    system, bar, _ = hinged("bar", "pin", kind="Spherical", inertia=(0.01, 0.1, 0.1))
     system.add(mbd.Spring("cord", system.ground, bar, at=(0, 0.1, 0.7), to=(0.8, 0, 0), law=law))
     system.add(mbd.PointForce("push", bar, load, at=(0.9, 0, 0)))
     return system

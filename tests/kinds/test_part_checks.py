@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from families import spread
 from recipes import (
     AT,
     EXAMPLES,
@@ -66,8 +67,7 @@ def test_couplings(name):
     check(COUPLINGS[name](one, two, STILL))
 
 
-@pytest.mark.parametrize("other", [*NAMES, "ground"])
-@pytest.mark.parametrize("name", POINT_PARTS)
+@spread(other=[*NAMES, "ground"], name=POINT_PARTS)
 def test_parts_on_a_point(name, other):
     _, one, two = pair("point", other)
     check(POINT_PARTS[name](one, two, STILL))

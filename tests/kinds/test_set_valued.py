@@ -5,6 +5,7 @@ import inspect
 import numpy as np
 import pytest
 from recipes import Raw
+from scenes import hinged
 
 import mbd
 from mbd.integration.generalized_alpha import GeneralizedAlpha
@@ -18,10 +19,9 @@ END = {"t_end": 0.1, "step": 0.01}
 
 def system(floor=True, formulation="so3", mass=1.0):
     """Return a rod on a hinge, above a floor that no kernel of a force can say."""
-    system = mbd.System(gravity=(0, 0, -9.81))
-    rod = system.add(mbd.RigidBody("rod", mass=mass, inertia=(0.02, 0.1, 0.09),
-                                   position=(0.7, 0, 0), formulation=formulation))  # fmt: skip
-    hinge = system.add(mbd.Revolute("hinge", system.ground, rod, at=(0, 0, 0), axis=(0, 1, 0)))
+    system, rod, hinge = hinged(
+        mass=mass, inertia=(0.02, 0.1, 0.09), position=(0.7, 0, 0), formulation=formulation
+    )
     system.add(mbd.Motor("motor", hinge, 0.0))
     if floor:
         end = Attachment("rod", (1.0, 0.0, 0.0, 0.0))

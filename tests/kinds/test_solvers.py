@@ -7,6 +7,7 @@ import sys
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from families import spread
 from scenes import chain, four_bar, random_system
 from scipy.sparse.linalg import splu
 
@@ -81,8 +82,7 @@ def test_the_matrix_shown_is_the_matrix_factored(shape, rho):
     assert not inside[corner, corner].any()
 
 
-@pytest.mark.parametrize("seed", range(36017, 36017 + 6))
-@pytest.mark.parametrize("shape", SHAPES)
+@spread(seed=range(36017, 36017 + 6), shape=SHAPES)
 def test_fronts_solve_what_splu_solves(shape, seed):
     """Same right-hand side, random topology, mixed formulations; residual and solution agree."""
     rng = np.random.default_rng(seed)
@@ -169,9 +169,14 @@ SCENES = {
 }
 
 
-@pytest.mark.parametrize("other", [{"linear_solver": "splu"}, {"newton": "full"},
-                                   {"newton": "full", "linear_solver": "splu"}])  # fmt: skip
-@pytest.mark.parametrize("name", SCENES)
+@spread(
+    other=[
+        {"linear_solver": "splu"},
+        {"newton": "full"},
+        {"newton": "full", "linear_solver": "splu"},
+    ],
+    name=SCENES,
+)
 def test_all_ways_to_solve_give_one_run(name, other):
     system = SCENES[name]()
     one = mbd.simulate(system, 0.2, 2e-3, method=mbd.GeneralizedAlpha(tol=1e-10))

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from recipes import ROW_PARTS, STILL, pair
-from test_balance import check_rates, curve, derivative, faces, moving
+from test_balance import check_rates, curve, faces, moving
 from test_invariance import check_moved
 
 import mbd
@@ -41,17 +41,10 @@ def test_rates_of_rows_on_positions(name, first, second):
 def test_rates_of_rows_on_velocities(name, first, second):
     work, mine = work_with(name, first, second)
     move = curve(work)
-
-    def row(t):
-        move(t)
-        work.evaluate()
-        return work.rates()[0][mine].copy()
-
+    check_rates(work)
     move(0.0)
     work.evaluate()
-    value, second_rate = (x[mine].copy() for x in work.rates())
-    assert np.allclose(second_rate, derivative(row), rtol=0, atol=1e-9)
-    move(0.0)
+    value = work.rates()[0][mine].copy()
     work.evaluate(row_rate=0.5)
     lam = work.model.numbering.lam[mine]
     assert np.allclose(work.vector(m.X)[lam], 0.5 * value, rtol=1e-14)

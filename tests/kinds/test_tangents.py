@@ -100,9 +100,9 @@ def _nothing(I, F, k):
 
 
 @jit
-def _of_the_origin(F, par, q, y, v, yd):
+def _of_the_origin(F, n):
     for i in range(3):
-        F[yd + i] = F[v + i]
+        F[n.yd + i] = F[n.v + i]
 
 
 def test_velocities_of_faces_that_are_not_written_are_named():

@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from families import spread
 from numba import njit
 from recipes import FORMS, JOINT_RECIPES, LOADS, PAIR_FORCES, ROW_PARTS, SCALINGS, STILL, WORN, pair
 from scenes import GRAVITY, body, chain, random_system
@@ -168,8 +169,7 @@ def test_sides_with_loads(name):
     check_sides(two_sides(form, "so3", lambda one, two: make(one, STILL)))
 
 
-@pytest.mark.parametrize("seed", range(81010, 81013))
-@pytest.mark.parametrize("shape", SHAPES)
+@spread(seed=range(81010, 81013), shape=SHAPES)
 def test_sides_of_all_shapes(shape, seed):
     """The matrix is that of the model for one thread; who is divided has independent sides."""
     rng = np.random.default_rng(seed)
@@ -195,8 +195,7 @@ def test_what_falls_into_two_is_divided():
             chain(3).build(threads=threads)
 
 
-@pytest.mark.parametrize("seed", range(81030, 81032))
-@pytest.mark.parametrize("shape", SHAPES)
+@spread(seed=range(81030, 81032), shape=SHAPES)
 def test_same_bits(monkeypatch, shape, seed):
     """Mixed formulations, loops, redundant rows: one thread, two; the undivided model agrees."""
     system = random_system(shape, np.random.default_rng(seed), 24)

@@ -7,6 +7,7 @@ import warnings
 
 import numpy as np
 import pytest
+from families import spread
 from recipes import LOADS, PAIR_FORCES, ROW_PARTS, SCALINGS, STILL, pair
 
 import mbd
@@ -153,8 +154,7 @@ def test_slow_laws_and_single_jumps_are_no_alarm(key, law):
         assert not told(words := remarks(key, f, steps=steps)), words
 
 
-@pytest.mark.parametrize("where", [0.05, 0.382, 0.5, 0.8, 0.97])
-@pytest.mark.parametrize("at", [0.0, 17.0, 200.0, 617.0, 999.0])
+@spread(where=[0.05, 0.382, 0.5, 0.8, 0.97], at=[0.0, 17.0, 200.0, 617.0, 999.0])
 def test_poles_between_steps_are_named_wherever_they_are(at, where):
     """The run has a thousand steps: accelerations tell where to look."""
     pole = (at + where) * H

@@ -5,6 +5,7 @@ import inspect
 import numpy as np
 import pytest
 from recipes import BODIES, EXAMPLES, JOINT_RECIPES, LOADS, PAIR_FORCES, ROW_PARTS, STILL, WORN
+from scenes import hinged
 
 import mbd
 from mbd.base.recorded_call import signature
@@ -108,10 +109,7 @@ def test_every_number_of_a_part(key):
 
 
 def rod(**options):
-    system = mbd.System(gravity=(0, 0, -9.81))
-    bar = mbd.RigidBody("rod", **({"mass": 1.0, "inertia": (0.1, 0.2, 0.2)} | options))
-    system.add(bar)
-    system.add(mbd.Revolute("hinge", system.ground, bar, at=(-0.5, 0, 0), axis=(0, 1, 0)))
+    system, bar, _ = hinged(at=(-0.5, 0, 0), **{"mass": 1.0, "inertia": (0.1, 0.2, 0.2)} | options)
     end = mbd.PointMass("end", mass=0.3, position=(1.5, 0, 0))
     system.add(end)
     system.add(mbd.Spring("spring", bar, end, stiffness=20.0))
@@ -141,9 +139,7 @@ def test_tables_are_shared_and_runs_are_those_of_a_built_model(formulation):
 
 def test_parts_along_coordinates_follow_their_joint():
     def driven(at=(-0.5, 0, 0)):
-        system = mbd.System(gravity=(0, 0, -9.81))
-        bar = system.add(mbd.RigidBody("rod", mass=1.0, inertia=(0.1, 0.2, 0.2)))
-        hinge = system.add(mbd.Revolute("hinge", system.ground, bar, at=at, axis=(0, 1, 0)))
+        system, _, hinge = hinged(at=at, inertia=(0.1, 0.2, 0.2), position=(0, 0, 0))
         system.add(mbd.JointSpring("spring", hinge.angle, stiffness=3.0, reference=0.2))
         return system
 

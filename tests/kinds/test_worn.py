@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from recipes import STILL, WORN, pair
-from test_balance import curve, derivative, faces, moving
+from test_balance import check_rates, faces, moving
 
 import mbd
 from mbd.formulations import NAMES
@@ -38,19 +38,7 @@ def test_power_is_the_multiplier_times_the_rate(name, formulation):
 
 
 def test_second_rate_is_the_derivative_of_the_row(name, formulation):
-    work, mine = worn(name, formulation)
-    move = curve(work)
-
-    def row(t):
-        move(t)
-        work.evaluate()
-        return work.rates()[0][mine].copy()
-
-    move(0.0)
-    work.evaluate()
-    second = work.rates()[1][mine].copy()
-    assert np.allclose(second, derivative(row), rtol=0, atol=1e-9)
-    assert np.abs(second).max() > 1e-2
+    check_rates(worn(name, formulation)[0])
 
 
 def test_matrix_shown_holds_the_derivative_by_positions(name, formulation):

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from families import spread
 
 import mbd
 
@@ -30,8 +31,7 @@ def bars(h, t_end=1.0, **options):
     }
 
 
-@pytest.mark.parametrize("formulation", RIGID)
-@pytest.mark.parametrize("name", CHAINS)
+@spread(formulation=RIGID, name=CHAINS)
 def test_hanging_chain(name, formulation):
     exact = {k: published("chains")[name][k] for k in ("pos", "vel", "rot", "om")}
     converge(
@@ -55,8 +55,7 @@ LIGHT = {  # bars of 1 kg: x and z of the last centre of mass
 }
 
 
-@pytest.mark.parametrize("formulation", RIGID)
-@pytest.mark.parametrize("n", LIGHT)
+@spread(formulation=RIGID, n=LIGHT)
 def test_light_chain(n, formulation):
     t_end, place = LIGHT[n]
 
@@ -82,8 +81,7 @@ def rods(n, formulation):
     return system
 
 
-@pytest.mark.parametrize("formulation", RIGID)
-@pytest.mark.parametrize("n", [1, 2, 3, 10])
+@spread(formulation=RIGID, n=[1, 2, 3, 10])
 def test_planar_chain_of_rods_with_its_base_reaction(n, formulation):
     exact = published("P01")[str(n)]["1.0"]
 

@@ -2,9 +2,12 @@
 
 import numpy as np
 import pytest
+from families import spread
+from scenes import hinged
 
 import mbd
 from mbd.algebra.radau_points import radau
+from mbd.formulations import NAMES
 from mbd.formulations.families import family
 from mbd.machine import buffer as m
 from mbd.model.workspace import Workspace
@@ -171,9 +174,7 @@ def test_a_row_on_velocities_keeps_the_order():
 
 def driven():
     """Return an arm on a drive, a ball hanging on it by a rope."""
-    system = mbd.System(gravity=(0, 0, -9.81))
-    arm = system.add(mbd.RigidBody("arm", mass=1.0, inertia=(0.1, 0.1, 0.1), position=(1, 0, 0)))
-    hinge = system.add(mbd.Revolute("hinge", system.ground, arm, at=(0, 0, 0), axis=(0, 1, 0)))
+    system, arm, hinge = hinged("arm", position=(1, 0, 0))
     ball = system.add(mbd.PointMass("ball", mass=0.5, position=(2, 0, -1)))
     system.add(mbd.Distance("rope", mbd.Frame(arm, position=(1, 0, 0)), ball))
     system.add(mbd.Drive("motor", hinge.angle, position=mbd.Expression("0.35 * sin(3 * t) ** 2")))
@@ -334,9 +335,7 @@ def test_steps_that_are_too_large_are_taken_in_parts():
 
 def test_a_stiff_spring_that_turns_does_not_stop_it():
     """k = 1e8 N/m beside a slow motion: no order is lost where the spring is at rest."""
-    system = mbd.System(gravity=(0, 0, -9.81))
-    bar = system.add(mbd.RigidBody("bar", mass=1.0, inertia=(0.01, 0.1, 0.1), position=(0.5, 0, 0)))
-    system.add(mbd.Revolute("pin", system.ground, bar, at=(0, 0, 0), axis=(0, 1, 0)))
+    system, bar, _ = hinged("bar", "pin", inertia=(0.01, 0.1, 0.1))
     ball = system.add(mbd.PointMass("ball", mass=1.0, position=(1.5, 0, 0)))
     end = mbd.Frame(bar, position=(0.5, 0, 0))
     system.add(mbd.Spring("stiff", end, ball, stiffness=1e8, damping=5e4, length=0.5))
@@ -360,9 +359,7 @@ def test_a_run_goes_on_and_takes_over_from_another_method():
 
 
 def test_contradictory_drives_are_named():
-    system = mbd.System()
-    arm = system.add(mbd.RigidBody("arm", mass=1.0, inertia=(1, 1, 1)))
-    hinge = system.add(mbd.Revolute("hinge", system.ground, arm, at=(0, 0, 0), axis=(0, 1, 0)))
+    system, _, hinge = hinged("arm", gravity=(0, 0, 0), inertia=(1, 1, 1), position=(0, 0, 0))
     system.add(mbd.Drive("one", hinge.angle, position=mbd.Expression("0.2 * t ** 2")))
     system.add(mbd.Drive("two", hinge.angle, position=mbd.Expression("0.2 * t ** 2 + t ** 4")))
     with pytest.raises(mbd.SimulationError, match="one.*two|two.*one") as error:
@@ -461,3 +458,69 @@ def test_velocities_of_round_off_choose_no_steps():
     run = mbd.simulate(system, 2.0, rtol=1e-6, method=mbd.RadauCollocation())
     assert run.stats["steps"] < 40
     assert run.stats["rejected"] < 4
+
+
+# --- velocities without a scale, large round-off --------------------------------------------------
+BODIES = [name for name in NAMES if name != "point"]
+
+
+def pushed(power, formulation):
+    """A free body at rest under a force 3 t^p: x = 3 t^(p + 2)/((p + 1)(p + 2))."""
+    system = mbd.System(gravity=(0, 0, 0))
+    body = system.add(
+        mbd.RigidBody("b", mass=1.0, inertia=(0.1, 0.2, 0.25), formulation=formulation)
+    )
+    system.add(mbd.PointForce("f", body, lambda t: (3 * t**power, 0, 0)))
+    return system, lambda run: run["b"].position[-1, 0], 1.0
+
+
+def turned(power, formulation):
+    """A body at rest on a hinge under a moment 3 t^p."""
+    system, _, hinge = hinged(
+        "b", "h", gravity=(0, 0, 0), inertia=(0.1, 0.2, 0.25), formulation=formulation
+    )
+    system.add(mbd.Motor("f", hinge, lambda u, rate, t: 3 * t**power))
+    return system, lambda run: run["h"].angle[-1], 0.45
+
+
+@spread(scene=[pushed, turned], formulation=BODIES)
+def test_a_load_that_grows_from_zero_moves_what_is_at_rest(scene, formulation):
+    """Whatever its power: nothing has moved, and nothing pushes, at the start."""
+    for power in (1, 2, 3, 4, 7):
+        system, result, inertia = scene(power, formulation)
+        exact = 3 / ((power + 1) * (power + 2)) / inertia
+        for options in ({"rtol": 1e-6}, {"rtol": 1e-9}, {"step": 0.02}):
+            run = mbd.simulate(system, 1.0, method=mbd.RadauCollocation(), **options)
+            error = abs(result(run) - exact)
+            assert error < 2 * options.get("rtol", 1e-9), (power, options)
+            assert run.stats["steps"] < 100
+
+
+def ball(J, formulation):
+    """A mass on a string that turns about it: about the string it has next to no inertia."""
+    system = mbd.System(gravity=(0, 0, -9.81))
+    body = mbd.RigidBody(
+        "b", mass=1.0, inertia=(J, J, J), position=(0.5, 0.1, 0.2), angular_velocity=(1, 2, 3),
+        formulation=formulation,
+    )  # fmt: skip
+    system.add(body)
+    system.add(mbd.Spherical("h", system.ground, body, at=(0, 0, 0)))
+    return system
+
+
+@pytest.mark.parametrize("formulation", ["so3", "se3", "directors", "euler_parameters"])
+@pytest.mark.parametrize("rtol", [1e-6, 1e-9])
+def test_round_off_of_small_inertia_chooses_no_steps(formulation, rtol):
+    """1e-16 of the pull of the string is 1e-4 of what turns the body: no step is small enough."""
+
+    def run(J):
+        return mbd.simulate(
+            ball(J, formulation), 0.3, method=mbd.RadauCollocation(), rtol=rtol, project=True
+        )
+
+    ends = []
+    for J in 10.0 ** np.arange(-4, -13, -2):
+        solution = run(J)
+        assert solution.stats["steps"] < 400, J
+        ends.append(solution["b"].position[-1])
+    assert np.abs(ends[-1] - ends[2]).max() < 1e2 * rtol + 1e-7  # the path without inertia

@@ -8,6 +8,7 @@ J. Appl. Mech. 42 (1975).
 
 import numpy as np
 import pytest
+from families import spread
 
 import mbd
 
@@ -27,10 +28,11 @@ def beam(n, EA=1e6, EI=(1.0, 1.0), direction=X, held=True):
 
 
 # --- however stiff along --------------------------------------------------------------------------
-@pytest.mark.parametrize("direction", [X, SKEW])
-@pytest.mark.parametrize("EA", [1e4, 1e8, 1e10])
-@pytest.mark.parametrize(("n", "mesh"), [(4, 2.3e-4), (16, 1.1e-6), (32, 1.1e-7)])
-def test_the_error_of_eulers_column_is_that_of_the_mesh(n, mesh, EA, direction):
+@spread(
+    case=[(4, 2.3e-4), (16, 1.1e-6), (32, 1.1e-7)], EA=[1e4, 1e8, 1e9, 1e10], direction=[X, SKEW]
+)
+def test_the_error_of_eulers_column_is_that_of_the_mesh(case, EA, direction):
+    n, mesh = case
     system, column, end = beam(n, EA, direction=direction)
     system.add(mbd.PointForce("load", column.last, -end))
     round_off = 0.0 if direction is X else 20 * EPS * EA  # axes along the beam have none
@@ -38,8 +40,7 @@ def test_the_error_of_eulers_column_is_that_of_the_mesh(n, mesh, EA, direction):
     assert abs(error) <= 1.05 * mesh + round_off
 
 
-@pytest.mark.parametrize("direction", [X, SKEW])
-@pytest.mark.parametrize("EA", [1e4, 1e8, 1e10])
+@spread(EA=[1e4, 1e8, 1e10], direction=[X, SKEW])
 def test_a_column_that_is_free_to_spin_has_eulers_load(EA, direction):
     system, column, end = beam(16, EA, direction=direction, held=False)
     system.add(mbd.Spherical("foot", system.ground, column.first, at=(0, 0, 0)))
@@ -52,8 +53,7 @@ def test_a_column_that_is_free_to_spin_has_eulers_load(EA, direction):
     assert np.linalg.norm(np.cross(middle, end)) > 0.02  # it bends, it does not spin
 
 
-@pytest.mark.parametrize("EA", [1e6, 1e9])
-@pytest.mark.parametrize("height", [-0.05, 0.0, 0.05])
+@spread(EA=[1e6, 1e9], height=[-0.05, 0.0, 0.05])
 def test_a_strip_tilts_under_loads_above_at_and_below_its_axis(height, EA):
     """P L^2 = 4.0126 sqrt(EI GJ), less a/L sqrt(EI/GJ) of it at a small height a."""
     factors = []
@@ -75,8 +75,7 @@ def test_a_clamped_shaft_buckles_under_torque(EA):
 
 
 # --- loads without a potential --------------------------------------------------------------------
-@pytest.mark.parametrize("other", [1.0, 3.0])  # in two planes at once, or in one
-@pytest.mark.parametrize("part", [0.2, 0.4, 0.45])
+@spread(other=[1.0, 3.0], part=[0.2, 0.4, 0.45])
 def test_a_load_that_follows_in_part(part, other):
     """It diverges at cos(kL) = -part/(1 - part), P = k^2 EI, below one half; flutter is above."""
     system, column, _ = beam(16, EI=(1.0, other))

@@ -8,6 +8,7 @@ import warnings
 
 import numpy as np
 import pytest
+from families import spread
 
 import mbd
 
@@ -106,12 +107,10 @@ def outcome(s, read, options):
             return str(error)
 
 
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("make", [rack, screw, planets, wound])
-@pytest.mark.parametrize(
-    "formulation",
-    [pytest.param(x, marks=[] if x == "so3" else pytest.mark.slow) for x in FORMS],
-)
+@spread(
+    rare=[x for x in FORMS if x != "so3"], formulation=FORMS, make=[rack, screw, planets, wound],
+    method=METHODS,
+)  # fmt: skip
 def test_driven_wheels_are_where_they_should_be_or_the_run_says_why(formulation, make, method):
     right = 0
     for steps in STEPS:

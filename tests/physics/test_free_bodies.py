@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from families import spread
 from scipy.spatial.transform import Rotation
 
 import mbd
@@ -72,8 +73,7 @@ def test_free_body_keeps_momenta_and_energy(formulation):
         assert fine < 0.3 * coarse or fine < 1e-9 * s
 
 
-@pytest.mark.parametrize("fast", [False, True])
-@pytest.mark.parametrize("formulation", RIGID)
+@spread(fast=[False, True], formulation=RIGID)
 def test_symmetric_top_stays_in_steady_precession(formulation, fast):
     s = scene("steady_top")
     assert abs(s.rate() - 0.125114477958295) < 1e-14

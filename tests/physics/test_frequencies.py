@@ -56,20 +56,8 @@ RODS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("n", POINTS)
-def test_hanging_points_swing_at_laguerre_frequencies_in_both_planes(n):
-    system = mbd.System(gravity=(0, 0, -9.81))
-    last = system.ground
-    for i in range(n):
-        point = system.add(mbd.PointMass(f"mass {i}", mass=2.0, position=(0, 0, -i - 1.0)))
-        system.add(mbd.Distance(f"link {i}", last, point))
-        last = point
-    assert np.allclose(frequencies(system), np.repeat(POINTS[n], 2), rtol=1e-10, atol=0)
-
-
-@pytest.mark.parametrize("formulation", RIGID)
-@pytest.mark.parametrize("n", RODS)
-def test_hanging_rods_swing_at_their_frequencies(n, formulation):
+def hanging(n, formulation):
+    """Uniform rods of 1 m on hinges about y, hanging."""
     system = mbd.System(gravity=(0, 0, -9.81))
     last = system.ground
     for i in range(n):
@@ -80,7 +68,29 @@ def test_hanging_rods_swing_at_their_frequencies(n, formulation):
         system.add(rod)
         system.add(mbd.Revolute(f"hinge {i}", last, rod, at=(0, 0, -i), axis=(0, 1, 0)))
         last = rod
-    assert np.allclose(frequencies(system), RODS[n], rtol=1e-9, atol=0)
+    return system
+
+
+def points(n):
+    """Points on massless links of 1 m, hanging."""
+    system = mbd.System(gravity=(0, 0, -9.81))
+    last = system.ground
+    for i in range(n):
+        point = system.add(mbd.PointMass(f"mass {i}", mass=2.0, position=(0, 0, -i - 1.0)))
+        system.add(mbd.Distance(f"link {i}", last, point))
+        last = point
+    return system
+
+
+@pytest.mark.parametrize("n", POINTS)
+def test_hanging_points_swing_at_laguerre_frequencies_in_both_planes(n):
+    assert np.allclose(frequencies(points(n)), np.repeat(POINTS[n], 2), rtol=1e-10, atol=0)
+
+
+@pytest.mark.parametrize("formulation", RIGID)
+@pytest.mark.parametrize("n", RODS)
+def test_hanging_rods_swing_at_their_frequencies(n, formulation):
+    assert np.allclose(frequencies(hanging(n, formulation)), RODS[n], rtol=1e-9, atol=0)
 
 
 WHIRL = {  # rpm: signed whirl speeds of a rigid rotor on two bearings [rad/s]

@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+from families import spread
 
 import mbd
 from physics.test_large_steps import two_links
@@ -82,8 +83,10 @@ def test_a_ball_loses_what_restitution_takes(e, way):
 
 
 @pytest.mark.parametrize("options", [{}, RADAU], ids=["alpha", "radau"])
-@pytest.mark.parametrize("formulation", ["so3", "se3", "unified", "euler_parameters", "directors"])
-@pytest.mark.parametrize("speed", [20.0, -40.0, 80.0])
+@spread(
+    formulation=["so3", "se3", "unified", "euler_parameters", "directors"],
+    speed=[20.0, -40.0, 80.0],
+)
 def test_a_lock_takes_energy_and_a_release_none(speed, formulation, options):
     """The balance is closed to round-off there, and as good as a run of that method has it."""
     run = clutch(speed, formulation, **options)

@@ -5,6 +5,7 @@ The suite is that of Project Chrono's unit tests against ADAMS, recomputed to 1e
 
 import numpy as np
 import pytest
+from families import spread
 from scipy.spatial.transform import Rotation
 
 import mbd
@@ -143,8 +144,7 @@ def test_body_on_a_joint_and_its_reactions(case, formulation):
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("formulation", RIGID)
-@pytest.mark.parametrize("case", [*FRAMES, "Distance_Case02", "RevSpherical_Case02"])
+@spread(formulation=RIGID, case=[*FRAMES, "Distance_Case02", "RevSpherical_Case02"])
 def test_reactions_on_both_bodies_balance_about_any_point(case, formulation):
     system, joints = build(case, formulation)
     solution = mbd.simulate(system, 0.5, 2e-3, every=50)

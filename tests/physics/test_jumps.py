@@ -6,6 +6,7 @@ import re
 import numba
 import numpy as np
 import pytest
+from scenes import hinged
 
 import mbd
 from mbd.formulations import NAMES
@@ -239,11 +240,9 @@ def test_fast_laws_are_no_jumps(law):
 def test_a_jump_of_a_rate_is_an_impulse(size):
     """A drive of velocities: the energy is that of the new speed, in every level."""
     for level in ("position", "velocity", "stabilized"):
-        system = mbd.System()
-        bar = mbd.RigidBody("bar", mass=1.0, inertia=(0.02, 0.1, 0.1))
-        system.add(bar)
-        hinge = mbd.Revolute("hinge", system.ground, bar, at=(0, 0, 0), axis=(0, 1, 0))
-        system.add(hinge)
+        system, _, hinge = hinged(
+            "bar", gravity=(0, 0, 0), inertia=(0.02, 0.1, 0.1), position=(0, 0, 0)
+        )
         system.add(mbd.Drive("motor", hinge.angle, velocity=step(size)))
         method = mbd.GeneralizedAlpha(constraints=level)
         solution = mbd.simulate(system, 0.3, 1e-3, method=method)

@@ -1,7 +1,7 @@
 """A matrix that is kept for speed is in no equation: results do not know when it was made."""
 
 import numpy as np
-import pytest
+from families import spread
 from scipy.spatial.transform import Rotation
 
 import mbd
@@ -30,8 +30,7 @@ def arm(formulation, turn):
     return system
 
 
-@pytest.mark.parametrize("level", WITHIN)
-@pytest.mark.parametrize("formulation", RIGID)
+@spread(level=WITHIN, formulation=RIGID)
 def test_modified_and_full_newton_and_a_turned_scene_agree(formulation, level):
     turn = Rotation.from_euler("xyz", (0.3, 0.7, -0.4))
 

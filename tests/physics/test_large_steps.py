@@ -7,6 +7,7 @@ import pytest
 from hard.linkages import linkage
 from hard.published import outcome
 from models.test_scenes import load
+from scenes import spinning_disc
 
 import mbd
 from mbd.cli import main
@@ -77,14 +78,7 @@ def test_energy_tells_where_steps_are_coarse_for_drives(scene, step, t_end, opti
 @pytest.mark.parametrize(("formulation", "step"), [("directors", 6e-3), ("euler_parameters", 1e-2)])
 def test_errors_of_steps_tell_where_energy_stays(formulation, step):
     """A disc at 40 rad/s about a fixed axis: its angle lags by a radian or two in ten seconds."""
-    system = mbd.System()
-    disc = mbd.RigidBody(
-        "disc", mass=1.0, inertia=(0.1, 0.1, 0.2), angular_velocity=(0, 0, 40),
-        formulation=formulation,
-    )  # fmt: skip
-    system.add(disc)
-    axle = mbd.Revolute("axle", system.ground, disc, at=(0, 0, 0), axis=(0, 0, 1))
-    system.add(axle)
+    system = spinning_disc(formulation)
     method = mbd.GeneralizedAlpha(constraints="stabilized")
     with pytest.warns(RuntimeWarning, match=r"errors of steps add up .* of 'disc\."):
         run = mbd.simulate(system, 10.0, step, method=method)

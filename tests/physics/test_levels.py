@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from families import spread
 from scenes import chain
 from scipy.integrate import solve_ivp
 
@@ -113,9 +114,7 @@ def force_of_a_bar(bar, t):
     return bar.mass * (c * (w * np.cos(angle) * z - rate**2 * x) + np.array([0, g]))
 
 
-@pytest.mark.parametrize("rho", [0.8, 0.9])
-@pytest.mark.parametrize("level", LEVELS)
-@pytest.mark.parametrize("formulation", RIGID)
+@spread(rho=[0.8, 0.9], level=LEVELS, formulation=RIGID)
 def test_the_force_of_a_pendulum_at_any_step(formulation, level, rho):
     """Second order down to round-off: of positions at position level, which is divided by h^2."""
     # a peer's force flips from -1.67 N to +9.2 N between h = 1e-3 and 1e-4
@@ -131,8 +130,7 @@ def test_the_force_of_a_pendulum_at_any_step(formulation, level, rho):
         assert solution.gap.max() < (1e-12 if level != "velocity" else 1e-3)
 
 
-@pytest.mark.parametrize("formulation", RIGID)
-@pytest.mark.parametrize("how", ["t_end", "t_eval", "state", "event"])
+@spread(formulation=RIGID, how=["t_end", "t_eval", "state", "event"])
 def test_reactions_do_not_feel_a_change_of_the_step(formulation, how):
     """At position level too: a short last step, another step from a state on, an event."""
     system = chain(2, (formulation,))

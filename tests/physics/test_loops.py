@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from families import spread
 from scipy.integrate import solve_ivp
 
 import mbd
@@ -55,8 +56,7 @@ def test_passing_the_singular_pose_of_a_four_bar_changes_the_freedoms_and_not_th
     assert np.abs(solution["top 1"].rotation - np.eye(3)).max() < 1e-9
 
 
-@pytest.mark.parametrize("formulation", RIGID)
-@pytest.mark.parametrize("n", [1, 2])
+@spread(formulation=RIGID, n=[1, 2])
 def test_four_bars_in_a_row_pass_singular_poses(n, formulation):
     x, y, vx, vy = published("A02")[str(n)]["2"][:4]
     exact = {"B0": [x, y], "v": [vx, vy]}
@@ -80,9 +80,7 @@ def test_forty_windows_swing_for_the_published_time(step):
     assert np.ptp(energy) < 5e-3 * step / 1e-2 * np.ptp(solution.energy.kinetic)
 
 
-@pytest.mark.parametrize("newton", ["modified", "full"])
-@pytest.mark.parametrize("h", [1e-3, 1e-4])
-@pytest.mark.parametrize("formulation", RIGID)
+@spread(newton=["modified", "full"], h=[0.001, 0.0001], formulation=RIGID)
 def test_parallelogram_without_redundant_rows_passes_its_singular_pose(formulation, h, newton):
     spatial = scene("n_fourbar").build(1, formulation)
     system = mbd.System(gravity=spatial.gravity)
@@ -296,8 +294,7 @@ def crank_rocker(t):
     ).y
 
 
-@pytest.mark.parametrize("formulation", RIGID)
-@pytest.mark.parametrize("closing", ["revolute", "point on line"])
+@spread(formulation=RIGID, closing=["revolute", "point on line"])
 def test_four_bar_with_and_without_redundant_rows_follows_its_equation(closing, formulation):
     s = scene("fourbar")
     (angle,), (rate,) = crank_rocker([1.0])

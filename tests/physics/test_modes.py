@@ -8,7 +8,7 @@ import mbd
 from mbd.linear.arnoldi import largest
 from mbd.runs.progress import Progress
 
-from .test_frequencies import POINTS, RODS, WHIRL
+from .test_frequencies import POINTS, RODS, WHIRL, hanging, points
 from .tools import RIGID, published, scene
 
 ALL = [
@@ -21,32 +21,6 @@ ALL = [
 
 def name_of(formulation):
     return formulation if isinstance(formulation, str | None) else formulation.name
-
-
-def hanging(n, formulation):
-    """Uniform rods of 1 m on hinges about y, hanging."""
-    system = mbd.System(gravity=(0, 0, -9.81))
-    last = system.ground
-    for i in range(n):
-        rod = mbd.RigidBody(
-            f"rod {i}", mass=1.0, inertia=(1 / 12, 1 / 12, 1e-2), position=(0, 0, -i - 0.5),
-            formulation=formulation,
-        )  # fmt: skip
-        system.add(rod)
-        system.add(mbd.Revolute(f"hinge {i}", last, rod, at=(0, 0, -i), axis=(0, 1, 0)))
-        last = rod
-    return system
-
-
-def points(n):
-    """Points on massless links of 1 m, hanging."""
-    system = mbd.System(gravity=(0, 0, -9.81))
-    last = system.ground
-    for i in range(n):
-        point = system.add(mbd.PointMass(f"mass {i}", mass=2.0, position=(0, 0, -i - 1.0)))
-        system.add(mbd.Distance(f"link {i}", last, point))
-        last = point
-    return system
 
 
 # --- numbers from elsewhere -----------------------------------------------------------------------

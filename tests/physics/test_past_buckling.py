@@ -6,6 +6,8 @@ The elastica by elliptic integrals: S. P. Timoshenko, J. M. Gere, Theory of elas
 
 import numpy as np
 import pytest
+from families import spread
+from scenes import hinged
 from scipy.special import ellipe, ellipk
 
 import mbd
@@ -30,9 +32,7 @@ def tip(turn):
     return 2 * E / K - 1, 2 * k / K
 
 
-@pytest.mark.parametrize("direction", [(1, 0, 0), (1, 2, 3)])
-@pytest.mark.parametrize("EA", [1e4, pytest.param(1e8, marks=pytest.mark.slow), 1e10])
-@pytest.mark.parametrize("degrees", [pytest.param(60, marks=pytest.mark.slow), 120, 176])
+@spread(degrees=[120, 176, 60], EA=[1e4, 1e10, 1e8], direction=[(1, 0, 0), (1, 2, 3)])
 def test_a_straight_column_without_imperfection_becomes_the_elastica(degrees, EA, direction):
     """In no plane of its own: what may turn about the line of the load is free."""
     turn = np.radians(degrees)
@@ -67,9 +67,7 @@ def test_a_column_bends_as_far_as_the_load_asks(factor):
 @pytest.mark.parametrize("n", [2, 3])
 def test_a_rotor_that_may_turn_comes_to_rest(n, EA):
     """Blades alike on a shaft: gravity asks next to nothing of where it stands."""
-    system = mbd.System(gravity=(0, 0, -9.81))
-    hub = system.add(mbd.RigidBody("hub", mass=10.0, inertia=(1, 1, 1)))
-    system.add(mbd.Revolute("shaft", system.ground, hub, at=(0, 0, 0), axis=(0, 1, 0)))
+    system, hub, _ = hinged("hub", "shaft", mass=10.0, inertia=(1, 1, 1), position=(0, 0, 0))
     section = mbd.Section(stiffness=(EA, EA, EA, 200, 200, 400), mass=1.0)
     for i in range(n):
         angle = 2 * np.pi * i / n + 0.3

@@ -3,7 +3,7 @@
 from functools import cache
 
 import numpy as np
-import pytest
+from families import spread
 from scipy.spatial.transform import Rotation
 
 import mbd
@@ -62,8 +62,7 @@ def extrapolated(joint, formulations, steps):
     return {k: (8 * y - x) / 7 for k, (x, y) in first.items()}
 
 
-@pytest.mark.parametrize("joint", ["spherical", "hinge"])
-@pytest.mark.parametrize("formulations", [*((f,) * 3 for f in RIGID), *MIXED])
+@spread(joint=["spherical", "hinge"], formulations=[*((f,) * 3 for f in RIGID), *MIXED])
 def test_one_motion_of_second_order(joint, formulations):
     one = extrapolated(joint, ("so3",) * 3, (1e-3, 5e-4, 2.5e-4))
     found = extrapolated(joint, formulations, (1e-3, 5e-4, 2.5e-4))

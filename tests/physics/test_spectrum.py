@@ -5,6 +5,7 @@ Laws that hold for every size: stiffness-proportional damping, drags, discs on d
 
 import numpy as np
 import pytest
+from families import spread
 
 import mbd
 from mbd.base.tolerances import ROUND_OFF
@@ -40,10 +41,7 @@ def roots(w, tau):
     return np.concatenate([fast, slow, turning])
 
 
-@pytest.mark.parametrize("tau", DAMPING)
-@pytest.mark.parametrize("elements", [4, 8])
-@pytest.mark.parametrize("disc", [0.0, 5.0])
-@pytest.mark.parametrize("section", [THIN, SQUARE])
+@spread(tau=DAMPING, elements=[4, 8], disc=[0.0, 5.0], section=[THIN, SQUARE])
 def test_damped_cantilevers_have_all_their_modes(section, disc, elements, tau):
     w = mbd.modes(cantilever(section, disc, elements, 0.0)).eigenvalues.imag
     assert len(w) == 6 * elements

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from families import spread
 from scenes import chain, four_bar
 from scipy.spatial.transform import Rotation
 
@@ -242,12 +243,7 @@ def test_arguments_are_checked():
         mbd.equilibrium(system, state=3)
 
 
-@pytest.mark.parametrize(
-    "formulation",
-    [pytest.param(x, marks=pytest.mark.slow) if x == "unified" else x for x in RIGID],
-)
-@pytest.mark.parametrize("off", [1e-4, 1e-2, 1.0])
-@pytest.mark.parametrize("how", ["tilted", "offset"])
+@spread(rare=["unified"], formulation=RIGID, off=[1e-4, 1e-2, 1.0], how=["tilted", "offset"])
 def test_a_frame_turns_about_the_axis_of_a_joint_or_is_refused(how, off, formulation):
     """A bar on a shaft, held by a spring: it turns with a frame about the shaft, and no other."""
     system = mbd.System()
@@ -286,8 +282,7 @@ def test_a_rotor_in_round_bearings_turns_with_a_frame(offset, speed):
     assert pose["rotor"].position[0] == pytest.approx(out, rel=1e-9, abs=1e-14)
 
 
-@pytest.mark.parametrize("off", [1e-2, 1.0])
-@pytest.mark.parametrize("how", ["tilted", "offset", "bearings", "load"])
+@spread(off=[0.01, 1.0], how=["tilted", "offset", "bearings", "load"])
 def test_a_frame_with_which_forces_do_not_turn_is_refused(how, off):
     """However small the difference is around the axis: the balance is none a moment later."""
     frame = {"rotating": (0, 0, 5.0)}

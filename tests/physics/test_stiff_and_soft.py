@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from families import some, spread
 from scipy.optimize import root
 
 import mbd
@@ -77,9 +78,7 @@ def test_every_formulation_bends_alike(formulation):
     assert found.free == ()
 
 
-@pytest.mark.parametrize("length", [1e-3, 0.3, 1e3])
-@pytest.mark.parametrize("ratio", [1e2, 1e6, 1e8, 1e10])
-@pytest.mark.parametrize("slope", [1e-9, 1e-6, 1e-4])
+@spread(length=[1e-3, 0.3, 1e3], ratio=[1e2, 1e6, 1e8, 1e10], slope=[1e-9, 1e-4, 1e-6])
 def test_ratios_sizes_and_loads(length, ratio, slope):
     """The ratio is EA L^2 / EI: that of a rod as thin as its length over 1e5 at the end."""
     n, bending = 7, 2.0 * length**2
@@ -173,12 +172,13 @@ def inextensible(n, length, bending, load):
     return a * np.array([np.cos(turn).sum(), 0.0, np.sin(turn).sum()])
 
 
-@pytest.mark.parametrize("seek", ["minimum", "nearest"])
-@pytest.mark.parametrize("ratio", [1e6, 1e8, 1e10, 1e12])
-@pytest.mark.parametrize(("n", "load"), [(4, 0.3), (16, 0.3), (16, 1.5), (9, 10.0)])
-def test_slender_beams_bend_far_in_few_iterations(n, load, ratio, seek):
+@spread(
+    case=[(4, 0.3), (16, 0.3), (16, 1.5), (9, 10.0)], seek=["minimum", "nearest"],
+    ratio=[1e6, 1e10, 1e12, 1e8, 1e9],
+)  # fmt: skip
+def test_slender_beams_bend_far_in_few_iterations(case, ratio, seek):
     """What a long step stretches, the next one takes back: the ratio EA L^2 / EI hardly counts."""
-    bending, length = 2.0, 1.7
+    (n, load), bending, length = case, 2.0, 1.7
     found = mbd.equilibrium(
         beam(n, axial=ratio * bending / length**2, bending=bending, length=length,
              load=load * bending / length**2),
@@ -279,9 +279,7 @@ def test_bars_of_a_cable_hang_in_few_iterations(n, error, seek):
     assert sag - 1 == pytest.approx(error, rel=0.1)
 
 
-@pytest.mark.parametrize("n", [5, 40])
-@pytest.mark.parametrize("EA", [1e3, 1e9])
-@pytest.mark.parametrize("sag", [0.7, 2.5])
+@spread(n=[5, 40], EA=[1000.0, 1000000000.0], sag=[0.7, 2.5])
 def test_bars_without_tension_are_no_obstacle(n, sag, EA):
     """The matrix of the start is singular: nothing but tension holds bars across."""
     start = bars(n, lambda u: (10 * u, 0, -4 * sag * u * (1 - u)), EA)
@@ -308,7 +306,7 @@ def net(seed):
     return system
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", some([4, 0, 1, 2, 3, 5], 3))
 def test_nets_of_springs_come_to_a_balance_from_far_off(seed):
     system = net(seed)
     low, near = (mbd.equilibrium(system, seek=seek) for seek in ("minimum", "nearest"))
@@ -396,8 +394,7 @@ def test_small_motions_where_round_off_is_more_than_the_loads(formulation):
         assert mbd.modes(found, n=2).frequency == pytest.approx(straight, rel=1e-5)
 
 
-@pytest.mark.parametrize("axial", [2.84e6, 5e9])
-@pytest.mark.parametrize("n", [4, 32])
+@spread(axial=[2.84e6, 5e9], n=[32, 4])
 def test_small_motions_about_a_pose_out_of_balance_are_refused(n, axial):
     system = beam(n, axial=axial)
     refused = pytest.raises(ValueError, match="neither an equilibrium nor a steady motion")
@@ -427,8 +424,7 @@ def steel_with_a_disc(direction, disc):
     return system
 
 
-@pytest.mark.parametrize("disc", [1e-3, 1.0, 1e3])
-@pytest.mark.parametrize("direction", [(1, 2, 3), (0.3, -0.5, 0.2), (0.1, 0.9, -0.7)])
+@spread(disc=[0.001, 1.0, 1000.0], direction=[(1, 2, 3), (0.3, -0.5, 0.2), (0.1, 0.9, -0.7)])
 def test_forces_that_are_round_off_of_a_stiffness_are_none(direction, disc):
     """Rows carry them to the disc, which has no stiffness; the unloaded pose is balanced."""
     system = steel_with_a_disc(direction, disc)
@@ -438,8 +434,7 @@ def test_forces_that_are_round_off_of_a_stiffness_are_none(direction, disc):
     assert found.frequency[0] == pytest.approx(along.frequency[0], rel=1e-3)
 
 
-@pytest.mark.parametrize("stiffness", [1e-6, 1e-3, 1.0])
-@pytest.mark.parametrize("stretch", [1e-7, 1e-5, 1e-3])
+@spread(stiffness=[1e-06, 0.001, 1.0], stretch=[1e-07, 1e-05, 0.001])
 def test_a_soft_spring_elsewhere_is_no_round_off_of_a_stiff_beam(stretch, stiffness):
     """However small its force: what no row ties to the beam is moved to where it is none."""
     system = steel_with_a_disc((1, 2, 3), 1.0)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from families import spread
 from scipy.integrate import solve_ivp
 from scipy.spatial.transform import Rotation
 
@@ -199,9 +200,10 @@ def test_the_conserving_scheme_refuses_rows_it_cannot_conserve(name):
         mbd.simulate(scene(name).build("directors"), 0.01, 1e-3, method=mbd.EnergyMomentum())
 
 
-@pytest.mark.parametrize("level", ["velocity", "stabilized"])
+@spread(
+    level=["velocity", "stabilized"], name=["planetary_gear", "rolling_disc", "driven_slider_crank"]
+)
 @EVERY
-@pytest.mark.parametrize("name", ["planetary_gear", "rolling_disc", "driven_slider_crank"])
 def test_levels_of_constraints(name, formulation, level):
     """Rows with laws of time and rows on velocities at the other levels: the same motion."""
     module = scene(name)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from families import spread
 
 import mbd
 
@@ -89,8 +90,7 @@ def test_a_motor_reads_the_whole_angle():
     assert then["motor"].load[-1] == pytest.approx(whole["motor"].load[-1], rel=1e-5)
 
 
-@pytest.mark.parametrize("formulation", RIGID)
-@pytest.mark.parametrize("reference", [4.0, -7.0, 20.0])
+@spread(formulation=RIGID, reference=[4.0, -7.0, 20.0])
 def test_equilibria_of_wound_springs(formulation, reference):
     s = disc(formulation, stiffness=0.2, reference=reference)
     found = mbd.equilibrium(s)
@@ -102,7 +102,7 @@ def test_equilibria_of_wound_springs(formulation, reference):
 
 @pytest.mark.parametrize(
     "formulation",
-    [pytest.param(x, marks=[] if x in ("so3", "directors") else pytest.mark.slow) for x in RIGID],
+    [pytest.param(x, marks=[] if x == "so3" else pytest.mark.slow) for x in RIGID],
 )
 def test_many_turns_are_reached(formulation):
     s = disc(formulation, stiffness=0.2, reference=-100.0)

@@ -8,6 +8,7 @@ import pytest
 import xarray as xr
 
 import mbd
+from mbd.store.contents import OfSolution, data_set
 from mbd.store.fields import fields
 from tests.results.samples import everything, spinner
 
@@ -184,7 +185,6 @@ for act in (s.to_xarray, lambda: s.save("x.nc"), lambda: mbd.load("x.nc"),
 def test_nothing_is_opened_by_xarray_that_differs(solution, tmp_path):
     path = solution.save(tmp_path / "run.nc", title="all of it", tries=[1, 2])
     with xr.open_dataset(path) as found:
-        from mbd.store.data_set import to_xarray
-
-        expected = to_xarray(solution, {"title": "all of it", "tries": [1, 2]})
+        notes = {"title": "all of it", "tries": [1, 2]}
+        expected = data_set(OfSolution(solution, fields(solution.model), notes))
         xr.testing.assert_identical(found.load(), expected)

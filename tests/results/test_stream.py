@@ -8,7 +8,6 @@ import sys
 import tracemalloc
 from pathlib import Path
 
-import h5py
 import numpy as np
 import pytest
 import xarray as xr
@@ -51,7 +50,8 @@ def test_a_streamed_run_is_the_run(make, tmp_path, monkeypatch):
     with xr.open_dataset(path) as data:  # a finished file is read by anyone
         name = next(iter(model.bodies))
         assert np.array_equal(data.position.sel(body=name), kept[name].position)
-        assert data.sizes["time"] == data.instants == 151
+        assert data.sizes["time"] == 151
+        assert data.attrs["status"] == 0
 
 
 def test_a_model_without_rows(tmp_path):
@@ -180,7 +180,7 @@ def test_memory_does_not_grow_with_the_run(tmp_path, monkeypatch):
     peaks = []
     gc.disable()
     try:
-        for t_end in (0.5, 2.0):
+        for t_end in (0.3, 1.2):
             gc.collect()
             tracemalloc.start()
             mbd.simulate(model, t_end, 1e-3, stream=tmp_path / "run.nc")
@@ -217,8 +217,10 @@ def test_a_killed_run_is_read_up_to_the_last_writing(tmp_path):
         assert np.array_equal(found["hinge"].moment[:k], expected["hinge"].moment[:k])
         assert np.all(np.isfinite(found["hinge"].moment))
         assert np.all(np.isfinite(found.energy.total))
-        with h5py.File(path, "r", libver="latest", swmr=True) as h5:
-            assert len(h5["position"]) >= n
+        copy = found.save(path.with_name("copy.nc"))
+        with xr.open_dataset(copy) as data:  # of which every program reads a copy
+            assert data.sizes["time"] == n
+            assert np.array_equal(data.q, found.q)
     rest = mbd.simulate(
         found.model, found.t[-1] + 0.01, 1e-3, state=found.state, project=True
     )  # what the run had done further

@@ -344,7 +344,7 @@ def test_sweeps(of, tmp_path, capsys):
 TABLES = """
 import json, sys
 from mbd.base.identity import Identity
-from mbd.model.part_names import put_system
+from mbd.model.description import put_system
 sys.path.insert(0, sys.argv[1])
 import a_scene as s
 into = Identity()

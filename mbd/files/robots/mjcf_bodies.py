@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from mbd.base.checked import absent
 from mbd.files.robots.description import (
     Lift,
     Limits,
@@ -103,7 +104,7 @@ class Bodies:
         """Return what is called here as an attribute says."""
         target, there = node.text(key), self.names.get(tag, {})
         if target not in there:
-            raise node.error(f"there is no {tag} {target!r}")
+            raise node.error(absent(f"{tag} ", target, there))
         return there[target]
 
     def _flat(self, node: Node, frame: Origin, childclass: str) -> Iterator[_BodyElement]:

@@ -12,14 +12,12 @@ from mbd.algebra.vec import dot, load3
 from mbd.formulations.formulation import Formulation
 from mbd.formulations.modal.constants import (
     DAMPING,
-    FRAME,
     GEOMETRIC,
     GRAM,
-    ROW,
     STIFFNESS,
-    VELOCITY,
     WORK,
     ModalConstants,
+    frame_of,
     table,
 )
 from mbd.formulations.modal.equations import equations_on
@@ -48,7 +46,7 @@ def modal(frame: Formulation, constants: ModalConstants) -> Formulation:
 
 
 @cache
-def _modal(frame: Formulation, n: int, interfaces: int) -> Formulation:
+def _modal(frame: Formulation, n_p: int, interfaces: int) -> Formulation:
     """Return the formulation of n modes and some interfaces, without constants."""
     n_q, n_b = frame.n_q, frame.n_v
     tests_as_it_tries = frame.galerkin and frame.second_maps is not None
@@ -57,60 +55,60 @@ def _modal(frame: Formulation, n: int, interfaces: int) -> Formulation:
             f"the frame of modes cannot be carried by {frame.name!r}; take 'so3', 'directors', "
             "'euler_parameters', 'scalable', 'se3' or 'unified'"
         )
-    if n_b + n > MAP_ROW:
+    if n_b + n_p > MAP_ROW:
         raise ValueError(
-            f"a frame carried by {frame.name!r} takes at most {MAP_ROW - n_b} modes, got {n}; take "
-            "fewer, or a lower cutoff"
+            f"a frame carried by {frame.name!r} takes at most {MAP_ROW - n_b} modes, got {n_p}; "
+            "take fewer, or a lower cutoff"
         )
     shown, (residual, tangent) = faces_on(frame), equations_on(frame)
     base_retract, base_flow, base_turn = frame.retract, frame.flow, frame.convect
     base_face, base_rate = frame.face, frame.face_velocity
 
     @jit
-    def retract(F: Any, q0: int, d: int, q: int) -> None:
+    def retract(F: Any, n: Any) -> None:
         """Move the frame, and write p + d."""
-        base_retract(F, q0, d, q)
-        for j in range(n):
-            F[q + n_q + j] = F[q0 + n_q + j] + F[d + n_b + j]
+        base_retract(F, n)
+        for j in range(n_p):
+            F[n.q + n_q + j] = F[n.q0 + n_q + j] + F[n.d + n_b + j]
 
     @jit
-    def flow(F: Any, q: int, d: int, v: int, to: int) -> None:
+    def flow(F: Any, n: Any, k: int) -> None:
         """Write the rates."""
-        base_flow(F, q, d, v, to)
-        for j in range(n):
-            F[to + n_b + j] = F[v + n_b + j]
+        base_flow(F, n, k)
+        for j in range(n_p):
+            F[k + n_b + j] = F[n.v + n_b + j]
 
     @jit
-    def energy(F: Any, par: int, q: int, v: int) -> None:
+    def energy(F: Any, n: Any) -> None:
         """Add the energies of modes and of geometric stiffness, and what modal dampers take."""
-        own, work, p, u = table(F, par, FRAME), table(F, par, WORK), q + n_q, v + n_b
-        stiff, damp = table(F, par, STIFFNESS), table(F, par, DAMPING)
-        y, yd, second = work + ROW, work + VELOCITY, table(F, par, GEOMETRIC)
-        base_face(F, own, q, y)
-        base_rate(F, own, q, y, v, yd)
+        work, p, u, b = table(F, n.par, WORK), n.q + n_q, n.v + n_b, frame_of(F, n)
+        stiff, damp = table(F, n.par, STIFFNESS), table(F, n.par, DAMPING)
+        yd, second = b.yd, table(F, n.par, GEOMETRIC)
+        base_face(F, b)
+        base_rate(F, b)
         for k in range(3):
             for l in range(3):
                 F[work + GRAM + 3 * k + l] = dot(load3(F, yd + 3 * k + 3), load3(F, yd + 3 * l + 3))
-        for i in range(n):
-            for j in range(n):
-                k = F[stiff + n * i + j]
+        for i in range(n_p):
+            for j in range(n_p):
+                k = F[stiff + n_p * i + j]
                 for t in range(9):
-                    k += F[second + 9 * (n * i + j) + t] * F[work + GRAM + t]
+                    k += F[second + 9 * (n_p * i + j) + t] * F[work + GRAM + t]
                 F[POTENTIAL] += 0.5 * k * F[p + i] * F[p + j]
-                F[DISSIPATED] += F[damp + n * i + j] * F[u + i] * F[u + j]
+                F[DISSIPATED] += F[damp + n_p * i + j] * F[u + i] * F[u + j]
 
     def initial(*motion: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the frame at its pose, without deformation."""
         q, v = frame.initial(*motion)
-        return np.concatenate([q, np.zeros(n)]), np.concatenate([v, np.zeros(n)])
+        return np.concatenate([q, np.zeros(n_p)]), np.concatenate([v, np.zeros(n_p)])
 
     return Formulation(
-        name=f"modal ({frame.name}, {n} modes, {interfaces} interfaces)",
-        velocities=(*frame.velocities, *(f"mode{j + 1}" for j in range(n))),
-        velocity_kinds=(*frame.velocity_kinds, *(TRANSLATION,) * n),
+        name=f"modal ({frame.name}, {n_p} modes, {interfaces} interfaces)",
+        velocities=(*frame.velocities, *(f"mode{j + 1}" for j in range(n_p))),
+        velocity_kinds=(*frame.velocity_kinds, *(TRANSLATION,) * n_p),
         own_rows=frame.own_rows,
         own_kinds=frame.own_kinds,
-        n_q=n_q + n,
+        n_q=n_q + n_p,
         quaternion=frame.quaternion,
         axes=True,
         constants=frame.constants,
@@ -130,6 +128,6 @@ def _modal(frame: Formulation, n: int, interfaces: int) -> Formulation:
         rigid=frame.rigid,
         scales=frame.scales,
         sized=frame.sized,
-        n_faces=1 + interfaces + n,
-        n_inner=n,
+        n_faces=1 + interfaces + n_p,
+        n_inner=n_p,
     )

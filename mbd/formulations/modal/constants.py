@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mbd.formulations.formulation import Formulation
+from mbd.formulations.formulation import Formulation, MapRecord, NodeRecord
 from mbd.machine.buffer import MAP_ROW
 from mbd.machine.jit import jit
 
@@ -102,3 +102,29 @@ class NodalShapes(NamedTuple):
 def table(F: Any, par: int, which: int) -> int:
     """Return where a table begins."""
     return par + int(F[par + which])
+
+
+@jit
+def frame_of(F: Any, n: Any) -> Any:
+    """Return the record of the frame; its rates and second rates are in the room for work."""
+    work = table(F, n.par, WORK)
+    return NodeRecord(
+        table(F, n.par, FRAME), n.q0, n.q, n.d, n.v, n.a, n.y, work + VELOCITY,
+        work + ACCELERATION, n.f, n.x, n.S, n.ld, n.rate, n.second, n.u,
+    )  # fmt: skip
+
+
+@jit
+def loaded_frame(F: Any, n: Any, size: int) -> Any:
+    """Return the record of a frame that bears all loads; it writes in the room for work."""
+    work, b = table(F, n.par, WORK), frame_of(F, n)
+    return NodeRecord(
+        b.par, b.q0, b.q, b.d, b.v, work + OWN, b.y, b.yd, b.ydd, work + LOAD, work + ROW,
+        work + BLOCK, size, b.rate, b.second, b.u,
+    )  # fmt: skip
+
+
+@jit
+def working_maps(work: int, w: int, rate: int) -> Any:
+    """Return the record of maps in the room for work, of weights w."""
+    return MapRecord(w, work + P, work + PT, work + DP, work + P, rate)

@@ -38,7 +38,7 @@ from functools import cache
 from typing import Any
 
 from mbd.algebra.vec import add3, dot, load3
-from mbd.formulations.formulation import Formulation
+from mbd.formulations.formulation import Formulation, SecondMapRecord
 from mbd.formulations.modal.constants import (
     ACCELERATION,
     AQ,
@@ -50,7 +50,6 @@ from mbd.formulations.modal.constants import (
     EA,
     EV,
     EY,
-    FRAME,
     GRAM,
     LOAD,
     MASS,
@@ -74,7 +73,10 @@ from mbd.formulations.modal.constants import (
     U,
     W,
     Z,
+    frame_of,
+    loaded_frame,
     table,
+    working_maps,
 )
 from mbd.formulations.modal.faces import add_back, combined, motion, pull
 from mbd.machine.buffer import GX, MAP_ROW, W_G, W_K, W_M
@@ -91,88 +93,86 @@ def equations_on(frame: Formulation) -> tuple[Any, Any]:
     second_maps = frame.second_maps
 
     @jit
-    def prepare(F: Any, par: int, q: int, y: int, v: int, a: int, f: int) -> None:
+    def prepare(F: Any, n: Any) -> None:
         """Write rates of the frame, U, W, V1 = 2 p' U, V2 = p'' U, products, and all of f_y."""
-        n, k, work = int(F[par]), int(F[par + 1]), table(F, par, WORK)
-        p, u, b, own = q + n_q, v + n_b, a + n_b, table(F, par, FRAME)
-        yd, ydd, load = work + VELOCITY, work + ACCELERATION, work + LOAD
-        base_rate(F, own, q, y, v, yd)
-        base_second(F, own, q, y, v, a, ydd)
+        par, n_p, work = n.par, int(F[n.par]), table(F, n.par, WORK)
+        p, u, a, b = n.q + n_q, n.v + n_b, n.a + n_b, frame_of(F, n)
+        yd, ydd, load = b.yd, b.ydd, work + LOAD
+        base_rate(F, b)
+        base_second(F, b)
         for c in range(3):
             F[ydd + c] -= F[GX + c]
         for i in range(16):
             F[work + W + i] = F[par + W0 + i]
         for i in range(12):
             F[work + V1 + i] = F[work + V2 + i] = 0.0
-            F[load + i] = F[f + i]
+            F[load + i] = F[n.f + i]
         w1, w2 = table(F, par, W1), table(F, par, W2)
-        for j in range(n):
+        for j in range(n_p):
             one = work + U + 12 * j
             for i in range(12):
                 F[one + i] = F[w1 + 12 * j + i]
-            for i in range(n):
+            for i in range(n_p):
                 for t in range(9):
-                    F[one + 3 + t] += F[p + i] * F[w2 + 9 * (n * i + j) + t]
+                    F[one + 3 + t] += F[p + i] * F[w2 + 9 * (n_p * i + j) + t]
             for t in range(4):
                 for l in range(3):
                     F[work + W + 4 * t + l + 1] += F[p + j] * F[one + 3 * t + l]
                     F[work + W + 4 * (l + 1) + t] += F[p + j] * F[w1 + 12 * j + 3 * t + l]
             for i in range(12):
                 F[work + V1 + i] += 2 * F[u + j] * F[one + i]
-                F[work + V2 + i] += F[b + j] * F[one + i]
+                F[work + V2 + i] += F[a + j] * F[one + i]
         for t in range(4):
             for l in range(4):
                 add3(F, load + 3 * t, F[work + W + 4 * t + l], load3(F, ydd + 3 * l))
             for l in range(3):
-                d, dd = load3(F, y + 3 * l + 3), load3(F, yd + 3 * l + 3)
+                d, dd = load3(F, n.y + 3 * l + 3), load3(F, yd + 3 * l + 3)
                 add3(F, load + 3 * t, F[work + V1 + 3 * t + l], dd)
                 add3(F, load + 3 * t, F[work + V2 + 3 * t + l], d)
                 F[work + GRAM + 3 * t + l] = dot(load3(F, ydd + 3 * t), d)
                 F[work + RATES + 3 * t + l] = dot(load3(F, yd + 3 * t), d)
         at = table(F, par, PLACES)
-        for i in range(k):
-            x, turn = motion(F, at + i * (3 + 6 * n), n, p, 1.0)
-            add_back(F, f + 12 * (1 + i), load, 1.0, x, turn)
+        for i in range(int(F[par + 1])):
+            x, turn = motion(F, at + i * (3 + 6 * n_p), n_p, p, 1.0)
+            add_back(F, n.f + 12 * (1 + i), load, 1.0, x, turn)
         for i in range(n_b):
-            F[work + OWN + i] = F[a + i]
+            F[work + OWN + i] = F[n.a + i]
         for i in range(n_own):  # multipliers stand after all accelerations
-            F[work + OWN + n_b + i] = F[a + n_b + n + i]
+            F[work + OWN + n_b + i] = F[a + n_p + i]
 
     @jit
-    def residual(
-        F: Any, par: int, q: int, y: int, v: int, a: int, f: int, x: int, s: float
-    ) -> None:
+    def residual(F: Any, n: Any, s: float) -> None:
         """Write s Z^T f_y, s f_p and the own rows."""
-        n, work, p, u, b = int(F[par]), table(F, par, WORK), q + n_q, v + n_b, a + n_b
-        prepare(F, par, q, y, v, a, f)
-        base_residual(F, table(F, par, FRAME), q, y, v, work + OWN, work + LOAD, work + ROW, s)
+        n_p, work, p, u, b = int(F[n.par]), table(F, n.par, WORK), n.q + n_q, n.v + n_b, n.a + n_b
+        prepare(F, n)
+        base_residual(F, loaded_frame(F, n, size), s)
         for i in range(n_b):
-            F[x + i] = F[work + ROW + i]
+            F[n.x + i] = F[work + ROW + i]
         for i in range(n_own):
-            F[x + n_b + n + i] = F[work + ROW + n_b + i]
-        w2, mass = table(F, par, W2), table(F, par, MASS)
-        stiff, damp = table(F, par, STIFFNESS), table(F, par, DAMPING)
-        for j in range(n):
-            total = pull(F, par, y, f, work + COLUMN, j)
+            F[n.x + n_b + n_p + i] = F[work + ROW + n_b + i]
+        w2, mass = table(F, n.par, W2), table(F, n.par, MASS)
+        stiff, damp = table(F, n.par, STIFFNESS), table(F, n.par, DAMPING)
+        for j in range(n_p):
+            total = pull(F, n.par, n.y, n.f, work + COLUMN, j)
             for i in range(12):
                 total += F[work + U + 12 * j + i] * F[work + GRAM + i]
-            for i in range(n):
+            for i in range(n_p):
                 turning = 0.0
                 for t in range(9):
-                    turning += F[w2 + 9 * (n * i + j) + t] * F[work + RATES + 3 + t]
-                total += (2 * turning + F[damp + n * j + i]) * F[u + i]
-                total += F[mass + n * j + i] * F[b + i] + F[stiff + n * j + i] * F[p + i]
-            F[x + n_b + j] = s * total
+                    turning += F[w2 + 9 * (n_p * i + j) + t] * F[work + RATES + 3 + t]
+                total += (2 * turning + F[damp + n_p * j + i]) * F[u + i]
+                total += F[mass + n_p * j + i] * F[b + i] + F[stiff + n_p * j + i] * F[p + i]
+            F[n.x + n_b + j] = s * total
 
     @jit
-    def frame_maps(F: Any, own: int, work: int, q: int, y: int, v: int, a: int, d: int) -> None:
+    def frame_maps(F: Any, n: Any, work: int) -> None:
         """Write weighted maps of accelerations, velocities and positions of the frame, and Z."""
-        wM, wG, wK, one = F[W_M], F[W_G], F[W_K], work + ONE
+        wM, wG, wK, one, b = F[W_M], F[W_G], F[W_K], work + ONE, frame_of(F, n)
         for k in range(4):
             for i in range(4):
                 F[one + i] = 1.0 * (i == k)
-            base_maps(F, own, q, y, v, d, one, work + P, work + PT, work + DP, work + P, 1)
-            second_maps(F, own, q, y, v, a, d, one, work + AV, work + AQ)
+            base_maps(F, b, working_maps(work, one, 1))
+            second_maps(F, b, SecondMapRecord(one, work + AV, work + AQ))
             for c in range(3):
                 for i in range(n_b):
                     from_, to = work + MAP_ROW * c + i, work + n_b * (3 * k + c) + i
@@ -182,9 +182,7 @@ def equations_on(frame: Formulation) -> tuple[Any, Any]:
                     F[to + EA] = wM * F[from_ + P] + wG * F[from_ + AV] + wK * F[from_ + AQ]
 
     @jit
-    def add_frame(
-        F: Any, par: int, work: int, q: int, y: int, v: int, d: int, S: int, ld: int, n: int
-    ) -> None:  # fmt: skip
+    def add_frame(F: Any, n: Any, work: int, n_p: int) -> None:
         """Add Z^T (W dy'' + V1 dy' + V2 dy), the curvature of f_y and the own rows."""
         for t in range(4):
             for c in range(3):
@@ -201,34 +199,30 @@ def equations_on(frame: Formulation) -> tuple[Any, Any]:
             for i in range(n_b):
                 value = F[work + Z + n_b * r + i]
                 for j in range(n_b):
-                    F[S + ld * i + j] += value * F[work + PRODUCT + n_b * r + j]
+                    F[n.S + n.ld * i + j] += value * F[work + PRODUCT + n_b * r + j]
         for i in range(size * size):
             F[work + BLOCK + i] = 0.0
-        base_tangent(
-            F, table(F, par, FRAME), q, y, v, work + OWN, work + LOAD, d, work + BLOCK, size
-        )
+        base_tangent(F, loaded_frame(F, n, size))
         for i in range(size):
             for j in range(size):
-                to = S + ld * (i + n * (i >= n_b)) + j + n * (j >= n_b)
+                to = n.S + n.ld * (i + n_p * (i >= n_b)) + j + n_p * (j >= n_b)
                 F[to] += F[work + BLOCK + size * i + j]
 
     @jit
-    def tangent(
-        F: Any, par: int, q: int, y: int, v: int, a: int, f: int, d: int, S: int, ld: int
-    ) -> None:
+    def tangent(F: Any, n: Any) -> None:
         """Add the derivatives of f_y and f_p by accelerations, velocities and positions."""
-        n, work, u, b = int(F[par]), table(F, par, WORK), v + n_b, a + n_b
+        n_p, work, u, b = int(F[n.par]), table(F, n.par, WORK), n.v + n_b, n.a + n_b
         wM, wG, wK = F[W_M], F[W_G], F[W_K]
         yd, ydd, row, column = work + VELOCITY, work + ACCELERATION, work + ROW, work + COLUMN
         weighted = work + WEIGHTED
-        prepare(F, par, q, y, v, a, f)
-        frame_maps(F, table(F, par, FRAME), work, q, y, v, a, d)
-        add_frame(F, par, work, q, y, v, d, S, ld, n)
-        w2, mass = table(F, par, W2), table(F, par, MASS)
-        stiff, damp = table(F, par, STIFFNESS), table(F, par, DAMPING)
-        for j in range(n):
+        prepare(F, n)
+        frame_maps(F, n, work)
+        add_frame(F, n, work, n_p)
+        w2, mass = table(F, n.par, W2), table(F, n.par, MASS)
+        stiff, damp = table(F, n.par, STIFFNESS), table(F, n.par, DAMPING)
+        for j in range(n_p):
             one = work + U + 12 * j
-            pull(F, par, y, f, column, j)
+            pull(F, n.par, n.y, n.f, column, j)
             for l in range(3):  # what both f_y and f_p,j have: U_j^T y''
                 for t in range(4):
                     add3(F, column + 3 * l + 3, F[one + 3 * t + l], load3(F, ydd + 3 * t))
@@ -238,17 +232,17 @@ def equations_on(frame: Formulation) -> tuple[Any, Any]:
                 F[column + i] *= wK
             for t in range(18):  # 2 sum p_i' W2_ij, and sum p_i'' W2_ij
                 F[weighted + t] = 0.0
-            for i in range(n):
-                turning, growing, ij = 0.0, 0.0, w2 + 9 * (n * i + j)
+            for i in range(n_p):
+                turning, growing, ij = 0.0, 0.0, w2 + 9 * (n_p * i + j)
                 for t in range(9):
                     turning += F[ij + t] * F[work + RATES + 3 + t]
                     growing += F[ij + t] * F[work + GRAM + 3 + t]
                     F[weighted + t] += 2 * F[u + i] * F[ij + t]
                     F[weighted + 9 + t] += F[b + i] * F[ij + t]
-                F[S + ld * (n_b + j) + n_b + i] += (
-                    wM * F[mass + n * j + i]
-                    + wG * (2 * turning + F[damp + n * j + i])
-                    + wK * (growing + F[stiff + n * j + i])
+                F[n.S + n.ld * (n_b + j) + n_b + i] += (
+                    wM * F[mass + n_p * j + i]
+                    + wG * (2 * turning + F[damp + n_p * j + i])
+                    + wK * (growing + F[stiff + n_p * j + i])
                 )
             for t in range(3):
                 for l in range(3):
@@ -258,27 +252,27 @@ def equations_on(frame: Formulation) -> tuple[Any, Any]:
                         3 * t,
                         3 * l,
                     )
-                    add3(F, row + rt + 3, turn, load3(F, y + rl + 3))
+                    add3(F, row + rt + 3, turn, load3(F, n.y + rl + 3))
                     add3(F, row + rl + 15, turn, load3(F, yd + rt + 3))
                     add3(F, column + rl + 3, wK * turn, load3(F, yd + rt + 3))
-                    add3(F, column + rl + 3, wK * grow, load3(F, y + rt + 3))
+                    add3(F, column + rl + 3, wK * grow, load3(F, n.y + rt + 3))
             for t in range(4):
                 for l in range(3):
                     value, at = F[one + 3 * t + l], 3 * l + 3
-                    add3(F, column + 3 * t, wM * value, load3(F, y + at))
+                    add3(F, column + 3 * t, wM * value, load3(F, n.y + at))
                     add3(F, column + 3 * t, 2 * wG * value, load3(F, yd + at))
                     add3(F, column + 3 * t, wK * value, load3(F, ydd + at))
             for t in range(4):
-                moved = combined(F, y, load3(F, one + 3 * t))
+                moved = combined(F, n.y, load3(F, one + 3 * t))
                 for c in range(3):
                     r = 3 * t + c
                     for i in range(n_b):
                         at = n_b * r + i
-                        F[S + ld * (n_b + j) + i] += (
+                        F[n.S + n.ld * (n_b + j) + i] += (
                             moved[c] * F[work + EA + at]
                             + F[row + r] * F[work + EV + at]
                             + F[row + 12 + r] * F[work + EY + at]
                         )
-                        F[S + ld * i + n_b + j] += F[work + Z + at] * F[column + r]
+                        F[n.S + n.ld * i + n_b + j] += F[work + Z + at] * F[column + r]
 
     return residual, tangent

@@ -6,18 +6,17 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from mbd.algebra.vec import add3, cross, load3, plus, times
-from mbd.formulations.formulation import Formulation
+from mbd.formulations.formulation import Formulation, MapRecord, SecondMapRecord
 from mbd.formulations.modal.constants import (
-    ACCELERATION,
     DP,
-    FRAME,
     ONE,
     PLACES,
     PT,
-    VELOCITY,
     WORK,
     P,
+    frame_of,
     table,
+    working_maps,
 )
 from mbd.machine.buffer import MAP_ROW
 from mbd.machine.jit import jit
@@ -130,118 +129,112 @@ def faces_on(frame: Formulation) -> FaceFunctions:
     base_maps, base_second_maps = frame.maps, frame.second_maps
 
     @jit
-    def face(F: Any, par: int, q: int, y: int) -> None:
+    def face(F: Any, n: Any) -> None:
         """Write the frame, the interfaces, the products."""
-        n, k, at, p = int(F[par]), int(F[par + 1]), table(F, par, PLACES), q + n_q
-        base_face(F, table(F, par, FRAME), q, y)
-        for i in range(12, 12 * (1 + k + n)):
-            F[y + i] = 0.0
+        n_p, k, at, p = int(F[n.par]), int(F[n.par + 1]), table(F, n.par, PLACES), n.q + n_q
+        base_face(F, frame_of(F, n))
+        for i in range(12, 12 * (1 + k + n_p)):
+            F[n.y + i] = 0.0
         for i in range(k):
-            x, turn = motion(F, at + i * (3 + 6 * n), n, p, 1.0)
-            add_shown(F, y, y + 12 + 12 * i, 1.0, x, turn)
-        for j in range(n):
+            x, turn = motion(F, at + i * (3 + 6 * n_p), n_p, p, 1.0)
+            add_shown(F, n.y, n.y + 12 + 12 * i, 1.0, x, turn)
+        for j in range(n_p):
             for i in range(12):
-                F[y + 12 * (1 + k + j) + i] = F[p + j] * F[y + i]
+                F[n.y + 12 * (1 + k + j) + i] = F[p + j] * F[n.y + i]
 
     @jit
-    def face_velocity(F: Any, par: int, q: int, y: int, v: int, yd: int) -> None:
+    def face_velocity(F: Any, n: Any) -> None:
         """Write the rates of all faces."""
-        n, k, at, p, u = int(F[par]), int(F[par + 1]), table(F, par, PLACES), q + n_q, v + n_b
-        base_rate(F, table(F, par, FRAME), q, y, v, yd)
-        for i in range(12, 12 * (1 + k + n)):
-            F[yd + i] = 0.0
+        n_p, k, at = int(F[n.par]), int(F[n.par + 1]), table(F, n.par, PLACES)
+        p, u, b = n.q + n_q, n.v + n_b, frame_of(F, n)
+        base_rate(F, b)
+        for i in range(12 * (1 + k + n_p)):
+            F[n.yd + i] = F[b.yd + i] if i < 12 else 0.0
         for i in range(k):
-            one, to = at + i * (3 + 6 * n), yd + 12 + 12 * i
-            x, turn = motion(F, one, n, p, 1.0)
-            add_shown(F, yd, to, 1.0, x, turn)
-            x, turn = motion(F, one, n, u, 0.0)
-            add_shown(F, y, to, 0.0, x, turn)
-        for j in range(n):
+            one, to = at + i * (3 + 6 * n_p), n.yd + 12 + 12 * i
+            x, turn = motion(F, one, n_p, p, 1.0)
+            add_shown(F, n.yd, to, 1.0, x, turn)
+            x, turn = motion(F, one, n_p, u, 0.0)
+            add_shown(F, n.y, to, 0.0, x, turn)
+        for j in range(n_p):
             for i in range(12):
-                F[yd + 12 * (1 + k + j) + i] = F[p + j] * F[yd + i] + F[u + j] * F[y + i]
+                F[n.yd + 12 * (1 + k + j) + i] = F[p + j] * F[n.yd + i] + F[u + j] * F[n.y + i]
 
     @jit
-    def face_acceleration(F: Any, par: int, q: int, y: int, v: int, a: int, ydd: int) -> None:
+    def face_acceleration(F: Any, n: Any) -> None:
         """Write the second rates of all faces."""
-        n, k, at, p, u, b = (
-            int(F[par]), int(F[par + 1]), table(F, par, PLACES), q + n_q, v + n_b, a + n_b
-        )  # fmt: skip
-        own, yd = table(F, par, FRAME), table(F, par, WORK) + VELOCITY
-        base_rate(F, own, q, y, v, yd)
-        base_second(F, own, q, y, v, a, ydd)
-        for i in range(12, 12 * (1 + k + n)):
-            F[ydd + i] = 0.0
+        n_p, k, at = int(F[n.par]), int(F[n.par + 1]), table(F, n.par, PLACES)
+        p, u, a, b = n.q + n_q, n.v + n_b, n.a + n_b, frame_of(F, n)
+        base_rate(F, b)
+        base_second(F, b)
+        for i in range(12 * (1 + k + n_p)):
+            F[n.ydd + i] = F[b.ydd + i] if i < 12 else 0.0
         for i in range(k):
-            one, to = at + i * (3 + 6 * n), ydd + 12 + 12 * i
-            x, turn = motion(F, one, n, p, 1.0)
-            add_shown(F, ydd, to, 1.0, x, turn)
-            x, turn = motion(F, one, n, u, 0.0)
-            add_shown(F, yd, to, 0.0, times(2.0, x), times(2.0, turn))
-            x, turn = motion(F, one, n, b, 0.0)
-            add_shown(F, y, to, 0.0, x, turn)
-        for j in range(n):
+            one, to = at + i * (3 + 6 * n_p), n.ydd + 12 + 12 * i
+            x, turn = motion(F, one, n_p, p, 1.0)
+            add_shown(F, n.ydd, to, 1.0, x, turn)
+            x, turn = motion(F, one, n_p, u, 0.0)
+            add_shown(F, b.yd, to, 0.0, times(2.0, x), times(2.0, turn))
+            x, turn = motion(F, one, n_p, a, 0.0)
+            add_shown(F, n.y, to, 0.0, x, turn)
+        for j in range(n_p):
             for i in range(12):
-                F[ydd + 12 * (1 + k + j) + i] = (
-                    F[p + j] * F[ydd + i] + 2 * F[u + j] * F[yd + i] + F[b + j] * F[y + i]
+                F[n.ydd + 12 * (1 + k + j) + i] = (
+                    F[p + j] * F[n.ydd + i] + 2 * F[u + j] * F[b.yd + i] + F[a + j] * F[n.y + i]
                 )
 
     @jit
-    def maps(
-        F: Any, par: int, q: int, y: int, v: int, d: int, w: int, P_: int, PT_: int, DP_: int,
-        PV_: int, rate: int,
-    ) -> None:  # fmt: skip
+    def maps(F: Any, n: Any, to: Any) -> None:
         """Write the maps of the weights that p gives to the frame, and the columns of p."""
-        n, work, p, u = int(F[par]), table(F, par, WORK), q + n_q, v + n_b
-        own, one, yd = table(F, par, FRAME), work + ONE, work + VELOCITY
-        gathered(F, par, w, p, 1.0, one)
-        if rate:  # the velocity of the weighted point is w yd + w' y
-            gathered(F, par, w, u, 0.0, one + 4)
-            base_maps(F, own, q, y, v, d, one + 4, work + P, work + PT, work + DP, work + P, 0)
-            base_rate(F, own, q, y, v, yd)
-        base_maps(F, own, q, y, v, d, one, P_, PT_, DP_, PV_, rate)
-        if rate:
+        n_p, work, p, u = int(F[n.par]), table(F, n.par, WORK), n.q + n_q, n.v + n_b
+        b, one = frame_of(F, n), work + ONE
+        gathered(F, n.par, to.w, p, 1.0, one)
+        if to.rate:  # the velocity of the weighted point is w yd + w' y
+            gathered(F, n.par, to.w, u, 0.0, one + 4)
+            base_maps(F, b, working_maps(work, one + 4, 0))
+            base_rate(F, b)
+        base_maps(F, b, MapRecord(one, to.P, to.PT, to.DP, to.PV, to.rate))
+        if to.rate:
             for c in range(3):
                 for i in range(n_b):
-                    F[DP_ + MAP_ROW * c + i] += F[work + PT + MAP_ROW * c + i]
-        for j in range(n):
-            w0, b = weights_of_mode(F, par, w, j)
-            x = plus(times(w0, load3(F, y)), combined(F, y, b))
-            for c in range(3):
-                F[P_ + MAP_ROW * c + n_b + j] = F[PT_ + MAP_ROW * c + n_b + j] = x[c]
-            if rate:
-                x = plus(times(w0, load3(F, yd)), combined(F, yd, b))
-                for c in range(3):
-                    F[DP_ + MAP_ROW * c + n_b + j] = x[c]
+                    F[to.DP + MAP_ROW * c + i] += F[work + PT + MAP_ROW * c + i]
+        for j in range(n_p):
+            w0, c = weights_of_mode(F, n.par, to.w, j)
+            x = plus(times(w0, load3(F, n.y)), combined(F, n.y, c))
+            for i in range(3):
+                F[to.P + MAP_ROW * i + n_b + j] = F[to.PT + MAP_ROW * i + n_b + j] = x[i]
+            if to.rate:
+                x = plus(times(w0, load3(F, b.yd)), combined(F, b.yd, c))
+                for i in range(3):
+                    F[to.DP + MAP_ROW * i + n_b + j] = x[i]
 
     @jit
-    def second_maps(
-        F: Any, par: int, q: int, y: int, v: int, a: int, d: int, w: int, AV_: int, AQ_: int
-    ) -> None:
+    def second_maps(F: Any, n: Any, to: Any) -> None:
         """Write those of the weights w of p, twice w' = w(p') and w'' = w(p'') beside them."""
-        n, work, p, u, b = int(F[par]), table(F, par, WORK), q + n_q, v + n_b, a + n_b
-        own, one, yd, ydd = table(F, par, FRAME), work + ONE, work + VELOCITY, work + ACCELERATION
-        base_rate(F, own, q, y, v, yd)
-        base_second(F, own, q, y, v, a, ydd)
-        gathered(F, par, w, p, 1.0, one)
-        base_second_maps(F, own, q, y, v, a, d, one, AV_, AQ_)
-        gathered(F, par, w, u, 0.0, one)
-        base_maps(F, own, q, y, v, d, one, work + P, work + PT, work + DP, work + P, 1)
+        n_p, work, b = int(F[n.par]), table(F, n.par, WORK), frame_of(F, n)
+        p, u, a, one = n.q + n_q, n.v + n_b, n.a + n_b, work + ONE
+        base_rate(F, b)
+        base_second(F, b)
+        gathered(F, n.par, to.w, p, 1.0, one)
+        base_second_maps(F, b, SecondMapRecord(one, to.AV, to.AQ))
+        gathered(F, n.par, to.w, u, 0.0, one)
+        base_maps(F, b, working_maps(work, one, 1))
         for c in range(3):
             for i in range(n_b):
-                to, from_ = MAP_ROW * c + i, work + MAP_ROW * c + i
-                F[AV_ + to] += 2 * F[from_ + P]
-                F[AQ_ + to] += 2 * F[from_ + DP]
-        gathered(F, par, w, b, 0.0, one)
-        base_maps(F, own, q, y, v, d, one, work + P, work + PT, work + DP, work + P, 0)
+                at = MAP_ROW * c + i
+                F[to.AV + at] += 2 * F[work + P + at]
+                F[to.AQ + at] += 2 * F[work + DP + at]
+        gathered(F, n.par, to.w, a, 0.0, one)
+        base_maps(F, b, working_maps(work, one, 0))
         for c in range(3):
             for i in range(n_b):
-                F[AQ_ + MAP_ROW * c + i] += F[work + PT + MAP_ROW * c + i]
-        for j in range(n):
-            w0, x = weights_of_mode(F, par, w, j)
-            by_rate = plus(times(w0, load3(F, yd)), combined(F, yd, x))
-            by_mode = plus(times(w0, load3(F, ydd)), combined(F, ydd, x))
+                F[to.AQ + MAP_ROW * c + i] += F[work + PT + MAP_ROW * c + i]
+        for j in range(n_p):
+            w0, x = weights_of_mode(F, n.par, to.w, j)
+            by_rate = plus(times(w0, load3(F, b.yd)), combined(F, b.yd, x))
+            by_mode = plus(times(w0, load3(F, b.ydd)), combined(F, b.ydd, x))
             for c in range(3):
-                F[AV_ + MAP_ROW * c + n_b + j] = 2 * by_rate[c]
-                F[AQ_ + MAP_ROW * c + n_b + j] = by_mode[c]
+                F[to.AV + MAP_ROW * c + n_b + j] = 2 * by_rate[c]
+                F[to.AQ + MAP_ROW * c + n_b + j] = by_mode[c]
 
     return FaceFunctions(face, face_velocity, face_acceleration, maps, second_maps)
