@@ -446,9 +446,8 @@ MODE_HALVED = 5
 # --- derivatives of runs --------------------------------------------------------------------------
 
 SENSITIVITY_STEP = 1e-2
-"""[parameter, its vector, quantity that is read, size of the model, of its velocities, or step]
-Distance of the values of a stencil of order 8; what it leaves out is at round-off, 1e-16. Farther
-apart it is seen; nearer the round-off of accelerations after a restart is."""
+"""[parameter, its vector, or quantity that is read] Distance of the values of a stencil of order 8;
+what it leaves out is at round-off, 1e-16."""
 
 SENSITIVITY_ZERO = 1e-15
 """[size of its kind in the model] A value that is smaller is round-off of zero."""
@@ -470,6 +469,11 @@ SENSITIVITY_QUADRATIC = 1e-13
 
 START_MET = 1e-7
 """[violation that a start may have] Rows that are met so well need no move to the nearest state."""
+
+BEGIN_REACH = 2.5e-3
+"""[size of the model, its velocities, the step] Distance of the neighbours of a state from which a
+run restarts, of order 8. At four times that a restart of a chain is refused for a kink that it has
+not; nearer the round-off of accelerations is seen, 1e-7 of them at half."""
 
 SENSITIVITY_GRAZES = 1e-6
 """[size of its function over the length of the run] A function that passes zero more slowly has no

@@ -29,7 +29,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from mbd.analyses.equilibrium import Equilibrium, PartAtPose
-from mbd.base.tolerances import SENSITIVITY_MET, SENSITIVITY_STEP
+from mbd.base.tolerances import BEGIN_REACH, SENSITIVITY_MET
 from mbd.derivatives.differences import PAIRS
 from mbd.derivatives.named import Tangents, derivative_by_name, not_unique
 from mbd.derivatives.objective import Objective, gradients, last_of
@@ -159,7 +159,7 @@ class AtRest:
             columns = np.flatnonzero(place == j)
             d, total = np.zeros(model.n_v), np.zeros(model.n_v, complex)
             for k, w in PAIRS:
-                step = SENSITIVITY_STEP * model.units[columns]
+                step = BEGIN_REACH * model.units[columns]
                 d[columns] = k * step
                 self.put(self.here._replace(q=d))
                 for part, unit in ((u.real, 1.0), (u.imag, 1j)):
@@ -188,7 +188,7 @@ def contracted(
     for unit, part in ((1.0, [y.real for y in x]), (1j, [y.imag for y in x])):
         if not any(y.any() for y in part):
             continue
-        step = _step(terms, part, np.real(load / unit), size, SENSITIVITY_STEP / (far or 1.0))
+        step = _step(terms, part, np.real(load / unit), size, BEGIN_REACH / (far or 1.0))
         for k, weight in PAIRS:
             point = SmallChange(*(k * step * y for y in part))
             for w, at in terms:

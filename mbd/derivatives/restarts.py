@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from mbd.algebra.newmark import Weights
-from mbd.base.tolerances import SENSITIVITY_STEP, START_MET
+from mbd.base.tolerances import BEGIN_REACH, START_MET
 from mbd.derivatives.differences import CENTRAL, differentiated
 from mbd.derivatives.parameters import Stencil
 from mbd.derivatives.step_kernels import COLUMN_SIZE, DA, DB, DL, DQ, DV, INSTANT_SIZE
@@ -294,7 +294,7 @@ class Restart:
         far = max(float(np.abs(x / size).max(initial=0.0)) for x, size in pairs)
         if far == 0.0:
             return np.zeros((INSTANT_SIZE + COLUMN_SIZE, z.shape[1]))
-        step = SENSITIVITY_STEP / far
+        step = BEGIN_REACH / far
 
         def neighbour(e: float) -> Restarted:
             there = displaced(self.model, at, e * q)
@@ -361,7 +361,7 @@ class Restart:
         """Tell whether the restart depends on v' or multipliers: events may read them."""
         assert self.at is not None
         x = getattr(self.at, name)
-        wave = (1.5 + np.sin(1.0 + np.arange(len(x)))) * SENSITIVITY_STEP * self._sizes[name]
+        wave = (1.5 + np.sin(1.0 + np.arange(len(x)))) * BEGIN_REACH * self._sizes[name]
         there, here = (
             self.rule(self.model, self.at.replace(**{name: y}), self.h, self.here).state
             for y in (x + wave, x.copy())

@@ -28,7 +28,7 @@ from mbd.analyses.buckling import Buckling
 from mbd.analyses.linearize import Linearized, ports_about
 from mbd.analyses.modes import Modes
 from mbd.base.door import array
-from mbd.base.tolerances import SENSITIVITY_MET, SENSITIVITY_STEP
+from mbd.base.tolerances import BEGIN_REACH, SENSITIVITY_MET
 from mbd.derivatives.differences import slope
 from mbd.derivatives.objective import View
 from mbd.derivatives.parameters import Stencil, stencils
@@ -380,9 +380,9 @@ class LinearTangents:
 
         for some in self._together():
             wave = np.zeros(len(sizes))
-            wave[some] = SENSITIVITY_STEP * sizes[some] * (1.0 + 0.5 * np.sin(np.arange(len(some))))
+            wave[some] = BEGIN_REACH * sizes[some] * (1.0 + 0.5 * np.sin(np.arange(len(some))))
             for i in some if not np.array_equal(near(wave), here) else ():
-                step, unit = SENSITIVITY_STEP * sizes[i], np.eye(1, len(sizes), i)[0]
+                step, unit = BEGIN_REACH * sizes[i], np.eye(1, len(sizes), i)[0]
                 of = slope(lambda e, unit=unit: near(e * unit), step)  # type: ignore[misc]
                 slopes += np.outer(of, self.pose.tangents[i])
         for j, s in enumerate(self.pose.of):
