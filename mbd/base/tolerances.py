@@ -425,8 +425,9 @@ START_MET = 1e-7
 """[violation that a start may have] Rows that are met so well need no move to the nearest state."""
 
 BEGIN_REACH = 2.5e-3
-"""[size of the model, its velocities, the step] Distance of the states beside one from which a run
-restarts, of order 8; nearer than that round-off of accelerations is seen."""
+"""[size of the model, its velocities, the step] Distance of the neighbours of a state from which a
+run restarts, of order 8. At four times that a restart of a chain is refused for a kink that it has
+not; nearer the round-off of accelerations is seen, 1e-7 of them at half."""
 
 SENSITIVITY_GRAZES = 1e-6
 """[size of its function over the length of the run] A function that passes zero more slowly has no
