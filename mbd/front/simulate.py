@@ -158,7 +158,10 @@ def simulate(
             )  # fmt: skip
 
         return of_order(n, run_in, method)
-    plan = checked_plan(model, first, t_end, step, rtol, atol, max_step, t_eval, every, method)
+    plan = checked_plan(
+        model, first, method, t_end=t_end, step=step, rtol=rtol, atol=atol, max_step=max_step,
+        t_eval=t_eval, every=every,
+    )  # fmt: skip
     happens = checked_events(model, events, first, described=state is None)
     before = turns_so_far(model, first)
     watch = Watch(model, happens, first, before)

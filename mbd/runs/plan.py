@@ -83,6 +83,8 @@ def whole_steps(who: str, length: float, step: float, why: str = "") -> int:
 def checked_plan(
     model: Model,
     first: State,
+    method: Method,
+    *,
     t_end: Any,
     step: Any,
     rtol: Any,
@@ -90,7 +92,6 @@ def checked_plan(
     max_step: Any,
     t_eval: Any,
     every: Any,
-    method: Method,
 ) -> Plan:
     """Return the plan of a run from the arguments of ``simulate``."""
     who = "simulate"
