@@ -26,7 +26,8 @@ _WITHOUT_WINDOWS = {
 
 def new_figure(who: str, **options: Any) -> Figure:
     """Return an empty figure; `options` are those of ``matplotlib.figure.Figure``."""
-    extra(who, "drawing needs", "matplotlib.figure", "plot")
+    for module in ("matplotlib.figure", "matplotlib.pyplot"):
+        extra(who, "drawing needs", module, "plot")
     import matplotlib.pyplot as plt
     from matplotlib.figure import Figure
 
