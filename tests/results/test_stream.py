@@ -217,6 +217,7 @@ def test_a_killed_run_is_read_up_to_the_last_writing(tmp_path):
         assert np.array_equal(found["hinge"].moment[:k], expected["hinge"].moment[:k])
         assert np.all(np.isfinite(found["hinge"].moment))
         assert np.all(np.isfinite(found.energy.total))
+        assert np.allclose(found.state.memory, found["hinge"].angle[-1], rtol=0, atol=1e-9)  # turns
         copy = found.save(path.with_name("copy.nc"))
         with xr.open_dataset(copy) as data:  # of which every program reads a copy
             assert data.sizes["time"] == n
