@@ -54,6 +54,7 @@ _WORDS = {
     "pose": ("the face of what `initial` returns is not at the pose it was given", "initial, face"),
     "velocity": ("face_velocity of what `initial` returns is not the velocity", "initial"),
     "rate of the face": ("face_velocity is not the rate of the face along retract", "retract"),
+    "way back": ("an increment and then its opposite do not lead back", "retract"),
     "all numbers": (
         "face_velocity leaves numbers of its faces as they were", "face_velocity, n_faces"
     ),
@@ -92,6 +93,9 @@ _WORDS = {
     "AV": ("AV is not the derivative of its acceleration by velocities", "second_maps"),
     "AQ": ("AQ is not the derivative of its acceleration by increments", "second_maps"),
     "flow": ("the rate of increments that `flow` writes does not move the face as v", "flow"),
+    "canonical": (
+        "increments along one line add up, or do not, and `canonical` says else", "canonical, flow"
+    ),
     "convect": ("a spin turned with the increment is another one in body axes", "convect"),
     "carry": ("increments and velocities of `carry` are not the given motion", "carry"),
     "linear": ("the face depends linearly on q, or does not, and `linear` says else", "linear"),
@@ -123,13 +127,13 @@ def check_formulation(
 
     One after the other, until one fails:
 
-    - *no increment*, *pose*, *velocity*, *rate of the face*, *acceleration of the face*: retract,
-      initial, face and its two rates belong together.
+    - *no increment*, *pose*, *velocity*, *rate of the face*, *way back*,
+      *acceleration of the face*: retract, initial, face and its two rates belong together.
     - *own rows*, *rate of own rows*, *second rate of own rows*, *free velocities*.
     - *virtual work*, *multipliers*, *mass matrix*, *Newton and Euler*, *weight*: the residual is
       that of the masses, and of the forces, on the face.
-    - *P*, *PV*, *PT*, *DP*, *AV*, *AQ*, *flow*, *convect*, *carry*: maps of weighted points, and
-      what methods ask for, if there is such a function.
+    - *P*, *PV*, *PT*, *DP*, *AV*, *AQ*, *flow*, *canonical*, *convect*, *carry*: maps of
+      weighted points, and what methods ask for, if there is such a function.
     - *linear*, *axes*, *rigid*, *scales*, *galerkin*, *kinds*, *stacks*: what it declares is so.
     - *tangents*: those of `mbd.check_tangents`.
     - *invariance*, *energy*, *momentum*, *moment of momentum*, *order* of a free flight.

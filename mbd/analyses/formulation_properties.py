@@ -69,11 +69,16 @@ def pose(one: OneBody, body: Body, at: Motion) -> list[PropertyError]:
 def rate_of_the_face(one: OneBody, at: Motion) -> list[PropertyError]:
     """Compare face_velocity with the rate of the face."""
     one.hold(at.q, at.v, at.a)
-    yd = one.move(0.0)[1]
+    start, yd, _ = one.move(0.0)
+    rate = rate_of(lambda t: one.move(t * at.v)[0])
+    one.move(at.d)
+    one.hold(one.coordinates, at.v, at.a)
     errors = [
         _fact("all numbers", np.isfinite(yd).all()),
-        _compare("rate of the face", yd, rate_of(lambda t: one.move(t * at.v)[0])),
+        _compare("rate of the face", yd, rate),
+        _compare("way back", one.move(-at.d)[0], start),
     ]
+    one.hold(at.q, at.v, at.a)
     faces = one.formulation.faces
     if faces is not None:
         y, of_q = one.move(0.0)[0], np.asarray(faces(at.q))
@@ -262,6 +267,9 @@ def for_methods(one: OneBody, at: Motion, rng: np.random.Generator) -> list[Prop
     if formulation.flow is not None:
         yd, k = one.move(at.d, at.v)[1], one.flow()
         errors.append(_compare("flow", rate_of(lambda t: one.move(at.d + t * k)[0]), yd))
+        one.move(at.d, at.d)
+        along = np.abs(one.flow() - at.d).max() < _ZERO
+        errors.append(_fact("canonical", formulation.canonical == bool(along)))
     if formulation.convect is not None:
         errors.append(_convect(one, at))
     if formulation.carry is not None:

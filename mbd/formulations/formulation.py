@@ -159,6 +159,9 @@ class Formulation:
         comes in is checked.
     galerkin : bool
         Whether virtual displacements are taken as velocities are, Z = Y.
+    canonical : bool
+        Whether increments are canonical coordinates of the first kind, or of a vector space:
+        :math:`(q \boxplus sd) \boxplus td = q \boxplus (s + t)d`.
     linear : bool
         Whether q is a vector on which the face depends linearly (then rows are quadratic in q).
     scales : bool
@@ -208,6 +211,7 @@ class Formulation:
     rigid: bool = True
     scales: bool = False
     linear: bool = False
+    canonical: bool = True
     sized: bool = False
     stacks: bool = False
     n_faces: int = 1

@@ -217,7 +217,8 @@ class LieRungeKutta4:
         "motion_vector": velocities and the incremental motion vector are advanced together, this
         one with :math:`\dot q = T^{-1}(q) v`, then :math:`H_{n+1} = H_n \exp(\Delta q)` [1]_; for
         ``so3``, ``se3``, ``unified``, mass points, and whatever is free on linear coordinates.
-        "commutator_free": products of exponentials, no tangent operator [3]_; for the same bodies.
+        "commutator_free": products of exponentials, no tangent operator [3]_; for the same bodies,
+        where increments are canonical coordinates (not those of a Cayley map).
         "quaternion": the body is moved by its unit quaternion and angular velocity in body axes
         [2]_, and the formulation gives the accelerations; for every formulation of the library
         whose body is rigid. Own rows (the norm of Euler parameters, orthonormal directors) hold by
@@ -298,6 +299,11 @@ class LieRungeKutta4:
                 f"{self.scheme!r} needs so3, se3, unified, point, or coordinates without rows of "
                 f"their own, such as Scalable(rigid=False); use {way_out}"
                 "GeneralizedAlpha"
+            )
+        elif self.scheme == "commutator_free" and not formulation.canonical:
+            raise ValueError(
+                f"{subject}, whose increments are no canonical coordinates; 'commutator_free' "
+                "composes exponentials, use scheme='motion_vector'"
             )
 
 

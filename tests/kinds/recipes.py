@@ -104,6 +104,8 @@ FORMS = {
     "breathing u": mbd.Scalable(rigid=False, velocities="u"),
     "unified tetrahedral": mbd.Unified("tetrahedral"),
     "unified own points": mbd.Unified(**OWN_POINTS),
+    "so3 cayley": mbd.SO3("cayley"),
+    "se3 cayley": mbd.SE3("cayley"),
 }  # fmt: skip
 #: what may be scaled
 SCALING = [mbd.Scalable(), FORMS["scalable u"], FORMS["breathing rates"], FORMS["breathing u"]]
