@@ -26,6 +26,7 @@ from mbd.files.modelfile import write as write
 from mbd.files.read import ModelFile as ModelFile
 from mbd.files.read import read as read
 from mbd.formulations.euler_parameters import EulerParameters as EulerParameters
+from mbd.formulations.s2 import S2 as S2
 from mbd.formulations.scalable import Scalable as Scalable
 from mbd.formulations.se3 import SE3 as SE3
 from mbd.formulations.so3 import SO3 as SO3

@@ -18,6 +18,7 @@ WORDS = {
     "Unified()": named("unified"),
     "SO3('cayley')": mbd.SO3("cayley"),
     "SE3": named("se3"),
+    "S2": mbd.S2(),
     "EulerParameters": named("euler_parameters"),
 }
 
@@ -37,7 +38,7 @@ def test_words_mean_the_object(words):
     [
         (
             "quaternions",
-            "must be one of so3, .*unified, or one of SO3, SE3, EulerParameters, Unified, Sc",
+            "must be one of so3, .*unified, or one of SO3, SE3, S2, EulerParameters, Unified, Sc",
         ),
         ("point", "must be one of so3, .*got 'point', which has no axes; use PointMass"),
         ("EulerParametersX('full')", "must be one of so3"),

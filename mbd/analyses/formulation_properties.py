@@ -136,7 +136,9 @@ def free_velocities(one: OneBody, rows: np.ndarray) -> list[PropertyError]:
     formulation = one.formulation
     independent = not formulation.n_own or np.linalg.matrix_rank(rows, _ZERO) == formulation.n_own
     alone = formulation.n_faces == 1 and formulation.rigid
-    counted = not alone or formulation.n_v - formulation.n_own == (6 if formulation.axes else 3)
+    counted = not alone or formulation.n_v - formulation.n_own == (
+        3 if not formulation.axes else 6 if formulation.holonomic else 5
+    )
     return [_fact("free velocities", independent and counted)]
 
 

@@ -21,6 +21,7 @@ _WHERE = {
 _WITH_OPTIONS = {
     "SO3": "so3",
     "SE3": "se3",
+    "S2": "s2",
     "EulerParameters": "euler_parameters",
     "Unified": "unified",
     "Scalable": "scalable",

@@ -277,7 +277,8 @@ class LieRungeKutta4:
         for s, formulation in enumerate(dict.fromkeys(b.formulation for b in bodies.values())):
             kernels = family(formulation)
             kernel = kernels.carry if self.scheme == "quaternion" else kernels.flow
-            S[S[m.FLOW] + 2 * s] = kernel.address
+            if self.scheme != "commutator_free":
+                S[S[m.FLOW] + 2 * s] = kernel.address
             if kernels.convect is not None and self.scheme == "motion_vector":
                 to = S[m.CONVECT] + 2 * S[m.CONVECT + 1]
                 S[to : to + 2] = kernels.convect.address, S[S[m.FLOW] + 2 * s + 1]
@@ -292,8 +293,9 @@ class LieRungeKutta4:
                     f"{subject}, which does not say how a unit quaternion moves it (a body that "
                     "changes its scale has no such motion); use GeneralizedAlpha"
                 )
-        elif formulation.flow is None or formulation.n_own:
+        elif formulation.n_own or (formulation.flow is None and self.scheme == "motion_vector"):
             way_out = "" if formulation.carry is None else "scheme='quaternion', or "
+            way_out = way_out if formulation.n_own else "scheme='commutator_free', or "
             raise ValueError(
                 f"{subject}, whose coordinates are no group with a tangent operator; the scheme "
                 f"{self.scheme!r} needs so3, se3, unified, point, or coordinates without rows of "

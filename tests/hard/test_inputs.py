@@ -146,6 +146,7 @@ PARTS = {
     "RollingDisc": pair(radius=0.2, axis=(1, 0, 0)),
     "Rope": lambda w: {"name": "x", "points": [w.a, w.b]},
     "RotationalSpring": lambda w: {"name": "x", "joint": w.h, "stiffness": 1.0},
+    "S2": lambda w: {},
     "SE3": lambda w: {},
     "SO3": lambda w: {},
     "Scalable": lambda w: {},
