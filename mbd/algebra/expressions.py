@@ -41,7 +41,7 @@ _FOLDED: dict[str, Callable[..., float]] = {
 _order = count()
 
 
-class Expression:
+class Operation:
     """One operation on numbers, variables or other expressions; equal ones are one object."""
 
     __slots__ = ("__weakref__", "args", "name", "op", "order")
@@ -166,36 +166,36 @@ class Expression:
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
         """Apply a function of numpy entry by entry."""
-        one = _OF_NUMPY.get(ufunc) or getattr(Expression, ufunc.__name__, None)
+        one = _OF_NUMPY.get(ufunc) or getattr(Operation, ufunc.__name__, None)
         if one is None or method != "__call__" or options:
             return self._no()
         if not any(isinstance(x, np.ndarray) for x in inputs):
             return one(*inputs)
-        each = (array([x]) if isinstance(x, Expression) else x for x in inputs)
+        each = (array([x]) if isinstance(x, Operation) else x for x in inputs)
         return np.frompyfunc(one, len(inputs), 1)(*each)
 
     def __repr__(self) -> str:
         return self.name or f"{self.op}(...)"
 
 
-_interned: WeakValueDictionary[Any, Expression] = WeakValueDictionary()
+_interned: WeakValueDictionary[Any, Operation] = WeakValueDictionary()
 
 
 def _of(op: str, *args: Any) -> Any:
     """Return the one expression of an operation; a number, if all arguments are numbers."""
-    args = tuple(x if isinstance(x, Expression) else float(x) for x in args)
-    if not any(isinstance(x, Expression) for x in args):
+    args = tuple(x if isinstance(x, Operation) else float(x) for x in args)
+    if not any(isinstance(x, Operation) for x in args):
         return stumpff(round(args[0]), args[1]) if op == "stumpff" else _FOLDED[op](*args)
-    key = op, *(id(x) if isinstance(x, Expression) else x for x in args)
+    key = op, *(id(x) if isinstance(x, Operation) else x for x in args)
     same = _interned.get(key)
     if same is None:
-        same = _interned[key] = Expression(op, args, "")
+        same = _interned[key] = Operation(op, args, "")
     return same
 
 
 def _is(x: Any, value: float) -> bool:
     """Tell whether an argument is this number."""
-    return not isinstance(x, Expression) and float(x) == value
+    return not isinstance(x, Operation) and float(x) == value
 
 
 def _array(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
@@ -215,7 +215,7 @@ def _sum(a: Any, b: Any) -> Any:
         return b
     if _is(b, 0.0):
         return a
-    if isinstance(a, Expression) and isinstance(b, Expression) and b.order < a.order:
+    if isinstance(a, Operation) and isinstance(b, Operation) and b.order < a.order:
         a, b = b, a
     return _of("+", a, b)
 
@@ -235,7 +235,7 @@ def _product(a: Any, b: Any) -> Any:
         return b
     if _is(b, 1.0):
         return a
-    if isinstance(a, Expression) and isinstance(b, Expression) and b.order < a.order:
+    if isinstance(a, Operation) and isinstance(b, Operation) and b.order < a.order:
         a, b = b, a
     return _of("*", a, b)
 
@@ -249,18 +249,18 @@ def _quotient(a: Any, b: Any) -> Any:
 
 @_array
 def _power(a: Any, b: Any) -> Any:
-    if not isinstance(b, Expression) and float(b) == round(float(b)) and abs(b) <= 8:
+    if not isinstance(b, Operation) and float(b) == round(float(b)) and abs(b) <= 8:
         n = round(float(b))
         result = math.prod([a] * abs(n), start=1.0)
         return result if n >= 0 else 1.0 / result
     if _is(b, 0.5):
         return _of("sqrt", a)
-    return _of("pow", a, b) if not isinstance(b, Expression) else _of("exp", b * _of("log", a))
+    return _of("pow", a, b) if not isinstance(b, Operation) else _of("exp", b * _of("log", a))
 
 
 def stumpff(k: int, x: Any) -> Any:
     """Return the function c_k, k = 0 ... 9, of a number or an expression; smooth at zero too."""
-    return _of("stumpff", float(k), x) if isinstance(x, Expression) else _stumpff(float(k), x)
+    return _of("stumpff", float(k), x) if isinstance(x, Operation) else _stumpff(float(k), x)
 
 
 @jit
@@ -292,7 +292,7 @@ def _stumpff(k: float, x: float) -> float:
 
 
 # --- derivatives ----------------------------------------------------------------------------------
-def _partials(z: Expression) -> list[Any]:
+def _partials(z: Operation) -> list[Any]:
     """Return the derivatives of an operation by its arguments."""
     a = z.args
     match z.op:
@@ -329,44 +329,44 @@ def _partials(z: Expression) -> list[Any]:
     raise TypeError(f"{z!r} is no operation")
 
 
-def _graph(outputs: Iterable[Any]) -> list[Expression]:
+def _graph(outputs: Iterable[Any]) -> list[Operation]:
     """Return all that outputs are made of, arguments before what is made of them."""
     visited: set[int] = set()
-    graph, left = [], [x for x in outputs if isinstance(x, Expression)]
+    graph, left = [], [x for x in outputs if isinstance(x, Operation)]
     while left:
         z = left.pop()
         if id(z) not in visited:
             visited.add(id(z))
             graph.append(z)
-            left += [x for x in z.args if isinstance(x, Expression)]
+            left += [x for x in z.args if isinstance(x, Operation)]
     return sorted(graph, key=lambda z: z.order)
 
 
-def gradient(z: Any, variables: Sequence[Expression]) -> np.ndarray:
+def gradient(z: Any, variables: Sequence[Operation]) -> np.ndarray:
     """Return the derivatives of a scalar by variables, in reverse."""
     bar: dict[int, Any] = {id(z): 1.0}
     for node in reversed(_graph([z])):
         weight = bar.get(id(node), 0.0)
         if node.op != "variable" and not _is(weight, 0.0):
             for x, partial in zip(node.args, _partials(node), strict=True):
-                if isinstance(x, Expression):
+                if isinstance(x, Operation):
                     bar[id(x)] = _sum(bar.get(id(x), 0.0), _product(weight, partial))
     return array(bar.get(id(x), 0.0) for x in variables)
 
 
-def jacobian(outputs: Sequence[Any], variables: Sequence[Expression]) -> np.ndarray:
+def jacobian(outputs: Sequence[Any], variables: Sequence[Operation]) -> np.ndarray:
     """Return the derivatives of outputs by variables, (outputs, variables)."""
     return np.array([gradient(z, variables) for z in outputs], object)
 
 
-def along(outputs: Sequence[Any], variables: Sequence[Expression], rates: Sequence[Any]) -> Any:
+def along(outputs: Sequence[Any], variables: Sequence[Operation], rates: Sequence[Any]) -> Any:
     """Return the derivatives of outputs along rates of the variables."""
     dot: dict[int, Any] = {id(x): r for x, r in zip(variables, rates, strict=True)}
     for node in _graph(outputs):
         if node.op != "variable":
             change: Any = 0.0
             for x, partial in zip(node.args, _partials(node), strict=True):
-                if isinstance(x, Expression):
+                if isinstance(x, Operation):
                     change = _sum(change, _product(dot.get(id(x), 0.0), partial))
             dot[id(node)] = change
     return array(dot.get(id(z), 0.0) for z in outputs)
@@ -375,7 +375,7 @@ def along(outputs: Sequence[Any], variables: Sequence[Expression], rates: Sequen
 # --- recording ------------------------------------------------------------------------------------
 def variables(name: str, n: int) -> np.ndarray:
     """Return n variables, (n,), with a name for messages."""
-    return array(Expression("variable", (), f"{name}[{i}]") for i in range(n))
+    return array(Operation("variable", (), f"{name}[{i}]") for i in range(n))
 
 
 def array(values: Iterable[Any]) -> np.ndarray:
@@ -389,9 +389,9 @@ def array(values: Iterable[Any]) -> np.ndarray:
 _OF_MATH: dict[Any, Callable[..., Any]] = {
     math.sqrt: lambda x: _of("sqrt", x), math.exp: lambda x: _of("exp", x),
     math.log: lambda x: _of("log", x), math.sin: lambda x: _of("sin", x),
-    math.cos: lambda x: _of("cos", x), math.tan: Expression.tan, math.sinh: Expression.sinh,
-    math.cosh: Expression.cosh, math.tanh: Expression.tanh, math.asin: Expression.arcsin,
-    math.acos: Expression.arccos, math.atan: Expression.arctan,
+    math.cos: lambda x: _of("cos", x), math.tan: Operation.tan, math.sinh: Operation.sinh,
+    math.cosh: Operation.cosh, math.tanh: Operation.tanh, math.asin: Operation.arcsin,
+    math.acos: Operation.arccos, math.atan: Operation.arctan,
     math.atan2: lambda y, x: _of("atan2", y, x),
     math.hypot: lambda *x: _of("sqrt", sum(a * a for a in x)), math.pow: _power,
 }  # fmt: skip
@@ -403,7 +403,7 @@ _OF_NUMPY = {
 
 def _takes(function: Callable[..., Any], record: Callable[..., Any]) -> Callable[..., Any]:
     """Return a function of ``math`` that takes expressions too."""
-    return lambda *x: (record if any(isinstance(a, Expression) for a in x) else function)(*x)
+    return lambda *x: (record if any(isinstance(a, Operation) for a in x) else function)(*x)
 
 
 _MATH = SimpleNamespace(
@@ -491,7 +491,7 @@ def program(
     names = {id(z): f"x{i}" for i, z in enumerate(graph)}
 
     def text(x: Any) -> str:
-        return names[id(x)] if isinstance(x, Expression) else repr(float(x))
+        return names[id(x)] if isinstance(x, Operation) else repr(float(x))
 
     lines = [f"{names[id(z)]} = {_operation(z, place, text)}" for z in graph]
     lines += [f"{to} {add} {text(z)}" for to, z in flat]
@@ -502,7 +502,7 @@ def program(
     return jit(scope[called])
 
 
-def _operation(z: Expression, place: Mapping[int, str], text: Callable[[Any], str]) -> str:
+def _operation(z: Operation, place: Mapping[int, str], text: Callable[[Any], str]) -> str:
     """Return an operation as Python."""
     if z.op == "variable":
         return place[id(z)]
