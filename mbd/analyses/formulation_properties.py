@@ -316,11 +316,14 @@ def step(
         taken(d)
         return np.append(*one.residual(force, multipliers))
 
+    def derivative(d: Any) -> Any:
+        return np.array([rate_of(lambda t, u=u: equations(d + t * u)) for u in units]).T  # type: ignore[misc]
+
     d = on.d
     for _ in range(5 if formulation.n_own else 0):  # to the own rows
-        B = np.array([rate_of(lambda t, u=u: equations(d + t * u)) for u in units])  # type: ignore[misc]
-        d = d - np.linalg.pinv(B[:, formulation.n_v :].T) @ equations(d)[formulation.n_v :]
-    by_d = np.array([rate_of(lambda t, u=u: equations(d + t * u)) for u in units]).T  # type: ignore[misc]
+        own = slice(formulation.n_v, None)
+        d = d - np.linalg.pinv(derivative(d)[own]) @ equations(d)[own]
+    by_d = derivative(d)
     ends = np.array([rate_of(lambda t, u=u: taken(d + t * u)[1]) for u in units])  # type: ignore[misc]
     equations(d)
     tangent, written = one.tangent(), one.maps(weights)
