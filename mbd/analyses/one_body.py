@@ -117,7 +117,7 @@ class OneBody:
 
         It begins where the body was held, (2, 4 k, 3).
         """
-        n_v, faces = self.formulation.n_v, []
+        n_v, faces = self.formulation.n_v, list[np.ndarray]()
         self.vectors[m.VN][:n_v] = self.vectors[m.V][:n_v]
         self.F[m.ROW_RATE] = h
         for phase, part in ((m.END, 1.0), (m.MIDDLE, 0.5)):
