@@ -101,10 +101,10 @@ class Conserving:
 
     They see it in its middle: at y and yd the means and the differences over h of the faces at both
     ends, at q and d the pose at its end and the whole increment. The velocities at its start are at
-    v0, for v has those that are tried; F[ROW_RATE] is h. With virtual displacements :math:`\bar Z\delta` of the
-    mean faces, among them turns, translations and :math:`\Delta y`, forces :math:`f_y` on them do
-    the work :math:`f_y\cdot\Delta y`; inertia is tested so that energy and momenta of both ends
-    differ by what forces do.
+    v0, for v has those that are tried; F[ROW_RATE] is h. Forces :math:`f_y` act on the mean faces
+    and are tested by displacements :math:`\bar Z\delta` of these, among which are translations,
+    turns and :math:`\Delta y` itself, so that they do the work :math:`f_y\cdot\Delta y`; inertia
+    is tested so that without forces energy and momenta of both ends are the same.
 
     Parameters
     ----------

@@ -212,11 +212,11 @@ def _tangent(rigid: bool) -> Any:
                 F[n.S + (3 + k) * n.ld + i] += t[k]
         slope = slopes(at.p1)
         for j in range(4):
-            e = (
+            unit = (
                 1.0 if j == 0 else 0.0, 1.0 if j == 1 else 0.0,
                 1.0 if j == 2 else 0.0, 1.0 if j == 3 else 0.0,
             )  # fmt: skip
-            theta = minus(times(2.0, times_L(at.p0, e)), times(at.p0[j], at.theta))
+            theta = minus(times(2.0, times_L(at.p0, unit)), times(at.p0[j], at.theta))
             theta = times(1.0 / at.part, theta)
             w = times(1.0 / h, plus(times(at.p1[j], at.theta), times(at.s, theta)))
             half = slope[j]  # of the mean directors
