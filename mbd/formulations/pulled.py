@@ -267,10 +267,10 @@ def pulled(
         Y = shown.slope_at(q)
         gradients = held.slope_at(y) @ Y
         if not np.isfinite(Y).all() or np.linalg.matrix_rank(Y) < n_q:
-            found = ", ".join(f"{x} = {value:.6g}" for x, value in zip(velocities, q, strict=True))
+            here = ", ".join(f"{x} = {value:.6g}" for x, value in zip(velocities, q, strict=True))
             raise ValueError(
                 f"pulled: coordinates of {name} must move its faces, each in another way, which "
-                f"they do not where {found}; take another pose, or other coordinates"
+                f"they do not where {here}; take another pose, or other coordinates"
             )
         rank = np.linalg.matrix_rank(gradients) if np.isfinite(gradients).all() else 0
         if rank != n_own or not np.allclose(rows(y), 0.0, atol=1e-9):

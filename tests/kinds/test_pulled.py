@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from charts import CHARTS
 from scenes import GRAVITY, body
-from scipy.spatial.transform import Rotation
 
 import mbd
 from mbd.algebra.quaternions import scaled_rotation
@@ -204,12 +203,20 @@ def test_a_turn_past_a_singular_pose_is_right_or_says_that_it_is_not(name):
 
 def test_singular_poses_are_refused():
     for law, pose, match in (
-        (CHARTS["zyx"], (0, np.pi / 2, 0), "coordinates of zyx must move .* where .* b = 1.5708"),
-        (CHARTS["rodrigues"], (0, 0, np.pi), "coordinates of rodrigues must return 6 numbers"),
+        (
+            CHARTS["zyx"],
+            [[0, 0, 1], [0, 1, 0], [-1, 0, 0]],
+            "coordinates of zyx must move .* where .* b = 1.5708",
+        ),
+        (
+            CHARTS["rodrigues"],
+            np.diag([-1, -1, 1]),
+            "coordinates of rodrigues must return 6 numbers",
+        ),
     ):
         system = mbd.System()
         system.add(mbd.RigidBody("rod", mass=1.0, inertia=(1, 1, 1), formulation=law,
-                                 rotation=Rotation.from_rotvec(pose)))  # fmt: skip
+                                 rotation=pose))  # fmt: skip
         with (
             pytest.raises(ValueError, match=match),
             np.errstate(all="ignore"),
