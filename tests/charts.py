@@ -58,5 +58,5 @@ def euler(order):
 
 RODRIGUES = chart("rodrigues", of_rodrigues, rodrigues_of)
 VECTOR = chart("vector", exponential, lambda R: Rotation.from_matrix(R).as_rotvec())
-YAW, TOP = euler("zyx"), euler("zxy")
+YAW, TOP = euler("zyx"), euler("xzy")  # TOP: the spin of a top about y comes last
 CHARTS = {f.name: f for f in (RODRIGUES, VECTOR, YAW)}
