@@ -94,6 +94,16 @@ _WORDS = {
     "flow": ("the rate of increments that `flow` writes does not move the face as v", "flow"),
     "convect": ("a spin turned with the increment is another one in body axes", "convect"),
     "carry": ("increments and velocities of `carry` are not the given motion", "carry"),
+    "tangent of the step": ("it is not the derivative of its residual", "conserving.tangent"),
+    "P of the step": ("P is not what forces on mean faces do in the residual", "conserving.maps"),
+    "PT of the step": ("PT is not the derivative of the face at the end", "conserving.maps"),
+    "DP of the step": ("DP is not zero", "conserving.maps"),
+    "displacements of the step": (
+        "virtual displacements of mean faces lack a translation, a turn or the step itself",
+        "conserving.residual",
+    ),
+    "momenta of the step": ("momenta change without forces", "conserving.residual, ending"),
+    "energy of the step": ("the energy changes without forces", "conserving.residual, ending"),
     "linear": ("the face depends linearly on q, or does not, and `linear` says else", "linear"),
     "axes": ("the face has directors, or none, and `axes` says else", "axes"),
     "rigid": ("the rows keep the size of the body, or do not, and `rigid` says else", "rigid"),
@@ -132,6 +142,8 @@ def check_formulation(
       that of the masses, and of the forces, on the face.
     - *P*, *PV*, *PT*, *DP*, *AV*, *AQ*, *flow*, *convect*, *carry*: maps of weighted points, and
       what methods ask for, if there is such a function.
+    - *tangent*, *P*, *PT*, *DP*, *displacements*, *momenta*, *energy of the step*, if there are
+      functions of steps that conserve energy and momenta.
     - *linear*, *axes*, *rigid*, *scales*, *galerkin*, *kinds*, *stacks*: what it declares is so.
     - *tangents*: those of `mbd.check_tangents`.
     - *invariance*, *energy*, *momentum*, *moment of momentum*, *order* of a free flight.
@@ -250,6 +262,8 @@ def _stages(
     yield from properties.equations(one, off if formulation.galerkin else on, rows, mass, rng)
     yield properties.maps(one, on, rng)
     yield properties.for_methods(one, on, rng)
+    if formulation.conserving is not None:
+        yield from properties.step(OneBody(formulation, constants, True), on, mass, rng)
     yield properties.facts(one, on, rows)
     yield [PropertyError("tangents", _error_of_tangents(formulation, tolerance, seed))]
     yield _flights(bodies[0], rng)
