@@ -154,8 +154,8 @@ class Operation:
     def _no(self, *_: Any) -> Any:
         raise TypeError(
             "a function is recorded once and must be smooth: it branches on its arguments, or takes"
-            " them as plain numbers (if, abs, max, float, int, ==); write it with sums, products "
-            "and functions such as sqrt, sin, exp, arctan2 of numpy or math"
+            " them as plain numbers (if, abs, max, float, int, ==, a place in np.zeros); write it "
+            "with sums, products and functions such as sqrt, sin, exp, arctan2 of numpy or math"
         )
 
     __bool__ = __float__ = __int__ = __index__ = __abs__ = _no
@@ -470,7 +470,12 @@ def record(who: str, function: Callable[..., Any], *arguments: Any) -> np.ndarra
     try:
         result = _recordable(function, {})(*arguments)
     except TypeError as error:
-        raise TypeError(f"{who}: {error}") from error
+        hint = (
+            "recorded once, in arrays of objects: numpy has sums, products, sqrt, sin, ... for them"
+        )
+        raise TypeError(
+            f"{who}: {error}" + ("" if "recorded once" in str(error) else f" (it is {hint})")
+        ) from error
     return np.array(result, object).ravel()
 
 

@@ -8,6 +8,7 @@ import pkgutil
 
 import numpy as np
 import pytest
+from charts import CHARTS
 from scenes import GRAVITY
 from scipy.spatial.transform import Rotation
 
@@ -106,6 +107,7 @@ FORMS = {
     "unified own points": mbd.Unified(**OWN_POINTS),
     "so3 cayley": mbd.SO3("cayley"),
     "se3 cayley": mbd.SE3("cayley"),
+    **CHARTS,
 }  # fmt: skip
 #: what may be scaled
 SCALING = [mbd.Scalable(), FORMS["scalable u"], FORMS["breathing rates"], FORMS["breathing u"]]
