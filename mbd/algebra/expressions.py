@@ -23,6 +23,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
 from itertools import count
 from types import CellType, FunctionType, SimpleNamespace
 from typing import Any
@@ -173,6 +174,10 @@ class Operation:
             return one(*inputs)
         each = (array([x]) if isinstance(x, Operation) else x for x in inputs)
         return np.frompyfunc(one, len(inputs), 1)(*each)
+
+    def __reduce__(self) -> Any:
+        """Return the operation; variables are those of their names."""
+        return (variable, (self.name,)) if self.op == "variable" else (_of, (self.op, *self.args))
 
     def __repr__(self) -> str:
         return self.name or f"{self.op}(...)"
@@ -372,7 +377,33 @@ def along(outputs: Sequence[Any], variables: Sequence[Operation], rates: Sequenc
     return array(dot.get(id(z), 0.0) for z in outputs)
 
 
+def occurring(outputs: Sequence[Any]) -> frozenset[Operation]:
+    """Return the variables that occur in outputs."""
+    return frozenset(z for z in _graph(outputs) if z.op == "variable")
+
+
+def evaluated(
+    outputs: Sequence[Any], variables: Sequence[Operation], numbers: Sequence[float]
+) -> np.ndarray:
+    """Return the numbers that outputs are where variables have these; NaN where there are none."""
+    value: dict[int, Any] = {id(x): float(v) for x, v in zip(variables, numbers, strict=True)}
+    for z in _graph(outputs):
+        if z.op != "variable":
+            args = [value[id(x)] if isinstance(x, Operation) else x for x in z.args]
+            try:
+                value[id(z)] = _of(z.op, *args)
+            except (ValueError, ZeroDivisionError, OverflowError):  # of math, outside of its domain
+                value[id(z)] = math.nan
+    return np.array([value[id(z)] if isinstance(z, Operation) else float(z) for z in outputs])
+
+
 # --- recording ------------------------------------------------------------------------------------
+@cache
+def variable(name: str) -> Operation:
+    """Return the one variable of a name: functions recorded with it twice are one expression."""
+    return Operation("variable", (), name)
+
+
 def variables(name: str, n: int) -> np.ndarray:
     """Return n variables, (n,), with a name for messages."""
     return array(Operation("variable", (), f"{name}[{i}]") for i in range(n))
@@ -447,10 +478,10 @@ def _names(code: Any) -> set[str]:
     return set(code.co_names).union(*map(_names, inner))
 
 
-def record(who: str, function: Callable[..., Any], *arguments: Any) -> np.ndarray:
+def record(who: str, function: Callable[..., Any], *arguments: Any, **options: Any) -> np.ndarray:
     """Return what a function makes of expressions, (m,): a plain one, or one compiled by numba."""
     try:
-        result = _recordable(function, {})(*arguments)
+        result = _recordable(function, {})(*arguments, **options)
     except TypeError as error:
         raise TypeError(f"{who}: {error}") from error
     return np.array(result, object).ravel()
