@@ -32,8 +32,8 @@ def measure_of(
 ) -> Measure:
     """Return the measure u, an expression of (3 n,) components of vectors and of numbers."""
     n = len(vectors) // 3
-    rates = ex.variables("rate", 3 * n)
-    g = ex.gradient(u, vectors)
+    rates = list(ex.variables("rate", 3 * n))
+    g = list(ex.gradient(u, vectors))
     H = ex.jacobian(g, vectors)
     x, xd, hxd, gradient, hessian = (place // 4 * n for place in (XA, XD, HXD, GRAD, NORMAL))
     value = hessian + 9 * n * n + 3 * n  # after the Hessian and the gradient that waits there
@@ -53,6 +53,6 @@ def measure_of(
 
     return Measure(
         name, n, tuple((a, b) for a in range(n) for b in range(n)), evaluate,
-        curved=not ex.occurring(H.ravel()).isdisjoint(vectors), unit=unit, full=True,
+        curved=not ex.occurring(list(H.flat)).isdisjoint(vectors), unit=unit, full=True,
         numbers=len(numbers),
     )  # fmt: skip

@@ -1,4 +1,4 @@
-r"""Rows, potentials and measures from a function of points and axes of bodies.
+r"""Rows, potentials and gauges from a function of points and axes of bodies.
 
 .. math:: u(x_1, \dots, x_n) = 0, \qquad F_a = -\frac{\partial V}{\partial x_a} .
 
@@ -22,9 +22,9 @@ from mbd.base.checked import function as callable_of
 from mbd.base.checked import shown
 from mbd.base.door import label
 from mbd.base.function import Function
-from mbd.interactions import measures
 from mbd.interactions.compliant_rows import compliant
 from mbd.interactions.kind import Attachment, Element
+from mbd.interactions.measures import Measure
 from mbd.interactions.recorded import measure_of
 from mbd.interactions.rows import row
 from mbd.interactions.springs import potential
@@ -35,8 +35,10 @@ _TURN = np.array([[2.0, -1.0, 2.0], [2.0, 2.0, -1.0], [-1.0, 2.0, 2.0]]) / 3.0
 _SHIFT = np.array([0.7, -0.4, 0.9])
 
 
-class Place(np.ndarray):
-    """A body or Frame as a function receives it: its position (3,) [m], inertial components.
+class Placed(np.ndarray):
+    """A body or Frame as a function receives it: its position (3,) [m], an array.
+
+    Components are inertial. Entries are variables until derivatives are taken.
 
     Attributes
     ----------
@@ -47,9 +49,9 @@ class Place(np.ndarray):
     _axes: np.ndarray | None = None
 
     @classmethod
-    def of(cls, values: Any, axes: bool) -> Place:
+    def of(cls, values: Any, axes: bool) -> Placed:
         """Return the place of a point that has axes or none: its position and three axes, (12,)."""
-        place: Place = ex.array(values[:3]).view(cls)
+        place: Placed = ex.array(values[:3]).view(cls)
         if axes:
             place._axes = ex.array(values[3:]).reshape(3, 3).T
         return place
@@ -83,7 +85,7 @@ class Recording:
         What it returns, and of what: components of attachments, then numbers.
     """
 
-    measure: measures.Measure
+    measure: Measure
     ends: tuple[Frame, ...]
     attachments: tuple[Attachment, ...]
     numbers: tuple[float, ...]
@@ -142,7 +144,7 @@ def recorded(owner: str, word: str, function: Any, on: Any, unit: str) -> Record
     ]
     numbers, handed = _as_variables(parameters)
     arguments = [
-        Place.of(x, frame.body.formulation.axes) for frame, x in zip(frames, places, strict=True)
+        Placed.of(x, frame.body.formulation.axes) for frame, x in zip(frames, places, strict=True)
     ]
     u = _returned(owner, function, arguments, handed)
     occur = ex.occurring([u])
@@ -154,8 +156,8 @@ def recorded(owner: str, word: str, function: Any, on: Any, unit: str) -> Record
     ]
     if not any(frame.body.moves for frame, *_ in used):
         raise ValueError(
-            f"{owner}: its function does not depend on any body of on=; return a number computed "
-            "from its arguments"
+            f"{owner}: its function does not depend on any body of on= that moves; let it return a "
+            "number computed from one"
         )
     vectors = tuple(x for *_, three in used for x in three)
     own = getattr(function, "__name__", "<lambda>")
@@ -186,10 +188,12 @@ def _returned(owner: str, function: Any, arguments: Sequence[Any], handed: Any) 
             f"{owner}: its function raised {type(error).__name__}: {error}; it is called with "
             "variables, and must return a number computed from them"
         ) from error
-    if len(result) != 1 or not isinstance(result[0], ex.Operation | float | int):
+    if len(result) != 1 or not isinstance(result[0], ex.Operation):
         what = f"{len(result)} values" if len(result) != 1 else shown(result[0])
-        raise ValueError(f"{owner}: its function must return one number, got {what}")
-    return result[0]  # type: ignore[no-any-return]
+        raise ValueError(
+            f"{owner}: its function must return one number, computed from its arguments, got {what}"
+        )
+    return result[0]
 
 
 def _frames(owner: str, on: Any) -> list[Frame]:
@@ -236,8 +240,7 @@ class Row(Part):
     ----------
     name : str
     function : callable or Function
-        ``f(p, ...) -> number``, called once, with a `Place` for each entry of `on`: an array of its
-        position (3,) [m] with the attribute ``axes`` (3, 3), in inertial components. Smooth; of
+        ``f(p, ...) -> number`` of a `Placed` for each entry of `on`, called once: smooth, of
         arithmetic, numpy and math. Parameters of a ``Function`` are numbers that may be varied.
     on : sequence of bodies and Frames
         A body stands for its origin; ``system.ground`` and its Frames may be among them.
@@ -307,8 +310,7 @@ class Load(Part):
     ----------
     name : str
     function : callable or Function
-        ``V(p, ...) -> energy`` [J], called once, with a `Place` for each entry of `on`: an array of
-        its position (3,) [m] with the attribute ``axes`` (3, 3), in inertial components. Smooth; of
+        ``V(p, ...) -> energy`` [J] of a `Placed` for each entry of `on`, called once: smooth, of
         arithmetic, numpy and math. Parameters of a ``Function`` are numbers that may be varied.
     on : sequence of bodies and Frames
         A body stands for its origin; ``system.ground`` and its Frames may be among them.
@@ -339,7 +341,7 @@ class Load(Part):
         return _text(self)
 
 
-class Measure(Part):
+class Gauge(Part):
     """A function of places of bodies as a coordinate, on which springs and drives act.
 
     ``JointSpring``, ``JointFriction``, ``Motor``, ``Stop``, ``Drive`` and ``Coupler`` take it as
@@ -350,8 +352,7 @@ class Measure(Part):
     ----------
     name : str
     function : callable or Function
-        ``f(p, ...) -> number``, called once, with a `Place` for each entry of `on`: an array of its
-        position (3,) [m] with the attribute ``axes`` (3, 3), in inertial components. Smooth; of
+        ``f(p, ...) -> number`` of a `Placed` for each entry of `on`, called once: smooth, of
         arithmetic, numpy and math. Parameters of a ``Function`` are numbers that may be varied.
     on : sequence of bodies and Frames
         A body stands for its origin; ``system.ground`` and its Frames may be among them.
@@ -363,7 +364,7 @@ class Measure(Part):
     >>> import mbd
     >>> system = mbd.System()
     >>> ball = system.add(mbd.PointMass("ball", mass=1.0, position=(3, 4, 0)))
-    >>> reach = system.add(mbd.Measure("reach", lambda p: (p @ p) ** 0.5, on=[ball]))
+    >>> reach = system.add(mbd.Gauge("reach", lambda p: (p @ p) ** 0.5, on=[ball]))
     >>> spring = system.add(mbd.JointSpring("spring", reach, stiffness=100.0, reference=4.0))
     >>> round(reach.value.start, 12)
     5.0
@@ -372,7 +373,7 @@ class Measure(Part):
     def __init__(
         self, name: str, function: Callable[..., Any], on: Any, *, unit: str = "m"
     ) -> None:
-        self.name = label(name, "Measure")
+        self.name = label(name, "Gauge")
         self.unit = _unit(self.name, unit)
         self.recording = recorded(self.name, "function", function, on, self.unit)
         self.ends = self.recording.ends
@@ -400,7 +401,7 @@ def _unit(owner: str, unit: Any) -> str:
     return str(unit)
 
 
-def _coordinate(part: Row | Measure) -> Coordinate:
+def _coordinate(part: Row | Gauge) -> Coordinate:
     """Return the function as a coordinate."""
     u = part.recording
     return Coordinate(
@@ -409,5 +410,5 @@ def _coordinate(part: Row | Measure) -> Coordinate:
     )  # fmt: skip
 
 
-def _text(part: Row | Load | Measure) -> str:
+def _text(part: Row | Load | Gauge) -> str:
     return f"{type(part).__name__}({part.name!r}, {[x.name for x in part.ends]})"
