@@ -54,6 +54,9 @@ from mbd.parts.forces import PointForce as PointForce
 from mbd.parts.forces import RotationalSpring as RotationalSpring
 from mbd.parts.forces import ScalingForce as ScalingForce
 from mbd.parts.forces import Spring as Spring
+from mbd.parts.functions import Gauge as Gauge
+from mbd.parts.functions import Load as Load
+from mbd.parts.functions import Row as Row
 from mbd.parts.joints import ConstantVelocity as ConstantVelocity
 from mbd.parts.joints import Cylindrical as Cylindrical
 from mbd.parts.joints import Distance as Distance
