@@ -91,7 +91,9 @@ ARGUMENTS: dict[str, ValueType] = {
     **dict.fromkeys(("t_end", "step", "max_step"), Number("s")),
     **dict.fromkeys(("every", "order", "face", "max_iterations", "stages"), Whole),
     **dict.fromkeys(("follow", "project", "rigid"), Flag),
-    **dict.fromkeys(("form", "force_map", "kind", "velocities", "newton", "scheme"), Word),
+    **dict.fromkeys(
+        ("form", "force_map", "kind", "velocities", "newton", "scheme", "tableau"), Word
+    ),
     **dict.fromkeys(("linear_solver", "constraints"), Word),
     "weights": Array("-", ((4,),)),
     "angle": Number("rad"),
