@@ -22,7 +22,6 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
-from numpy.polynomial import Polynomial
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,10 +113,10 @@ def _dop853() -> Tableau:
     F[1] -= A[s]
     F[2] += 2.0 * A[s]
     F[3:] = DOP853.D
-    P, power = np.zeros((n, 7)), Polynomial([1.0])
+    P, power = np.zeros((n, 7)), np.ones(1)
     for k, row in enumerate(F):
-        power *= Polynomial([0.0, 1.0] if k % 2 == 0 else [1.0, -1.0])
-        P[:, : k + 1] += np.outer(row, power.coef[1:])
+        power = np.convolve(power, (0.0, 1.0) if k % 2 == 0 else (1.0, -1.0))
+        P[:, : k + 1] += np.outer(row, power[1:])
     return Tableau(8, s, A, np.concatenate([DOP853.C, [1.0], DOP853.C_EXTRA]), P, errors, 8)
 
 

@@ -19,6 +19,7 @@ References
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
@@ -198,7 +199,7 @@ def _step(I: Any, F: Any, t: float) -> bool:
 quaternion = explicit(_begin, _step, _back, never_worn)
 
 
-_SCHEMES = {
+_SCHEMES: dict[str, tuple[Any, Callable[[FrozenModel], int]]] = {
     "motion_vector": (
         explicit_runge_kutta.advance,
         partial(explicit_runge_kutta.own_floats, tableau("rk4")),

@@ -118,8 +118,8 @@ def test_positions_velocities_and_multipliers_are_of_one_order(motion, form, nam
     two, one = (apart(ends(model, t_end, k, method=method), exact) for k in (n, 2 * n))
     order = np.log2(two / one)
     p = tableau(name).order
-    least = 1e-11 if motion == "driven" else 3e-13  # laws of time, twice differentiated
-    assert np.all((one < least) | (order > p - 0.6)), (two, one)
+    least = 3e-11 if motion == "driven" else 1e-12  # laws of time, twice differentiated
+    assert np.all((one < least) | (order > p - 0.8)), (two, one)
     assert np.all(one < {"dop853": 3e-9, "tsit5": 1e-6, "rk4": 1e-4}[name]), one
 
 
