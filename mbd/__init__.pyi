@@ -34,6 +34,7 @@ from mbd.front.simulate import simulate as simulate
 from mbd.front.solution import Solution as Solution
 from mbd.integration.consistent import consistent as consistent
 from mbd.integration.energy_momentum import EnergyMomentum as EnergyMomentum
+from mbd.integration.explicit_runge_kutta import ExplicitRungeKutta as ExplicitRungeKutta
 from mbd.integration.generalized_alpha import GeneralizedAlpha as GeneralizedAlpha
 from mbd.integration.lie_runge_kutta import LieRungeKutta4 as LieRungeKutta4
 from mbd.integration.radau_collocation import RadauCollocation as RadauCollocation

@@ -103,7 +103,8 @@ class Recording:
         """Return the value and the gradient (n, 3) where the attachments are these (n, 3)."""
         u, n = self.expression, vectors.size
         outputs = [u, *ex.gradient(u, self.variables[:n])]
-        value, *g = ex.substituted(outputs, self.variables, [*vectors.flat, *self.numbers]).astype(float)
+        numbers = ex.substituted(outputs, self.variables, [*vectors.flat, *self.numbers])
+        value, *g = numbers.astype(float)
         return float(value), np.reshape(g, vectors.shape)
 
     @property

@@ -121,6 +121,7 @@ PARTS = {
     "KnifeEdge": pair(axis=(1, 0, 0)),
     "LieRungeKutta4": lambda w: {},
     "RadauCollocation": lambda w: {},
+    "ExplicitRungeKutta": lambda w: {},
     "LineLoad": lambda w: {"name": "x", "beam": mbd.Beam(**PARTS["Beam"](w)), "force": (0, 0, 1)},
     "Moment": lambda w: {"name": "x", "body": w.a, "moment": (1, 0, 0)},
     "Motor": along(effort=2.0),
