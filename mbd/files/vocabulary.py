@@ -180,14 +180,14 @@ OF: dict[str, dict[str, ValueType]] = {
         "last": END,
     },
     "FlexibleBody": {
-    **dict.fromkeys(("M", "K", "coordinates"), File()),
+        **dict.fromkeys(("M", "K", "coordinates"), File()),
         "interfaces": Mapping(Several(Whole)),
-    **dict.fromkeys(("modes", "fixed_modes"), Whole),
+        **dict.fromkeys(("modes", "fixed_modes"), Whole),
         "cutoff": Number("Hz"),
         "damping": Several(Number("-"), single=True),
         "rayleigh": Array(("1/s", "s"), ((2,),)),
         "geometric_stiffness": Mapping(File()),
-    **dict.fromkeys(("mass_factor", "stiffness_factor"), Number("-")),
+        **dict.fromkeys(("mass_factor", "stiffness_factor"), Number("-")),
     },
     "LineLoad": {"beam": PartName("structures"), "force": Array("N/m"), "law": FunctionOf(("t",))},
     "Section": {
