@@ -77,7 +77,7 @@ def folder() -> Path:
         if (place / "fourbar.py").is_file():
             return place
     raise FileNotFoundError(
-        f"the scenes of mbd are neither in {package / 'models'} nor beside the package; "
+        f"the scenes of mbd are neither in {package / 'models'} nor next to the package; "
         "install it from a wheel or a clone"
     )
 
