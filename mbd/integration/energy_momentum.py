@@ -32,7 +32,7 @@ from typing import Any, Literal
 import numpy as np
 
 from mbd.base.checked import one_of, whole
-from mbd.base.tolerances import MIDPOINT_CLOSE, NEWTON_ROUND_OFF, STEP_HALVED
+from mbd.base.tolerances import NEWTON_ROUND_OFF, STEP_HALVED
 from mbd.formulations.families import conserving_family, family
 from mbd.integration.method import Facts
 from mbd.integration.newton_loop import (
@@ -93,19 +93,21 @@ def _evaluate_middle(I: Any, F: Any, t: float) -> None:
 
 
 @jit
-def _correct(I: Any, F: Any) -> float:
-    """Subtract the solution from Delta and lam; return its size in round-off."""
-    size, delta = 0.0, own_vector(I, DELTA)
+def _correct(I: Any, F: Any) -> Any:
+    """Subtract the solution from Delta and lam; return its size in round-off, and that of Delta."""
+    size, way, delta = 0.0, 0.0, own_vector(I, DELTA)
     for i in range(I[N_U]):
         if is_velocity(I, i):
             x = F[I[X] + i]
             F[delta + i] -= x
-            size = max(size, abs(x) / F[FLOOR + I[I[UNKNOWN_KIND] + i]])
+            kind = I[I[UNKNOWN_KIND] + i]
+            size = max(size, abs(x) / F[FLOOR + kind])
+            way = max(way, abs(F[delta + i]) / F[m.UNIT + kind])
             if x != x:
                 size = math.inf
         else:
             F[I[A] + i] -= F[I[X] + i] / F[m.SCALE_R]
-    return size
+    return size, way
 
 
 @jit
@@ -140,7 +142,11 @@ def _guess(I: Any, F: Any, steps: int) -> None:
 
 @jit
 def _iterate(I: Any, F: Any, t: float, careful: bool) -> int:
-    """Find Delta and lam, carefully by a new matrix each time; return the status."""
+    """Find Delta and lam, carefully by a new matrix each time; return the status.
+
+    What an iteration leaves, by its rate, must be round-off of the way made in the step and not of
+    the positions: it is much the same from step to step, and adds up.
+    """
     S = ints(F)
     last = math.inf
     for iteration in range(S[m.MAX_ITER]):
@@ -158,11 +164,12 @@ def _iterate(I: Any, F: Any, t: float, careful: bool) -> int:
                 return PIVOTS
         else:
             call(S[m.LINEAR], I, F, 0)
-        size = _correct(I, F)
+        size, way = _correct(I, F)
         S[m.N_ITER] += 1
         if not size < 1e300:
             return FAILED
-        if size <= MIDPOINT_CLOSE or (size > 0.5 * last and size < NEWTON_ROUND_OFF):
+        left = size if iteration == 0 else size * (size / last)
+        if left * F[m.FAR] <= way or (size > 0.5 * last and size < NEWTON_ROUND_OFF):
             return CONVERGED if rows_open <= 1.0 else FAILED
         if size > 0.05 * last or iteration == 3:
             S[m.HAVE_FACTOR] = 0
@@ -197,7 +204,7 @@ def _finish(I: Any, F: Any, t: float) -> bool:
     delta, last, before = own_vector(I, DELTA), own_vector(I, LAST), own_vector(I, BEFORE)
     for i in range(I[N_U]):
         if is_velocity(I, i):
-            F[I[V] + i] = 2 / h * F[delta + i] - F[I[VN] + i]
+            F[I[V] + i] = 2 * (F[delta + i] / h) - F[I[VN] + i]
     stage(I, F, m.ENDING)
     for i in range(I[N_U]):
         if is_velocity(I, i):

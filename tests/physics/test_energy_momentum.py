@@ -5,7 +5,6 @@ import pytest
 
 import mbd
 
-
 KINDS = {
     "directors": ("directors",) * 3,
     "euler_parameters": ("euler_parameters",) * 3,
