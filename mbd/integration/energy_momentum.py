@@ -94,7 +94,7 @@ def _evaluate_middle(I: Any, F: Any, t: float) -> None:
 
 @jit
 def _correct(I: Any, F: Any) -> Any:
-    """Subtract the solution from Delta and lam; return its size in round-off, and that of Delta."""
+    """Subtract the solution from Delta and lam; return its size in round-off, and Delta's, <= 1."""
     size, way, delta = 0.0, 0.0, own_vector(I, DELTA)
     for i in range(I[N_U]):
         if is_velocity(I, i):
@@ -107,7 +107,7 @@ def _correct(I: Any, F: Any) -> Any:
                 size = math.inf
         else:
             F[I[A] + i] -= F[I[X] + i] / F[m.SCALE_R]
-    return size, way
+    return size, min(way, 1.0)
 
 
 @jit
