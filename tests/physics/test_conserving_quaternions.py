@@ -150,7 +150,7 @@ def test_a_run_that_goes_on_is_the_same_run():
 
 def test_a_step_cut_short_by_an_event_conserves():
     system, run = breathing(), {"method": EXACT}
-    event = mbd.Event("level", lambda view: view["tail"].position[:, 2], terminal=True)
+    event = mbd.Event("level", lambda view: view["tail"].position[:, 2] + 0.3, terminal=True)
     first = mbd.simulate(system, 3.0, 0.01, project=True, events=[event], **run)
     assert 0.0 < first.t[-1] < 3.0
     assert first.t[-1] % 0.01 > 1e-6
