@@ -53,7 +53,7 @@ def of_squeezed():
     return pulled(
         "skew",
         dict(zip(NAMES, (TRANSLATION,) * 6 + (DIRECTOR,) * 6, strict=True)),
-        lambda q: np.linalg.solve(S, (q + shift).reshape(4, 3)),
+        lambda q: np.linalg.inv(S) @ (q + shift).reshape(4, 3),
         lambda x, R: (S @ np.vstack([x, R.T])).ravel() - shift,
         SIX,
         gram,
@@ -151,8 +151,8 @@ def test_refusals():
     good = (lambda q: q, lambda x, R: np.concatenate([x, R.T.ravel()]), SIX, gram)
     with pytest.raises(ValueError, match="12 and 5"):
         pulled("few", kinds, *good[:2], SIX[:5], gram)
-    with pytest.raises(ValueError, match="at most quadratic"):
-        pulled("cubic", kinds, lambda q: q**3, *good[1:])
+    with pytest.raises(ValueError, match="rows of cubic must be at most quadratic in its faces"):
+        pulled("cubic", kinds, *good[:3], lambda y: gram(y) ** 3)
     with pytest.raises(ValueError, match="12 numbers of the face"):
         pulled("short", kinds, lambda q: q[:9], *good[1:])
     with pytest.raises(ValueError, match="whose face is the given"):
