@@ -3,9 +3,12 @@ r"""The energy-momentum scheme (average vector field): loop, parameters, models.
 .. math:: \frac{2}{h^2} M (q_1 - q_0 - h v_0) - Q_{1/2} + H_d^T \lambda = 0, \qquad h(q_1) = 0,
           \qquad v_1 = \frac{2}{h}(q_1 - q_0) - v_0
 
-Rows are quadratic in linear coordinates, so that :math:`H_d`, the mean of their gradient along the
+On linear coordinates rows are quadratic, so that :math:`H_d`, the mean of their gradient along the
 step, is the gradient at the midpoint and :math:`h(q_1) - h(q_0) = H_d (q_1 - q_0)` exactly:
 constraints do no work. Springs act by the secant of their energy (``interactions/springs.py``).
+
+Quaternions have steps of their own, with rows and springs on mean faces, of which the same holds
+(``Formulation.conserving``, ``formulations/homogeneous_steps.py``).
 
 A step is found in :math:`\Delta = q_1 - q_0` and :math:`\lambda`. Every iteration evaluates the
 end, for the rows, and the middle, for the forces; the matrix is exact, with rows of the gradient at
@@ -319,12 +322,12 @@ class EnergyMomentum:
     Springs with laws and stops too: they act by their mean over the elongation. A law of rate or
     time drives or dissipates; its means are taken at the rate and time of the middle.
 
-    For bodies whose coordinates are linear, ``formulation="directors"``, and point masses. Second
-    order; a conservative system keeps its total energy, whatever the step, and what symmetry
-    conserves is conserved. Accelerations are mean values over a step, and multipliers those of its
-    middle: they are first order at the recorded instants.
+    For bodies with ``formulation="directors"``, ``"euler_parameters"`` or ``"scalable"``, rigid or
+    of a free scale, and point masses. Second order; a conservative system keeps its total energy,
+    whatever the step, and what symmetry conserves is conserved. Accelerations are mean values over
+    a step, and multipliers those of its middle: they are first order at the recorded instants.
 
-    Equation :eq:`midpoint` of the theory page.
+    Equations :eq:`midpoint` and :eq:`meanface` of the theory page.
 
     Parameters
     ----------
@@ -336,7 +339,8 @@ class EnergyMomentum:
     References
     ----------
     .. [1] Gebhardt and Romero, The rotating rigid body model based on a non-twisting frame, 2020.
-       Gonzalez, J. Nonlinear Science 6 (1996).
+       Gonzalez, J. Nonlinear Science 6 (1996). Simo and Wong, Int. J. Numer. Methods Eng. 31,
+       1991.
     """
 
     max_iterations: int = 40
