@@ -38,6 +38,7 @@ from mbd.front.simulate import simulate as simulate
 from mbd.front.solution import Solution as Solution
 from mbd.integration.consistent import consistent as consistent
 from mbd.integration.energy_momentum import EnergyMomentum as EnergyMomentum
+from mbd.integration.explicit_runge_kutta import ExplicitRungeKutta as ExplicitRungeKutta
 from mbd.integration.generalized_alpha import GeneralizedAlpha as GeneralizedAlpha
 from mbd.integration.lie_runge_kutta import LieRungeKutta4 as LieRungeKutta4
 from mbd.integration.radau_collocation import RadauCollocation as RadauCollocation
@@ -58,6 +59,9 @@ from mbd.parts.forces import PointForce as PointForce
 from mbd.parts.forces import RotationalSpring as RotationalSpring
 from mbd.parts.forces import ScalingForce as ScalingForce
 from mbd.parts.forces import Spring as Spring
+from mbd.parts.functions import Gauge as Gauge
+from mbd.parts.functions import Load as Load
+from mbd.parts.functions import Row as Row
 from mbd.parts.joints import ConstantVelocity as ConstantVelocity
 from mbd.parts.joints import Cylindrical as Cylindrical
 from mbd.parts.joints import Distance as Distance

@@ -24,7 +24,7 @@ from mbd.base.public import PLACES, public
 from mbd.base.recorded_call import recorded_call, signature
 from mbd.files.expressions import Expression
 from mbd.files.formulas import law_texts, text_of
-from mbd.files.value_types import Array, Several
+from mbd.files.value_types import Array, OfPython, Several
 from mbd.files.vocabulary import arguments, parts
 from mbd.formulations import NAMES, named
 from mbd.formulations.formulation import Formulation
@@ -242,6 +242,8 @@ def _check_unchanged(part: Any) -> None:
 def _check_functions(maker: Callable[..., Any], got: dict[str, Any]) -> None:
     """Refuse functions where a file has lists of numbers or objects, and no law."""
     for name, value in got.items():
+        if name != "name" and isinstance(arguments(maker)[name], OfPython):
+            raise ValueError(f"{name} is Python code, which a file cannot hold; {OfPython.instead}")
         if callable(value) and recorded_call(value) is None and name != "name":
             value_type = arguments(maker)[name]
             if isinstance(value_type, Several | Array):

@@ -19,7 +19,9 @@ References
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -28,9 +30,11 @@ from mbd.algebra.se3 import inverse_tangent
 from mbd.algebra.vec import cross, dot, load3, mat_vec, plus, store3
 from mbd.base.checked import one_of
 from mbd.formulations.families import family
-from mbd.integration import runge_kutta
+from mbd.integration import explicit_runge_kutta, runge_kutta
+from mbd.integration.explicit_tableaus import tableau
 from mbd.integration.method import Facts
-from mbd.integration.runge_kutta import commutator_free, explicit, motion_vector, solve, start_from
+from mbd.integration.one_step import never_worn
+from mbd.integration.runge_kutta import commutator_free, explicit, solve, start_from
 from mbd.machine import buffer as m
 from mbd.machine.buffer import NODE_SIZE, NODE_U, NODE_Y
 from mbd.machine.jit import ints, jit
@@ -192,11 +196,14 @@ def _step(I: Any, F: Any, t: float) -> bool:
     return good
 
 
-quaternion = explicit(_begin, _step, _back)
+quaternion = explicit(_begin, _step, _back, never_worn)
 
 
-_SCHEMES = {
-    "motion_vector": (motion_vector, runge_kutta.own_floats),
+_SCHEMES: dict[str, tuple[Any, Callable[[FrozenModel], int]]] = {
+    "motion_vector": (
+        explicit_runge_kutta.advance,
+        partial(explicit_runge_kutta.own_floats, tableau("rk4")),
+    ),
     "commutator_free": (commutator_free, runge_kutta.own_floats),
     "quaternion": (quaternion, own_floats),
 }
@@ -283,6 +290,9 @@ class LieRungeKutta4:
                 to = S[m.CONVECT] + 2 * S[m.CONVECT + 1]
                 S[to : to + 2] = kernels.convect.address, S[S[m.FLOW] + 2 * s + 1]
                 S[m.CONVECT + 1] += 1
+        if self.scheme == "motion_vector":
+            S[m.LEVEL], S[m.HISTORY] = m.STABILIZED, 0
+            explicit_runge_kutta.write_numbers(tableau("rk4"), model, F)
 
     def _check(self, name: str, formulation: Formulation) -> None:
         """Refuse a formulation that the scheme cannot move."""

@@ -122,6 +122,7 @@ PARTS = {
     "KnifeEdge": pair(axis=(1, 0, 0)),
     "LieRungeKutta4": lambda w: {},
     "RadauCollocation": lambda w: {},
+    "ExplicitRungeKutta": lambda w: {},
     "LocalMap": lambda w: {"name": "x", "quaternion": CAYLEY.quaternion, "tangent": CAYLEY.tangent,
                            "inverse_tangent": CAYLEY.inverse_tangent,
                            "coordinates": CAYLEY.coordinates},

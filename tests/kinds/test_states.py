@@ -68,6 +68,7 @@ DOORS = {
     "simulate": by_method(mbd.GeneralizedAlpha()),
     "simulate, Runge-Kutta": by_method(mbd.LieRungeKutta4()),
     "simulate, Radau": by_method(mbd.RadauCollocation()),
+    "simulate, explicit": by_method(mbd.ExplicitRungeKutta()),
     "simulate, project": lambda m, s: mbd.simulate(m, **SHORT, state=s, project=True),
     "simulate, rtol": lambda m, s: mbd.simulate(m, 2e-3, rtol=1e-6, state=s),
     "Event": event,
