@@ -13,7 +13,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -32,6 +32,7 @@ from mbd.parts.joint import at_its_position, compliance_of, frame_at
 from mbd.parts.part import LOAD_UNITS, Coordinate, Frame, Part
 
 _TURN = np.array([[2.0, -1.0, 2.0], [2.0, 2.0, -1.0], [-1.0, 2.0, 2.0]]) / 3.0
+Unit = Literal["m", "rad", "-", "m^2"]
 _SHIFT = np.array([0.7, -0.4, 0.9])
 
 
@@ -273,7 +274,7 @@ class Row(Part):
         function: Callable[..., Any],
         on: Any,
         *,
-        unit: str = "m",
+        unit: Unit = "m",
         compliance: float = 0.0,
     ) -> None:
         self.name = label(name, "Row")
@@ -371,7 +372,7 @@ class Gauge(Part):
     """
 
     def __init__(
-        self, name: str, function: Callable[..., Any], on: Any, *, unit: str = "m"
+        self, name: str, function: Callable[..., Any], on: Any, *, unit: Unit = "m"
     ) -> None:
         self.name = label(name, "Gauge")
         self.unit = _unit(self.name, unit)
