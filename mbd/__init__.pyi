@@ -95,6 +95,7 @@ from mbd.statics.inverse_kinematics import assemble_pose as assemble_pose
 from mbd.statics.inverse_kinematics import target_errors as target_errors
 from mbd.statics.search import EquilibriumError as EquilibriumError
 from mbd.store.load import load as load
+from mbd.studies.compare import bench as bench
 from mbd.studies.compare import compare as compare
 from mbd.studies.parallel import parallel_coordinates as parallel_coordinates
 from mbd.studies.samples import sample as sample

@@ -34,11 +34,11 @@ def _reference(case: int) -> tuple:
         ("body.angular_velocity_body", 1.0, tuple(rates), 1e-2 * tight, source),
         ("body.angular_velocity_body", 5.0, tuple(rates), 1e-2 * tight, source),
         ("energy.kinetic", 5.0, float(rates @ momentum) / 2, 0.5 * tight, source),
-        ("frame.multipliers", 5.0, (-twist,), 0.1 * tight, source),
+        *(("frame.multipliers", t, (-twist,), 0.1 * tight, source) for t in (1.0, 5.0)),
     ]
-    if case == 1:
-        turned = Rotation.from_rotvec(RATES).as_matrix()
-        found.append(("body.rotation", 1.0, turned.tolist(), 2e-3, source))
+    # the axis stays where it is in the body; the triangle of case 2 has its middle at 0.5 s
+    turned = Rotation.from_rotvec(rates * (1.0 if case == 1 else 0.5)).as_matrix()
+    found.append(("body.rotation", 1.0, turned.tolist(), 2e-3, source))
     return tuple(found)
 
 

@@ -32,11 +32,10 @@ from weakref import WeakValueDictionary
 import numpy as np
 
 from mbd.machine.jit import is_compiled, jit
+from mbd.machine.straight_line import ARITHMETIC, straight_line
 
-_BINARY = {"+": "({} + {})", "-": "({} - {})", "*": "({} * {})", "/": "({} / {})"}
 _FOLDED: dict[str, Callable[..., float]] = {
-    "+": lambda a, b: a + b, "-": lambda a, b: a - b, "*": lambda a, b: a * b,
-    "/": lambda a, b: a / b, "pow": math.pow, "sqrt": math.sqrt, "exp": math.exp, "log": math.log,
+    **ARITHMETIC, "pow": math.pow, "sqrt": math.sqrt, "exp": math.exp, "log": math.log,
     "sin": math.sin, "cos": math.cos, "atan2": math.atan2, "asin": math.asin, "tanh": math.tanh,
 }  # fmt: skip
 _order = count()
@@ -156,8 +155,8 @@ class Operation:
     def _no(self, *_: Any) -> Any:
         raise TypeError(
             "a function is recorded once and must be smooth: it branches on its arguments, or takes"
-            " them as plain numbers (if, abs, max, float, int, ==); write it with sums, products "
-            "and functions such as sqrt, sin, exp, arctan2 of numpy or math"
+            " them as plain numbers (if, abs, max, float, int, ==, a place in np.zeros); write it "
+            "with sums, products and functions such as sqrt, sin, exp, arctan2 of numpy or math"
         )
 
     __bool__ = __float__ = __int__ = __index__ = __abs__ = _no
@@ -263,6 +262,9 @@ def _power(a: Any, b: Any) -> Any:
     return _of("pow", a, b) if not isinstance(b, Operation) else _of("exp", b * _of("log", a))
 
 
+_SIMPLIFIED = {"+": _sum, "-": _difference, "*": _product, "/": _quotient}
+
+
 def stumpff(k: int, x: Any) -> Any:
     """Return the function c_k, k = 0 ... 9, of a number or an expression; smooth at zero too."""
     return _of("stumpff", float(k), x) if isinstance(x, Operation) else _stumpff(float(k), x)
@@ -347,7 +349,7 @@ def _graph(outputs: Iterable[Any]) -> list[Operation]:
     return sorted(graph, key=lambda z: z.order)
 
 
-def gradient(z: Any, variables: Sequence[Operation]) -> np.ndarray:
+def gradient(z: Any, variables: Iterable[Any]) -> np.ndarray:
     """Return the derivatives of a scalar by variables, in reverse."""
     bar: dict[int, Any] = {id(z): 1.0}
     for node in reversed(_graph([z])):
@@ -359,12 +361,12 @@ def gradient(z: Any, variables: Sequence[Operation]) -> np.ndarray:
     return array(bar.get(id(x), 0.0) for x in variables)
 
 
-def jacobian(outputs: Sequence[Any], variables: Sequence[Operation]) -> np.ndarray:
+def jacobian(outputs: Iterable[Any], variables: Iterable[Any]) -> np.ndarray:
     """Return the derivatives of outputs by variables, (outputs, variables)."""
     return np.array([gradient(z, variables) for z in outputs], object)
 
 
-def along(outputs: Sequence[Any], variables: Sequence[Operation], rates: Sequence[Any]) -> Any:
+def along(outputs: Iterable[Any], variables: Iterable[Any], rates: Iterable[Any]) -> Any:
     """Return the derivatives of outputs along rates of the variables."""
     dot: dict[int, Any] = {id(x): r for x, r in zip(variables, rates, strict=True)}
     for node in _graph(outputs):
@@ -377,24 +379,25 @@ def along(outputs: Sequence[Any], variables: Sequence[Operation], rates: Sequenc
     return array(dot.get(id(z), 0.0) for z in outputs)
 
 
-def occurring(outputs: Sequence[Any]) -> frozenset[Operation]:
+def occurring(outputs: Iterable[Any]) -> frozenset[Operation]:
     """Return the variables that occur in outputs."""
     return frozenset(z for z in _graph(outputs) if z.op == "variable")
 
 
-def evaluated(
-    outputs: Sequence[Any], variables: Sequence[Operation], numbers: Sequence[float]
+def substituted(
+    outputs: Iterable[Any], variables: Iterable[Any], values: Iterable[Any]
 ) -> np.ndarray:
-    """Return the numbers that outputs are where variables have these; NaN where there are none."""
-    value: dict[int, Any] = {id(x): float(v) for x, v in zip(variables, numbers, strict=True)}
+    """Return outputs with values, expressions or numbers, in the place of variables."""
+    new: dict[int, Any] = {id(x): value for x, value in zip(variables, values, strict=True)}
     for z in _graph(outputs):
         if z.op != "variable":
-            args = [value[id(x)] if isinstance(x, Operation) else x for x in z.args]
-            try:
-                value[id(z)] = _of(z.op, *args)
-            except (ValueError, ZeroDivisionError, OverflowError):  # of math, outside of its domain
-                value[id(z)] = math.nan
-    return np.array([value[id(z)] if isinstance(z, Operation) else float(z) for z in outputs])
+            new[id(z)] = _applied(z.op, [new.get(id(x), x) for x in z.args])
+    return array(new.get(id(z), z) for z in outputs)
+
+
+def _applied(op: str, args: Sequence[Any]) -> Any:
+    """Return an operation on other arguments."""
+    return _SIMPLIFIED[op](*args) if op in _SIMPLIFIED else _of(op, *args)
 
 
 # --- recording ------------------------------------------------------------------------------------
@@ -483,12 +486,17 @@ def record(who: str, function: Callable[..., Any], *arguments: Any, **options: A
     try:
         result = _recordable(function, {})(*arguments, **options)
     except TypeError as error:
-        raise TypeError(f"{who}: {error}") from error
+        hint = (
+            "recorded once, in arrays of objects: numpy has sums, products, sqrt, sin, ... for them"
+        )
+        raise TypeError(
+            f"{who}: {error}" + ("" if "recorded once" in str(error) else f" (it is {hint})")
+        ) from error
     return np.array(result, object).ravel()
 
 
 # --- compiled -------------------------------------------------------------------------------------
-_FUNCTIONS = tuple(k for k in _FOLDED if k.isalpha() or k == "atan2")
+_FUNCTIONS = {"stumpff": _stumpff} | {k: getattr(math, k) for k in _FOLDED if hasattr(math, k)}
 
 
 def program(
@@ -508,34 +516,33 @@ def program(
         Whether numbers are written or added; zeros are not added.
     """
     place = {
-        id(x): f"F[{first} + {i}]"
-        for first, values in reads.items()
-        for i, x in enumerate(np.ravel(values))
+        id(x): (first, i) for first, values in reads.items() for i, x in enumerate(np.ravel(values))
     }
     flat = [
-        (f"F[{first} + {i}]", z)
+        (first, i, z)
         for first, values in writes.items()
         for i, z in enumerate(np.ravel(np.asarray(values, object)))
         if add == "=" or not _is(z, 0.0)
     ]
-    graph = _graph(z for _, z in flat)
-    names = {id(z): f"x{i}" for i, z in enumerate(graph)}
+    graph = _graph(z for *_, z in flat)
+    number = {id(z): i for i, z in enumerate(graph)}
+    used = [place[id(z)][0] for z in graph if z.op == "variable"] + [first for first, *_ in flat]
+    places = {first: k for k, first in enumerate(dict.fromkeys(used))}
 
-    def text(x: Any) -> str:
-        return names[id(x)] if isinstance(x, Operation) else repr(float(x))
+    def value(x: Any) -> int | float:
+        return number[id(x)] if isinstance(x, Operation) else float(x)
 
-    lines = [f"{names[id(z)]} = {_operation(z, place, text)}" for z in graph]
-    lines += [f"{to} {add} {text(z)}" for to, z in flat]
-    source = f"def {{}}({arguments}):\n" + "".join(f"    {x}\n" for x in lines or ["pass"])
-    called = f"{name}_{hashlib.sha256(source.encode()).hexdigest()[:16]}"
-    scope = {"__name__": __name__, "stumpff": _stumpff, **{k: getattr(math, k) for k in _FUNCTIONS}}
-    exec(source.format(called), scope)
+    def operation(z: Operation) -> tuple[str, tuple[Any, ...]]:
+        if z.op == "variable":
+            first, i = place[id(z)]
+            return "load", (places[first], i)
+        return z.op, tuple(map(value, z.args))
+
+    operations = [operation(z) for z in graph]
+    stores = [(places[first], i, value(z)) for first, i, z in flat]
+    run = straight_line(operations, stores, _FUNCTIONS, len(places), add == "+=")
+    content = repr((operations, stores, add, list(places)))
+    called = f"{name}_{hashlib.sha256(content.encode()).hexdigest()[:16]}"
+    scope = {"__name__": __name__, "run": run}
+    exec(f"def {called}({arguments}):\n    run(F, ({''.join(f'{x}, ' for x in places)}))", scope)
     return jit(scope[called])
-
-
-def _operation(z: Operation, place: Mapping[int, str], text: Callable[[Any], str]) -> str:
-    """Return an operation as Python."""
-    if z.op == "variable":
-        return place[id(z)]
-    args = [text(x) for x in z.args]
-    return _BINARY[z.op].format(*args) if z.op in _BINARY else f"{z.op}({', '.join(args)})"

@@ -299,6 +299,67 @@ def _carry(one: OneBody, at: Motion, rng: np.random.Generator) -> PropertyError:
     return _compare("carry", np.array([y[:n], yd[:n]]), np.array([there, speed]))
 
 
+# --- conserving steps ---------------------------------------------------------------------------
+def step(
+    one: OneBody, on: Motion, mass: np.ndarray, rng: np.random.Generator
+) -> Iterator[list[PropertyError]]:
+    """Yield what a step that conserves energy and momenta must keep to, on the own rows."""
+    formulation, h, units = one.formulation, 0.3, np.eye(one.formulation.n_v)
+    force = rng.normal(size=12 * formulation.n_faces)
+    multipliers, weights = rng.normal(size=formulation.n_own), rng.normal(size=4)
+
+    def taken(d: Any) -> Any:
+        one.hold(on.q, on.v, 0.0 * on.v)
+        return one.step(d, h)
+
+    def equations(d: Any) -> Any:
+        taken(d)
+        return np.append(*one.residual(force, multipliers))
+
+    def derivative(d: Any) -> Any:
+        return np.array([rate_of(lambda t, u=u: equations(d + t * u)) for u in units]).T  # type: ignore[misc]
+
+    d = on.d
+    for _ in range(5 if formulation.n_own else 0):  # to the own rows
+        own = slice(formulation.n_v, None)
+        d = d - np.linalg.pinv(derivative(d)[own]) @ equations(d)[own]
+    by_d = derivative(d)
+    ends = np.array([rate_of(lambda t, u=u: taken(d + t * u)[1]) for u in units])  # type: ignore[misc]
+    equations(d)
+    tangent, written = one.tangent(), one.maps(weights)
+    middle = taken(d)[0]
+    Z = _test_map(one)
+    yield [
+        _compare("tangent of the step", tangent, by_d),
+        _compare("P of the step", written["P"].T, Z @ np.kron(weights[:, None], np.eye(3))),
+        _compare("PT of the step", written["PT"], np.einsum("k,jkc->cj", weights, ends)),
+        _compare("DP of the step", written["DP"], 0.0, 1.0),
+    ]
+    inertia, v = one.residual()[0], one.ending()
+    after = Motion(one.coordinates, v, 0.0 * v, d)
+    states = []
+    for at in (on, after):
+        one.hold(at.q, at.v, at.a)
+        states.append(one.move(0.0)[:2])
+    (first, before), (last, now) = states
+    kinetic = [0.5 * np.sum(yd * (mass @ yd)) for yd in (before, now)]
+    momenta = [
+        [(mass @ yd)[0], np.einsum("kl,kli->i", mass, np.cross(y[:, None], yd[None]))]
+        for y, yd in states
+    ]
+    change = np.subtract(momenta[1], momenta[0]).ravel()
+    moves = [np.cross(e, middle) for e in np.eye(3)]
+    moves = [*(np.outer([1, 0, 0, 0], e) for e in np.eye(3)), *moves, (last - first) / h]
+    columns = np.array([x.ravel() for x in moves]).T
+    c = np.linalg.lstsq(Z.T, columns, rcond=None)[0]
+    gained = h * c.T @ inertia
+    yield [
+        _compare("displacements of the step", Z.T @ c, columns),
+        _compare("momenta of the step", gained[:6], change, *np.ravel(momenta)),
+        _compare("energy of the step", gained[6], kinetic[1] - kinetic[0], *kinetic),
+    ]
+
+
 # --- what is declared -----------------------------------------------------------------------------
 def facts(one: OneBody, on: Motion, rows: np.ndarray) -> list[PropertyError]:
     """Compare what a formulation declares with what its functions do."""

@@ -273,7 +273,7 @@ LARGE_STEP_INSTANTS = 64
 
 DRIFT = 1e-3
 """[length of the model, 1 rad] How far positions may leave the rows at velocity level without a
-warning, beside the tolerance of free steps."""
+warning, as a multiple of the tolerance of free steps."""
 
 # --- laws that steps do not resolve ---------------------------------------------------------------
 
@@ -323,7 +323,7 @@ a step of second order leaves, more than the round-off of its accelerations."""
 
 CONTINUOUS_STEPS = 30
 """[-] Times that a step is repeated for a law: it gains a digit each time where a step is small
-beside the time in which the law acts."""
+as a share of the time in which the law acts."""
 
 # --- statics --------------------------------------------------------------------------------------
 

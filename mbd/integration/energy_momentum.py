@@ -33,6 +33,7 @@ import numpy as np
 
 from mbd.base.checked import one_of, whole
 from mbd.base.tolerances import MIDPOINT_CLOSE, NEWTON_ROUND_OFF, STEP_HALVED
+from mbd.formulations.families import conserving_family, family
 from mbd.integration.method import Facts
 from mbd.integration.newton_loop import (
     CONVERGED,
@@ -197,6 +198,9 @@ def _finish(I: Any, F: Any, t: float) -> bool:
     for i in range(I[N_U]):
         if is_velocity(I, i):
             F[I[V] + i] = 2 / h * F[delta + i] - F[I[VN] + i]
+    stage(I, F, m.ENDING)
+    for i in range(I[N_U]):
+        if is_velocity(I, i):
             F[I[A] + i] = F[I[AL] + i] = (F[I[V] + i] - F[I[VN] + i]) / h
             F[before + i] = F[last + i]
             F[last + i] = F[delta + i]
@@ -266,8 +270,8 @@ def _in_parts(I: Any, F: Any, t: float, h: float) -> int:
     for i in range(I[m.N_U]):
         F[I[V] + i] = F[start + i]
         F[I[D] + i] = -F[way + i]
+    S[m.PHASE], S[m.HISTORY] = m.START, 0
     stage(I, F, m.PLACE)
-    S[m.HISTORY] = 0
     return FAILED
 
 
@@ -357,11 +361,12 @@ class EnergyMomentum:
                     "that the midpoint rule does not conserve its energy; use GeneralizedAlpha, or "
                     "a Beam with formulation='directors'"
                 )
-            if not body.formulation.linear:
+            if not (body.formulation.linear or body.formulation.conserving):
                 raise ValueError(
                     f"EnergyMomentum: {body.name!r} is carried by {body.formulation.name!r}, whose "
-                    "face is not linear in its coordinates, so that the midpoint rule does not "
-                    "conserve its energy; use formulation='directors', or GeneralizedAlpha"
+                    "face is not linear in its coordinates and which has no step that conserves "
+                    "its energy and momenta; use formulation='euler_parameters', 'scalable' or "
+                    "formulation='directors', or GeneralizedAlpha"
                 )
         for name, elements in model.numbering.elements.items():
             if not all(element.kind.secant for element, _ in elements):
@@ -377,18 +382,44 @@ class EnergyMomentum:
                     "of an energy yet (a measure without a secant gradient, an added mass); use "
                     "GeneralizedAlpha"
                 )
+        self._refuse_masses(model)
         self._replace(model, S)
         S[m.MAX_ITER] = self.max_iterations
 
     @staticmethod
+    def _refuse_masses(model: FrozenModel) -> None:
+        """Refuse elements with mass on bodies whose faces move on curves within a step."""
+        for part in model.system.parts.values():
+            for element in part.elements():
+                for end in element.attachments if element.kind.accelerated else ():
+                    body = model.nodes.get(end.body)
+                    if body is not None and not body.formulation.linear:
+                        raise ValueError(
+                            f"EnergyMomentum: {part.name!r} has mass and moves with {body.name!r}, "
+                            f"which is carried by {body.formulation.name!r}; its energy is kept on "
+                            "linear coordinates only: use formulation='directors', or "
+                            "GeneralizedAlpha"
+                        )
+
+    @staticmethod
     def _replace(model: FrozenModel, S: np.ndarray) -> None:
-        """Let springs act by their means and secants."""
+        """Let springs act by their means and secants, and bodies by their own steps."""
         kinds = {e.kind for part in model.system.parts.values() for e in part.elements()}
         stands_for: dict[Any, Any] = {}
         for kind in kinds:
             if kind.conserving is not None:
                 stands_for |= dict(zip((kind.forces, kind.tangent), kind.conserving, strict=True))
-        for which in (m.FORCES, m.TANGENT):
+        S[m.ENDING + 1] = 0
+        for s, form in enumerate(dict.fromkeys(x.formulation for x in model.nodes.values())):
+            if form.conserving is None:
+                continue
+            one, own = family(form), conserving_family(form)
+            for name in ("place", "velocities", "residual", "tangent", "maps"):
+                stands_for[getattr(one, name)] = getattr(own, name)
+            to = S[m.ENDING] + 2 * S[m.ENDING + 1]
+            S[to : to + 2] = own.ending.address, model.kernels[m.VELOCITIES][s][1]
+            S[m.ENDING + 1] += 1
+        for which in (m.PLACE, m.FORCES, m.RESIDUAL, m.TANGENT, m.MAPS):
             for s, (kernel, _) in enumerate(model.kernels[which]):
                 if kernel in stands_for:
                     S[S[which] + 2 * s] = stands_for[kernel].address

@@ -3,7 +3,7 @@ r"""Compliant rows: constraints that give way in proportion to their multipliers
 .. math:: \Phi(q, t) - C\lambda = 0, \qquad C > 0,
 
 is the spring :math:`\lambda = \Phi/C` with its force as an unknown of its own. Newton's method has,
-beside the residual :math:`r + B^T\lambda`,
+with the residual :math:`r + B^T\lambda`,
 
 .. math:: \begin{bmatrix} S & B^T \\ B & -C/w \end{bmatrix}
           \begin{bmatrix} \Delta x \\ w\,\Delta\lambda \end{bmatrix} =

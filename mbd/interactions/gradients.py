@@ -264,7 +264,7 @@ def add_tension(
         add_through(F, x, map_of(I, a, m.PT), n_v, wK * stiff, g)
         if damp != 0.0:
             change = change_of_gradient(I, F, of, a, ud, turn)
-            add_through(F, x, velocity_map(I, e, a), n_v, wG * damp, g)
+            add_through(F, x, velocity_map(I, F, e, a), n_v, wG * damp, g)
             add_through(F, x, map_of(I, a, m.DP), n_v, wK * damp, g)
             add_through(F, x, map_of(I, a, m.PT), n_v, wK * damp, change)
         if of.curved:
@@ -295,7 +295,8 @@ def add_measured_row(
         g, row, n_v = gradient(I, F, of, a), vector(I, r, ROW), I[I[e.ends + a] + m.ATT_N]
         add_through(F, vector(I, r, GAMMA), map_of(I, a, m.P), n_v, 1.0, g)
         by_velocity = on_rates or by_rate != 0.0
-        add_through(F, row, velocity_map(I, e, a) if by_velocity else map_of(I, a, m.PT), n_v, k, g)
+        trial = velocity_map(I, F, e, a) if by_velocity else map_of(I, a, m.PT)
+        add_through(F, row, trial, n_v, k, g)
         if by_rate != 0.0:
             change = change_of_gradient(I, F, of, a, ud, turn)
             add_through(F, row, map_of(I, a, m.DP), n_v, k * by_rate, g)

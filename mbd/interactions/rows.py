@@ -82,7 +82,7 @@ def add_coincide(I: Any, F: Any, e: Any) -> None:
         if I[I[e.ends + a] + ATT_N] == 0:
             continue
         sign = 1.0 if a == 0 else -1.0
-        rows = map_of(I, a, PT) if turn == 0.0 else velocity_map(I, e, a)
+        rows = map_of(I, a, PT) if turn == 0.0 else velocity_map(I, F, e, a)
         for r in range(3):
             add_row(I, F, e, a, r, sign, rows + MAP_ROW * r)
             add_column(I, F, e, a, r, sign, map_of(I, a, P) + MAP_ROW * r)
@@ -113,7 +113,7 @@ def add_gradient(I: Any, F: Any, e: Any, a: int, r: int, g: Any, rate: Any) -> N
     """
     turn = F[POSITION_TURN]
     x, column, n_v = vector(I, a, ROW), vector(I, a, GAMMA), I[I[e.ends + a] + ATT_N]
-    set_through(F, x, map_of(I, a, PT) if turn == 0.0 else velocity_map(I, e, a), n_v, 1.0, g)
+    set_through(F, x, map_of(I, a, PT) if turn == 0.0 else velocity_map(I, F, e, a), n_v, 1.0, g)
     if turn != 0.0:
         add_through(F, x, map_of(I, a, DP), n_v, turn, g)
         add_through(F, x, map_of(I, a, PT), n_v, turn, rate)

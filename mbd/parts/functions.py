@@ -32,7 +32,6 @@ from mbd.parts.joint import at_its_position, compliance_of, frame_at
 from mbd.parts.part import LOAD_UNITS, Coordinate, Frame, Part
 
 _TURN = np.array([[2.0, -1.0, 2.0], [2.0, 2.0, -1.0], [-1.0, 2.0, 2.0]]) / 3.0
-Unit = Literal["m", "rad", "-", "m^2"]
 _SHIFT = np.array([0.7, -0.4, 0.9])
 
 
@@ -104,7 +103,11 @@ class Recording:
         """Return the value and the gradient (n, 3) where the attachments are these (n, 3)."""
         u, n = self.expression, vectors.size
         outputs = [u, *ex.gradient(u, self.variables[:n])]
-        value, *g = ex.evaluated(outputs, self.variables, [*vectors.flat, *self.numbers])
+        try:
+            values = ex.substituted(outputs, self.variables, [*vectors.flat, *self.numbers])
+            value, *g = values.astype(float)
+        except (ValueError, ZeroDivisionError, OverflowError):  # of math, outside of a domain
+            value, *g = [np.nan] * len(outputs)
         return float(value), np.reshape(g, vectors.shape)
 
     @property
@@ -169,11 +172,11 @@ def recorded(owner: str, word: str, function: Any, on: Any, unit: str) -> Record
         tuple(float(x) for v in parameters.values() for x in np.ravel(v)),
         u, (*vectors, *numbers),
     )  # fmt: skip
-    value, g = recording.start, recording.gradient
-    if not (np.isfinite(value) and np.isfinite(g).all()):
+    if not np.isfinite([recording.start, *recording.gradient.flat]).all():
         raise ValueError(
-            f"{owner}: its function and its gradient must be finite at the initial pose, got "
-            f"{value:g} [{unit}] and {g.tolist()}; describe the bodies elsewhere"
+            f"{owner}: its function and its gradient must be finite at the initial pose, and are "
+            f"not where its points and axes are {recording.at_start().tolist()}; describe the "
+            "bodies elsewhere"
         )
     return recording
 
@@ -274,7 +277,7 @@ class Row(Part):
         function: Callable[..., Any],
         on: Any,
         *,
-        unit: Unit = "m",
+        unit: Literal["m", "rad", "-", "m^2"] = "m",
         compliance: float = 0.0,
     ) -> None:
         self.name = label(name, "Row")
@@ -372,7 +375,12 @@ class Gauge(Part):
     """
 
     def __init__(
-        self, name: str, function: Callable[..., Any], on: Any, *, unit: Unit = "m"
+        self,
+        name: str,
+        function: Callable[..., Any],
+        on: Any,
+        *,
+        unit: Literal["m", "rad", "-", "m^2"] = "m",
     ) -> None:
         self.name = label(name, "Gauge")
         self.unit = _unit(self.name, unit)

@@ -249,6 +249,8 @@ def studied():
 
 FUNCTIONS = {
     "assemble_pose": lambda: {"system": driven(), "targets": {"h.angle": 0.1}},
+    "bench": lambda: {"problem": chain, "steps": [1e-2], "t_end": 0.01, "turns": 0,
+                      "formulations": "so3", "methods": "GeneralizedAlpha"},
     "buckling": lambda: {"system": pressed()},
     "campbell": lambda: {"system": rotor(), "speeds": [0.0], "bodies": "a"},
     "check_formulation": lambda: {"formulation": "point"},
@@ -511,7 +513,7 @@ def test_an_argument_that_there_is_not_is_named_with_the_one_that_may_be_meant(n
         mbd.write(driven().system, **arguments)
     if name == "write":
         arguments["system"] = driven().system
-    if name in ("closed_loop", "compare", "fit", "optimize", "study"):
+    if name in ("bench", "closed_loop", "compare", "fit", "optimize", "study"):
         arguments = FUNCTIONS[name]()
     taken = [k for k, x in inspect.signature(make).parameters.items()
              if x.kind not in (x.VAR_KEYWORD, x.VAR_POSITIONAL)]  # fmt: skip

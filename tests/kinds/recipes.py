@@ -8,6 +8,7 @@ import pkgutil
 
 import numpy as np
 import pytest
+from charts import CHARTS
 from scenes import GRAVITY
 from scipy.spatial.transform import Rotation
 
@@ -104,6 +105,7 @@ FORMS = {
     "breathing u": mbd.Scalable(rigid=False, velocities="u"),
     "unified tetrahedral": mbd.Unified("tetrahedral"),
     "unified own points": mbd.Unified(**OWN_POINTS),
+    **CHARTS,
 }  # fmt: skip
 #: what may be scaled
 SCALING = [mbd.Scalable(), FORMS["scalable u"], FORMS["breathing rates"], FORMS["breathing u"]]
