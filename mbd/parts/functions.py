@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -95,7 +95,9 @@ class Recording:
     def at_start(self) -> np.ndarray:
         """Return what the attachments are at the initial pose, (n, 3)."""
         body = {x.name: x.body for x in self.ends}
-        poses = [body[a.body].face_pose(a.face) for a in self.attachments]
+        still = np.zeros(3), np.eye(3)
+        poses = [body[a.body].face_pose(a.face) if a.body in body else still
+                 for a in self.attachments]  # fmt: skip
         faces = [(x, *R.T) for x, R in poses]
         return np.einsum("nk,nki->ni", [a.weights for a in self.attachments], faces)
 
@@ -172,6 +174,8 @@ def recorded(owner: str, word: str, function: Any, on: Any, unit: str) -> Record
         tuple(float(x) for v in parameters.values() for x in np.ravel(v)),
         u, (*vectors, *numbers),
     )  # fmt: skip
+    if not recording.relative:
+        recording = _from_ground(recording)
     if not np.isfinite([recording.start, *recording.gradient.flat]).all():
         raise ValueError(
             f"{owner}: its function and its gradient must be finite at the initial pose, and are "
@@ -179,6 +183,25 @@ def recorded(owner: str, word: str, function: Any, on: Any, unit: str) -> Record
             "bodies elsewhere"
         )
     return recording
+
+
+def _from_ground(recording: Recording) -> Recording:
+    """Return a recording of the places as seen from the inertial origin, one more attachment.
+
+    A model far from there stores all positions from a point near itself.
+    """
+    n = 3 * len(recording.attachments)
+    vectors, numbers = recording.variables[:n], recording.variables[n:]
+    origin = tuple(ex.variable(f"origin[{i}]") for i in range(3))
+    points = [i for i in range(n) if recording.attachments[i // 3].weights[0]]
+    seen = [vectors[i] - origin[i % 3] for i in points]
+    (u,) = ex.substituted([recording.expression], [vectors[i] for i in points], seen)
+    own = recording.measure
+    return replace(
+        recording, measure=measure_of(own.name, u, (*vectors, *origin), numbers, own.unit),
+        attachments=(*recording.attachments, Attachment("ground", (1.0, 0.0, 0.0, 0.0))),
+        expression=u, variables=(*vectors, *origin, *numbers),
+    )  # fmt: skip
 
 
 def _returned(owner: str, function: Any, arguments: Sequence[Any], handed: Any) -> ex.Operation:
