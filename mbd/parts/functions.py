@@ -126,9 +126,14 @@ class Recording:
 
     @property
     def relative(self) -> bool:
-        """Whether the function is the same after a rigid motion of all that it depends on."""
+        """Whether the function is the same after a rigid motion of all that it depends on.
+
+        That is asked near the inertial origin, where no distance hides a change; the round-off of a
+        function is far below the part of its terms that is told from none.
+        """
         points = np.array([a.weights[:1] for a in self.attachments])
         pose = self.at_start()
+        pose -= points * (points * pose).sum(0) / max(points.sum(), 1.0)
         moved = pose @ _TURN.T + points * _SHIFT
         (u, _), (v, g) = self.at(pose), self.at(moved)
         return bool(abs(u - v) <= 1e-9 * (abs(u) + np.abs(g * moved).sum()))
@@ -194,8 +199,8 @@ def _from_ground(recording: Recording) -> Recording:
     vectors, numbers = recording.variables[:n], recording.variables[n:]
     origin = tuple(ex.variable(f"origin[{i}]") for i in range(3))
     points = [i for i in range(n) if recording.attachments[i // 3].weights[0]]
-    seen = [vectors[i] - origin[i % 3] for i in points]
-    (u,) = ex.substituted([recording.expression], [vectors[i] for i in points], seen)
+    from_there = [vectors[i] - origin[i % 3] for i in points]
+    (u,) = ex.substituted([recording.expression], [vectors[i] for i in points], from_there)
     own = recording.measure
     return replace(
         recording, measure=measure_of(own.name, u, (*vectors, *origin), numbers, own.unit),
