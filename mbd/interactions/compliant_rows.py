@@ -64,6 +64,7 @@ def compliant(measure: Measure) -> Kind:
     accepted.
     """
     n, of, value = measure.n, measure.shape, value_of(measure, COMPLIANCE + 1)
+    bent_value = value_of(measure, COMPLIANCE + 1, bends=True)
     stress = COMPLIANCE + 1 + measure.numbers
 
     @each
@@ -86,7 +87,7 @@ def compliant(measure: Measure) -> Kind:
     @each
     def tangent(I: Any, F: Any, e: Any) -> None:
         lam, C = F[I[m.A] + e.u], F[e.numbers + COMPLIANCE]
-        value(I, F, e, False)
+        bent_value(I, F, e, False)
         if ints(F)[m.ELASTIC]:
             add_tension(I, F, e, of, 0.0, lam, 1.0 / C, 0.0)
             subtract_own(I, F, e, 1, 1.0)

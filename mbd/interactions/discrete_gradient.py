@@ -177,6 +177,7 @@ def discrete_gradient(measure: Measure, mean: Any, size: int, row: bool = False)
     """
     n, of, secant, curved = measure.n, measure.shape, measure.secant, measure.curved
     evaluate, value = evaluation(measure, size), value_of(measure, size)
+    bent_value = value_of(measure, size, bends=True)
     size += measure.numbers
 
     @jit
@@ -225,7 +226,7 @@ def discrete_gradient(measure: Measure, mean: Any, size: int, row: bool = False)
         look_at_end(I, F, e, h)
         for a in range(n):
             store3(F, last + 3 * a, gradient(I, F, of, a))
-        u, _ = value(I, F, e, False)
+        u, _ = bent_value(I, F, e, False)
         f, stiff, damp = acting(I, F, e, u)
         form_maps(I, F, e, n, False)
         for a in range(n):

@@ -130,7 +130,7 @@ def _tangent(measures: tuple[Measure, ...], rate: bool) -> Any:
 
         return nothing
     value, of, add_following = (
-        value_of(measures[0], 1), measures[0].shape, _tangent(measures[1:], rate),
+        value_of(measures[0], 1, bends=True), measures[0].shape, _tangent(measures[1:], rate),
     )  # fmt: skip
     numbers = measures[0].numbers
 

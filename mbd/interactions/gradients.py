@@ -68,14 +68,20 @@ def gradient(I: Any, F: Any, of: Any, a: int) -> Any:
 
 
 @cache
-def evaluation(measure: Measure, first: int) -> Any:
-    """Return a function that evaluates a measure at its vectors, with numbers from `first` on."""
-    evaluate, of = measure.evaluate, measure.shape
-    if of.full:
+def evaluation(measure: Measure, first: int, bends: bool = False) -> Any:
+    """Return a function that evaluates a measure at its vectors, with numbers from `first` on.
+
+    Where it ``bends``, the Hessian is wanted too.
+    """
+    evaluate, hessian, of = measure.evaluate, measure.hessian, measure.shape
+    if hessian is not None:
 
         @jit
         def full(I: Any, F: Any, e: Any) -> float:
-            return evaluate(F, vectors(I, of, XA), e.numbers + first)  # type: ignore[no-any-return]
+            x, k = vectors(I, of, XA), e.numbers + first
+            if bends:
+                hessian(F, x, k)
+            return evaluate(F, x, k)  # type: ignore[no-any-return]
 
         return full
 
@@ -87,13 +93,14 @@ def evaluation(measure: Measure, first: int) -> Any:
 
 
 @cache
-def value_of(measure: Measure, first: int = 0) -> Any:
+def value_of(measure: Measure, first: int = 0, bends: bool = False) -> Any:
     """Return a function that evaluates a measure; with ``rates`` it leaves those of its vectors.
 
     It returns u and du/dt or zero; of an angle u counts turns, by the memory of the element.
-    Numbers of the measure are those of the element from `first` on.
+    Numbers of the measure are those of the element from `first` on. A tangent needs one that
+    ``bends``.
     """
-    evaluate, of, periodic = evaluation(measure, first), measure.shape, measure.periodic
+    evaluate, of, periodic = evaluation(measure, first, bends), measure.shape, measure.periodic
 
     @jit
     def value(I: Any, F: Any, e: Any, rates: bool) -> Any:

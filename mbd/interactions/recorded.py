@@ -1,7 +1,7 @@
 r"""Measures made of a user's function of points, vectors and numbers.
 
-The function is recorded once (``algebra/expressions.py``); one compiled function writes the
-measure, its gradient and Hessian and the rate of the gradient,
+The function is recorded once (``algebra/expressions.py``); compiled functions write the
+measure, its gradient, the rate of the gradient and, for tangents, the Hessian,
 
 .. math:: g = \frac{\partial u}{\partial x}, \qquad
    H = \frac{\partial^2 u}{\partial x\,\partial x}, \qquad \dot g = H\dot x ,
@@ -37,22 +37,19 @@ def measure_of(
     H = ex.jacobian(g, vectors)
     x, xd, hxd, gradient, hessian = (place // 4 * n for place in (XA, XD, HXD, GRAD, NORMAL))
     value = hessian + 9 * n * n + 3 * n  # after the Hessian and the gradient that waits there
-    write = ex.program(
-        "measure", "F, w, k",
-        {f"w + {x}": vectors, f"w + {xd}": rates, "k": numbers},
-        {
-            f"w + {gradient}": g, f"w + {hessian}": H, f"w + {hxd}": ex.along(g, vectors, rates),
-            f"w + {value}": [u],
-        },
-    )  # fmt: skip
+    reads = {f"w + {x}": vectors, f"w + {xd}": rates, "k": numbers}
+    of_pose = {f"w + {value}": [u], f"w + {gradient}": g}
+    moving = {f"w + {hxd}": ex.along(g, vectors, rates)}
+    write = ex.program("measure", "F, w, k", reads, of_pose | moving)
 
     @jit
     def evaluate(F: Any, w: int, k: int) -> float:
         write(F, w, k)
         return F[w + value]  # type: ignore[no-any-return]
 
+    bend = ex.program("hessian", "F, w, k", reads, {f"w + {hessian}": H})
+    curved = not ex.occurring(list(H.flat)).isdisjoint(vectors)
+    pairs = tuple((a, b) for a in range(n) for b in range(n))
     return Measure(
-        name, n, tuple((a, b) for a in range(n) for b in range(n)), evaluate,
-        curved=not ex.occurring(list(H.flat)).isdisjoint(vectors), unit=unit, full=True,
-        numbers=len(numbers),
-    )  # fmt: skip
+        name, n, pairs, evaluate, curved=curved, unit=unit, hessian=bend, numbers=len(numbers)
+    )

@@ -265,6 +265,7 @@ def row(measure: Measure) -> Kind:
     last accepted.
     """
     n, of, value = measure.n, measure.shape, value_of(measure, 1)
+    bent_value = value_of(measure, 1, bends=True)
 
     @each
     def forces(I: Any, F: Any, e: Any) -> None:
@@ -276,7 +277,7 @@ def row(measure: Measure) -> Kind:
     @each
     def tangent(I: Any, F: Any, e: Any) -> None:
         lam = F[W_K] * F[I[A] + e.u]
-        _, ud = value(I, F, e, F[POSITION_TURN] != 0.0)
+        _, ud = bent_value(I, F, e, F[POSITION_TURN] != 0.0)
         add_measured_row(I, F, e, of, False, ud, 1.0, lam)
 
     @each

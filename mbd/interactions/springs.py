@@ -236,6 +236,7 @@ def _acting(
     potential.
     """
     n, of, value = measure.n, measure.shape, value_of(measure, size)
+    bent_value = value_of(measure, size, bends=True)
     conserving = discrete_gradient(measure, mean, size) if measure.conserves else None
     size += measure.numbers
 
@@ -255,7 +256,7 @@ def _acting(
 
     @each
     def tangent(I: Any, F: Any, e: Any) -> None:
-        u, ud = value(I, F, e, True)
+        u, ud = bent_value(I, F, e, True)
         f, stiff, damp = tension(I, F, I[m.SCRATCH], e.numbers, e.law, u, ud)
         if ints(F)[m.PHASE] == m.STRESS_GIVEN:
             f = F[e.numbers + size]

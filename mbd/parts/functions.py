@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -95,7 +95,9 @@ class Recording:
     def at_start(self) -> np.ndarray:
         """Return what the attachments are at the initial pose, (n, 3)."""
         body = {x.name: x.body for x in self.ends}
-        poses = [body[a.body].face_pose(a.face) for a in self.attachments]
+        still = np.zeros(3), np.eye(3)
+        poses = [body[a.body].face_pose(a.face) if a.body in body else still
+                 for a in self.attachments]  # fmt: skip
         faces = [(x, *R.T) for x, R in poses]
         return np.einsum("nk,nki->ni", [a.weights for a in self.attachments], faces)
 
@@ -121,9 +123,14 @@ class Recording:
 
     @property
     def relative(self) -> bool:
-        """Whether the function is the same after a rigid motion of all that it depends on."""
+        """Whether the function is the same after a rigid motion of all that it depends on.
+
+        That is asked near the inertial origin, where no distance hides a change; the round-off of a
+        function is far below the part of its terms that is told from none.
+        """
         points = np.array([a.weights[:1] for a in self.attachments])
         pose = self.at_start()
+        pose -= points * (points * pose).sum(0) / max(points.sum(), 1.0)
         moved = pose @ _TURN.T + points * _SHIFT
         (u, _), (v, g) = self.at(pose), self.at(moved)
         return bool(abs(u - v) <= 1e-9 * (abs(u) + np.abs(g * moved).sum()))
@@ -169,13 +176,34 @@ def recorded(owner: str, word: str, function: Any, on: Any, unit: str) -> Record
         tuple(float(x) for v in parameters.values() for x in np.ravel(v)),
         u, (*vectors, *numbers),
     )  # fmt: skip
-    value, g = recording.start, recording.gradient
-    if not (np.isfinite(value) and np.isfinite(g).all()):
+    if not recording.relative:
+        recording = _from_ground(recording)
+    if not np.isfinite([recording.start, *recording.gradient.flat]).all():
         raise ValueError(
-            f"{owner}: its function and its gradient must be finite at the initial pose, got "
-            f"{value:g} [{unit}] and {g.tolist()}; describe the bodies elsewhere"
+            f"{owner}: its function and its gradient must be finite at the initial pose, and are "
+            f"not where its points and axes are {recording.at_start().tolist()}; describe the "
+            "bodies elsewhere"
         )
     return recording
+
+
+def _from_ground(recording: Recording) -> Recording:
+    """Return a recording of the places as seen from the inertial origin, one more attachment.
+
+    A model far from there stores all positions from a point near itself.
+    """
+    n = 3 * len(recording.attachments)
+    vectors, numbers = recording.variables[:n], recording.variables[n:]
+    origin = tuple(ex.variable(f"origin[{i}]") for i in range(3))
+    points = [i for i in range(n) if recording.attachments[i // 3].weights[0]]
+    from_there = [vectors[i] - origin[i % 3] for i in points]
+    (u,) = ex.substituted([recording.expression], [vectors[i] for i in points], from_there)
+    own = recording.measure
+    return replace(
+        recording, measure=measure_of(own.name, u, (*vectors, *origin), numbers, own.unit),
+        attachments=(*recording.attachments, Attachment("ground", (1.0, 0.0, 0.0, 0.0))),
+        expression=u, variables=(*vectors, *origin, *numbers),
+    )  # fmt: skip
 
 
 def _returned(owner: str, function: Any, arguments: Sequence[Any], handed: Any) -> ex.Operation:
@@ -274,7 +302,7 @@ class Row(Part):
         function: Callable[..., Any],
         on: Any,
         *,
-        unit: str = "m",
+        unit: Literal["m", "rad", "-", "m^2"] = "m",
         compliance: float = 0.0,
     ) -> None:
         self.name = label(name, "Row")
@@ -372,7 +400,12 @@ class Gauge(Part):
     """
 
     def __init__(
-        self, name: str, function: Callable[..., Any], on: Any, *, unit: str = "m"
+        self,
+        name: str,
+        function: Callable[..., Any],
+        on: Any,
+        *,
+        unit: Literal["m", "rad", "-", "m^2"] = "m",
     ) -> None:
         self.name = label(name, "Gauge")
         self.unit = _unit(self.name, unit)

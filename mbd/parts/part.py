@@ -104,7 +104,7 @@ class Coordinate:
     attachments : tuple of Attachment
         Points and directions of the bodies that the measure takes.
     numbers : tuple of float
-        Those that it takes besides.
+        Those that it takes besides, in the units [SI] of its function.
     """
 
     joint: str
