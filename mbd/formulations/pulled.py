@@ -61,10 +61,7 @@ class _Map:
 
     def slope_at(self, x: np.ndarray) -> np.ndarray:
         """Return the Jacobian at numbers; nan where it has none."""
-        try:
-            flat = substituted(self.slope.ravel(), self.x, x.tolist())
-        except (ArithmeticError, ValueError):
-            return np.full(self.slope.shape, np.nan)
+        flat = substituted(self.slope.ravel(), self.x, x.tolist())
         return np.reshape(flat.astype(float), self.slope.shape)
 
 
@@ -265,12 +262,18 @@ def pulled(
                 f"pose, got {q.tolist()} for {first.tolist()}"
             )
         Y = shown.slope_at(q)
-        slopes = Y, held.slope_at(y) @ Y
-        ranks = [int(np.linalg.matrix_rank(A)) if np.isfinite(A).all() else 0 for A in slopes]
-        if ranks != [n_q, n_own] or not np.allclose(rows(y), 0.0, atol=1e-9):
+        gradients = held.slope_at(y) @ Y
+        if not np.isfinite(Y).all() or np.linalg.matrix_rank(Y) < n_q:
+            here = ", ".join(f"{x} = {value:.6g}" for x, value in zip(velocities, q, strict=True))
             raise ValueError(
-                f"pulled: {name} needs a face map of rank {n_q} and rows of rank {n_own} that are "
-                f"zero in every rigid pose, got ranks {ranks[0]} and {ranks[1]}, rows {rows(y)}"
+                f"pulled: coordinates of {name} must move its faces, each in another way, which "
+                f"they do not where {here}; take another pose, or other coordinates"
+            )
+        rank = np.linalg.matrix_rank(gradients) if np.isfinite(gradients).all() else 0
+        if rank != n_own or not np.allclose(rows(y), 0.0, atol=1e-9):
+            raise ValueError(
+                f"pulled: {name} needs rows of rank {n_own} that are zero in every rigid pose, got "
+                f"rank {rank}, rows {rows(y)}"
             )
         rate = np.concatenate([velocity, np.cross(omega, rotation.T).ravel()])
         return q, np.linalg.lstsq(Y[:12], rate, rcond=None)[0]

