@@ -105,6 +105,7 @@ PICTURES = {
         },
     ),
     "fourbar": Picture("hinge A.force", 0.9, None, _trail("coupler", ("coupler", (0.5, 0, 0)))),
+    "geodesic": Picture("point.position", None, None, _trail("point")),
     "governor": Picture(
         "left hinge.force", 0.8, None, _trail(("right", (0, 0, -0.25)), view=(0.2, -1, 0.3))
     ),

@@ -313,6 +313,10 @@ if PYTHON:
 
     ints: Any = integers
 
+    def part(F: np.ndarray, first: int) -> np.ndarray:
+        """Return F from a place on: a vector that is changed in place."""
+        return F[first:]
+
 else:
 
     @intrinsic
@@ -325,6 +329,15 @@ else:
             return builder.bitcast(first, context.get_value_type(pointer))
 
         return pointer(F), codegen
+
+    @intrinsic
+    def part(_typing: Any, F: Any, first: Any) -> Any:
+        """Return F from a place on: a vector that is changed in place."""
+
+        def codegen(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+            return builder.gep(args[0], [args[1]])
+
+        return F(F, types.int64), codegen
 
     @intrinsic
     def call(_typing: Any, address: Any, I: Any, F: Any, k: Any) -> Any:
