@@ -179,8 +179,8 @@ def pulled(
         Names of the n - 6 own constraint rows, none of six coordinates; fewer of a body of several
         faces that is not rigid.
     rows : callable
-        ``y (12 k,) -> (n_own,)``, smooth, zero for every rigid pose; at most quadratic in faces that
-        are linear in q. Without units, best of slope near one.
+        ``y (12 k,) -> (n_own,)``, smooth, zero for every rigid pose; at most quadratic in faces
+        that are linear in q. Without units, best of slope near one.
     n_faces : int
         Number k of faces.
     mass_matrix : callable, optional
