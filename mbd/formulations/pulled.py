@@ -167,20 +167,20 @@ def pulled(
     name : str
         Of the formulation.
     velocities : mapping of str to int
-        Names of the n coordinates and their kinds, ``TRANSLATION`` [m] or ``DIRECTOR`` [-] of
-        ``mbd.machine.buffer``.
+        Names of the n coordinates and their kinds, ``TRANSLATION`` [m], ``ROTATION`` [rad] or
+        ``DIRECTOR`` [-] of ``mbd.machine.buffer``.
     face : callable
-        ``q (n,) -> y``, 12 numbers or (4, 3): origin and three directors, at most quadratic in q.
-        Of k faces 12 k numbers or (k, 4, 3), the first of them at the pose of the body.
+        ``q (n,) -> y``, 12 numbers or (4, 3): origin and three directors, smooth in q. Of k faces
+        12 k numbers or (k, 4, 3), the first of them at the pose of the body.
     coordinates : callable
         ``(position (3,), rotation (3, 3)) -> q (n,)``, of which the first face is the origin at
         the position and the columns of the rotation.
     own_rows : sequence of str
-        Names of the n - 6 own constraint rows; fewer of a body of several faces that
-        is not rigid.
+        Names of the n - 6 own constraint rows, none of six coordinates; fewer of a body of several
+        faces that is not rigid.
     rows : callable
-        ``y (12 k,) -> (n_own,)``, at most quadratic in the faces, zero for every rigid pose;
-        without units, best of slope near one.
+        ``y (12 k,) -> (n_own,)``, smooth, zero for every rigid pose; at most quadratic in faces
+        that are linear in q. Without units, best of slope near one.
     n_faces : int
         Number k of faces.
     mass_matrix : callable, optional
