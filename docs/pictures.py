@@ -66,6 +66,7 @@ PICTURES = {
     ),
     "spheroid_in_water": Picture("spheroid.angular_velocity", 1.0),
     "breathing_body": Picture("body.scale", 1.7),
+    "held_balloon": Picture("balloon.scale", 2.0),
     "bricard": Picture("rod 3.position", 0.6, None, _trail(("rod 2", (0.5, 0, 0)))),
     "cart_pole": Picture("cart.position.x", 0.3, 2.0, _trail("mass")),
     "catenary": Picture("left.force"),

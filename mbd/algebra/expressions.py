@@ -379,15 +379,13 @@ def along(outputs: Iterable[Any], variables: Iterable[Any], rates: Iterable[Any]
     return array(dot.get(id(z), 0.0) for z in outputs)
 
 
-def occurring(outputs: Iterable[Any]) -> frozenset[Operation]:
-    """Return the variables that occur in outputs."""
-    return frozenset(z for z in _graph(outputs) if z.op == "variable")
-
-
 def substituted(
     outputs: Iterable[Any], variables: Iterable[Any], values: Iterable[Any]
 ) -> np.ndarray:
-    """Return outputs with values, expressions or numbers, in the place of variables."""
+    """Return outputs with values, expressions or numbers, in the place of variables.
+
+    NaN is what has no value: a root of a negative number, a quotient by zero.
+    """
     new: dict[int, Any] = {id(x): value for x, value in zip(variables, values, strict=True)}
     for z in _graph(outputs):
         if z.op != "variable":
@@ -397,7 +395,15 @@ def substituted(
 
 def _applied(op: str, args: Sequence[Any]) -> Any:
     """Return an operation on other arguments."""
-    return _SIMPLIFIED[op](*args) if op in _SIMPLIFIED else _of(op, *args)
+    try:
+        return _SIMPLIFIED[op](*args) if op in _SIMPLIFIED else _of(op, *args)
+    except (ArithmeticError, ValueError):
+        return math.nan
+
+
+def occurring(outputs: Iterable[Any]) -> frozenset[Operation]:
+    """Return the variables that occur in outputs."""
+    return frozenset(z for z in _graph(outputs) if z.op == "variable")
 
 
 # --- recording ------------------------------------------------------------------------------------

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from scipy.spatial.transform import Rotation
 
+from mbd.algebra.local_maps import LocalMap
 from mbd.base.parameter import Formula
 from mbd.base.public import PLACES, public
 from mbd.base.recorded_call import recorded_call, signature
@@ -184,12 +185,15 @@ class Writer:
         if value.name in NAMES and named(value.name) is value:
             return value.name
         call = recorded_call(value)
-        if call is None or call.maker is Formulation:
+        arguments = () if call is None else (*call.args, *call.options.values())
+        own = any(isinstance(x, LocalMap) for x in arguments)
+        if call is None or call.maker is Formulation or own:
             raise ValueError(
                 f"{value.name!r} is a formulation of your own, which is code and not data: a model "
-                f"file can say {', '.join(NAMES)} and what mbd.EulerParameters, mbd.Unified and "
-                "mbd.Scalable make; keep such a model as a scene in Python, a file with build() "
-                "that mbd run takes as well, or give the body one of these"
+                f"file can say {', '.join(NAMES)} and what mbd.SO3, mbd.SE3, mbd.S2, mbd.Unified, "
+                "mbd.EulerParameters and mbd.Scalable make; keep such a model as a scene in "
+                "Python, a file with build() that mbd run takes as well, or give the body one of "
+                "these"
             )
         return self._table(value)
 

@@ -222,17 +222,26 @@ class Assembly:
             the pose at hand.
         """
         w_m, w_g, w_k, turn = self._weights(step, rho, weights)
-        T = self._operator(tangent)
-        S = w_m * self.M + w_g * self.G + w_k * (self.K @ T)
-        of_positions = self.model.numbering.lam_kinds != m.VELOCITY_ROW
-        by = sp.diags_array(of_positions.astype(float)) @ self.B
-        B = by @ T + (self.B - by) + turn * (self.turn @ T)
-        return sp.csr_array(sp.block_array([[S, self.Bt], [B, None]], format="csr"))
+        n = self.model.n_v
+        K, B, turned = self.K, self.B, self.turn
+        if tangent is not None:
+            T = self._operator(tangent)
+            by = sp.diags_array(1.0 * (self.model.numbering.lam_kinds != m.VELOCITY_ROW)) @ B
+            K, B, turned = K @ T, by @ T + (B - by), turned @ T
+        parts = ((w_m, self.M, 0, 0), (w_g, self.G, 0, 0), (w_k, K, 0, 0), (1.0, self.Bt, 0, n),
+                 (1.0, B, n, 0), (turn, turned, n, 0))  # fmt: skip
+        rows = [i + np.repeat(np.arange(A.shape[0]), np.diff(A.indptr)) for _, A, i, _ in parts]
+        columns, values = (
+            [j + A.indices for _, A, _, j in parts],
+            [w * A.data for w, A, *_ in parts],
+        )
+        places = (np.concatenate(rows), np.concatenate(columns))
+        S = sp.csr_array((np.concatenate(values), places), shape=(n + self.model.n_lam,) * 2)
+        S.eliminate_zeros()
+        return S
 
     def _operator(self, tangent: Any) -> sp.csr_array:
-        """Return T as a sparse matrix, checked; None is the identity."""
-        if tangent is None:
-            return sp.csr_array(sp.eye_array(self.model.n_v))
+        """Return T as a sparse matrix, checked."""
         if not sp.issparse(tangent):
             expected = f"a matrix of shape {self.M.shape}"
             tangent = array("iteration_matrix", "tangent", tangent, expected)

@@ -105,11 +105,8 @@ class Recording:
         """Return the value and the gradient (n, 3) where the attachments are these (n, 3)."""
         u, n = self.expression, vectors.size
         outputs = [u, *ex.gradient(u, self.variables[:n])]
-        try:
-            values = ex.substituted(outputs, self.variables, [*vectors.flat, *self.numbers])
-            value, *g = values.astype(float)
-        except (ValueError, ZeroDivisionError, OverflowError):  # of math, outside of a domain
-            value, *g = [np.nan] * len(outputs)
+        numbers = ex.substituted(outputs, self.variables, [*vectors.flat, *self.numbers])
+        value, *g = numbers.astype(float)
         return float(value), np.reshape(g, vectors.shape)
 
     @property

@@ -102,7 +102,9 @@ def test_every_option_can_be_said(maker):
 
 def test_options_are_all_there():
     assert set(words.methods()) >= {"GeneralizedAlpha", "EnergyMomentum", "LieRungeKutta4"}
-    assert set(words.makers("formulations.")) == {"EulerParameters", "Scalable", "Unified"}
+    assert set(words.makers("formulations.")) == {
+        "EulerParameters", "S2", "SE3", "SO3", "Scalable", "Unified"
+    }  # fmt: skip
     assert set(words.arguments(System)) == {"gravity"}
     left = set(inspect.signature(mbd.simulate).parameters) - words.OF_A_CALL
     assert left == set(words.run_settings()), "add its type to ARGUMENTS, or it to OF_A_CALL"
@@ -339,7 +341,8 @@ def test_coordinates_are_named():
 
 
 FORMULATIONS = (
-    "so3", "se3", mbd.EulerParameters("reduced", "H"), mbd.Scalable(rigid=False, velocities="u"),
+    "so3", mbd.SE3("cayley"), mbd.EulerParameters("reduced", "H"),
+    mbd.Scalable(rigid=False, velocities="u"),
     mbd.Unified("tetrahedral", length=0.3),
     mbd.Unified(points=[(0, 0, 0), (0, 0, 0), (0, 0, 0), (0, 0, 1), (1, 0, 0), (0, 1, 0)],
                 directions=[(1, 0, 0), (0, 1, 0), (0, 0, 1), (1, 0, 0), (0, 1, 0), (0, 0, 1)]),

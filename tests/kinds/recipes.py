@@ -106,6 +106,8 @@ FORMS = {
     "unified tetrahedral": mbd.Unified("tetrahedral"),
     "unified own points": mbd.Unified(**OWN_POINTS),
     **CHARTS,
+    "so3 cayley": mbd.SO3("cayley"),
+    "se3 cayley": mbd.SE3("cayley"),
 }  # fmt: skip
 #: what may be scaled
 SCALING = [mbd.Scalable(), FORMS["scalable u"], FORMS["breathing rates"], FORMS["breathing u"]]
