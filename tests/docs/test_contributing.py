@@ -62,7 +62,8 @@ ANSWERS = {
     "mbd/files/robots/robot.py": "built",
     "mbd/statics/search.py": "descend", "mbd/analyses/equilibrium.py": "equilibrium",
     "mbd/animation/arrows.py": "loads", "mbd/animation/painter.py": "_arrow",
-    "mbd/animation/world.js": "arrow",
+    "mbd/animation/world.js": "arrow", "mbd/parts/functions.py": "Row",
+    "mbd/algebra/expressions.py": "gradient",
 }  # fmt: skip
 
 
