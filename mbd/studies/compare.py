@@ -151,8 +151,10 @@ def bench(
         Default those of the problem, else 4, 2 and 1 times the step of the scene.
     t_end : float [s], optional
         Default that of the problem, else of the scene.
-    watch, turns
-        As in :func:`mbd.compare`.
+    watch : str or sequence of str, optional
+        Names of the bodies, joints and drives whose errors count; default all.
+    turns : int
+        Timed turns of each run, as in :func:`mbd.compare`; 0: no times.
     reference : str, Formulation, Solution or mapping, optional
         Default the values that the scene knows at `t_end` of itself, with its own parameters;
         without such the extrapolation that :func:`mbd.compare` has.

@@ -279,6 +279,8 @@ def reference_of(
         if one.model is not None:
             extrapolated = _extrapolated(one, keys, steps, options, masks)
             if extrapolated is not None:
+                if len({x.how for x in trials}) > 1:
+                    extrapolated.label += f", by {one.how}"
                 return extrapolated
     return Reference({}, "nothing: the runs of the reference failed")
 

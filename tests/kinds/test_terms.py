@@ -77,6 +77,17 @@ def test_terms_of_every_formulation(name):
     check(described(JOINT_RECIPES["Revolute"], 0.0, ALL[name]).build())
 
 
+def test_terms_of_points():
+    system = mbd.System(gravity=(0.3, 0, -9.81))
+    one, two = (
+        system.add(mbd.PointMass(name, mass=1.3, position=x, velocity=(0.3, -0.2, 0.1)))
+        for name, x in (("one", (0, 0, 0)), ("two", (1.0, 0.2, 0)))
+    )
+    system.add(mbd.Distance("rod", one, two))
+    system.add(mbd.Spring("spring", system.ground, two, stiffness=30.0, damping=2.0, length=0.5))
+    check(system.build())
+
+
 @pytest.mark.filterwarnings("ignore:.*leave out:UserWarning")
 def test_terms_of_beams_and_flexible_bodies():
     model = flexible().build()

@@ -65,7 +65,8 @@ def test_own_formulations_and_methods_join_by_a_line():
     assert {(r["formulation"], r["method"]) for r in found.rows} == {
         (f, m) for f in ("so3", "unified (tetrahedral)") for m in methods
     }
-    assert found.reference.startswith("so3, extrapolated")  # by the method of the highest order
+    assert found.reference.startswith("so3, extrapolated")
+    assert found.reference.endswith("by RadauCollocation")  # the method of the highest order
     assert found.reference_error["position"] < 1e-10
     done = [r for r in found.rows if r["status"] == "done"]
     assert {r["method"] for r in done} == {"GeneralizedAlpha", "RadauCollocation", "Euler"}
