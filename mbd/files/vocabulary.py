@@ -92,7 +92,7 @@ ARGUMENTS: dict[str, ValueType] = {
     **dict.fromkeys(("every", "order", "face", "max_iterations", "stages"), Whole),
     **dict.fromkeys(("follow", "project", "rigid"), Flag),
     **dict.fromkeys(
-        ("form", "force_map", "kind", "velocities", "newton", "scheme", "tableau"), Word
+        ("form", "force_map", "kind", "velocities", "newton", "scheme", "stiff", "tableau"), Word
     ),
     **dict.fromkeys(("linear_solver", "constraints"), Word),
     "weights": Array("-", ((4,),)),
