@@ -206,6 +206,14 @@ SWEEP_SHARE = 0.4
 COLLOCATION_STRICT = 0.2
 """[tolerance, to the power of the estimate] What the estimate of a step may use."""
 
+STIFF_STABLE = 6.1
+"""[h times the largest frequency] Where the method of order 8 by Dormand and Prince ceases to be
+stable: Hairer and Wanner, Solving Ordinary Differential Equations II, section IV.2."""
+
+STIFF_STEPS = (15, 6)
+"""[-] So many steps at that bound are stiffness, and so many others in a row begin anew: those of
+the same section."""
+
 # --- runs that are lost ---------------------------------------------------------------------------
 
 OSCILLATION_INSTANTS = 40

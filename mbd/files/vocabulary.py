@@ -93,7 +93,7 @@ ARGUMENTS: dict[str, ValueType] = {
     **dict.fromkeys(("every", "order", "face", "max_iterations", "stages"), Whole),
     **dict.fromkeys(("follow", "project", "rigid"), Flag),
     **dict.fromkeys(("form", "force_map", "kind", "velocities", "newton", "scheme"), Word),
-    **dict.fromkeys(("unit", "tableau", "local_map"), Word),
+    **dict.fromkeys(("unit", "tableau", "stiff", "local_map"), Word),
     **dict.fromkeys(("linear_solver", "constraints"), Word),
     "weights": Array("-", ((4,),)),
     "angle": Number("rad"),

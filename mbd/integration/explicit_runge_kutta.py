@@ -45,11 +45,18 @@ from typing import Any, Literal
 import numpy as np
 
 from mbd.base.checked import one_of
-from mbd.base.tolerances import RANK_STAYS, ROUND_OFF, TURN_UNSURE
+from mbd.base.tolerances import RANK_STAYS, ROUND_OFF, STIFF_STABLE, STIFF_STEPS, TURN_UNSURE
 from mbd.integration.adaptive import share_of_step
 from mbd.integration.explicit_tableaus import TABLEAUS, Tableau, tableau
 from mbd.integration.method import Facts, FreeSteps
-from mbd.integration.newton_loop import measure_place, measure_speed, next_time
+from mbd.integration.newton_loop import (
+    CONVERGED,
+    STIFF,
+    WORN,
+    measure_place,
+    measure_speed,
+    next_time,
+)
 from mbd.integration.one_step import (
     AT_END,
     AT_START,
@@ -66,6 +73,7 @@ from mbd.integration.one_step import (
     shake,
     undo_step,
 )
+from mbd.integration.radau_collocation import RadauCollocation
 from mbd.integration.runge_kutta import begin_run, explicit, set_level
 from mbd.integration.updates import record
 from mbd.linear.onto_rows import add, clear, copy, onto_rows
@@ -85,12 +93,14 @@ A, D, UNKNOWN_KIND, N_U, T, V, VN, X = (
     m.A, m.D, m.UNKNOWN_KIND, m.N_U, m.T, m.V, m.VN, m.X,
 )  # fmt: skip
 # numbers of the method: s, all stages, degree within a step, power of the estimate, corrections
-# onto rows, nearness of rows (at first, where they were chosen, now), sizes by kind; then tables of
-# 16 columns, and vectors over the unknowns
-STAGES, ALL, DEGREE, POWER, MOST_CORRECTIONS, FIRST_NEAR, NEAR, NOW_NEAR, SIZES = range(9)
+# onto rows, nearness of rows (at first, where they were chosen, now); largest h|rho| that is stable
+# (infinite: not asked for), that of the step, steps at this bound and others in a row; sizes by
+# kind; then tables of 16 columns from 32 on, and vectors over the unknowns
+STAGES, ALL, DEGREE, POWER, MOST_CORRECTIONS, FIRST_NEAR, NEAR, NOW_NEAR = range(8)
+STABLE, FREQUENCY, STREAK, EASY, SIZES = range(8, 13)
 WIDTH = 16
-C, ERRORS, WEIGHTS, POWERS = WIDTH, 2 * WIDTH, 4 * WIDTH, 20 * WIDTH  # POWERS: by power of x
-VECTORS = 27 * WIDTH
+C, ERRORS, WEIGHTS, POWERS = 2 * WIDTH, 3 * WIDTH, 5 * WIDTH, 21 * WIDTH  # POWERS: by power of x
+VECTORS = 28 * WIDTH
 # of each stage: v' and lam, rate of the increment; after them room, and coordinates of a start
 ACC, RATE, SPARE, START_Q = 0, 1, 0, 3
 
@@ -187,6 +197,18 @@ def take_stages(I: Any, F: Any, end: float, h: float) -> bool:
 
 
 @jit
+def round_off(I: Any, F: Any) -> None:
+    """Write to X what the round-off of the end makes of its accelerations."""
+    n, end_v, end_d = I[N_U], other(I, F, SPARE + 1), other(I, F, SPARE + 2)
+    copy(F, end_v, I[V], n)
+    copy(F, end_d, I[D], n)
+    shake(I, F, other(I, F, SPARE))
+    copy(F, I[V], end_v, n)
+    copy(F, I[D], end_d, n)
+    copy(F, I[A], I[m.AL], n)
+
+
+@jit
 def lost(I: Any, F: Any) -> bool:
     """Tell whether the accelerations of the end have lost half of their digits, at a singular pose.
 
@@ -198,13 +220,7 @@ def lost(I: Any, F: Any) -> bool:
         F[b + FIRST_NEAR] = F[b + NOW_NEAR]
     if F[b + NOW_NEAR] * RANK_STAYS**2 <= F[b + FIRST_NEAR]:
         return False
-    end_v, end_d = other(I, F, SPARE + 1), other(I, F, SPARE + 2)
-    copy(F, end_v, I[V], n)
-    copy(F, end_d, I[D], n)
-    shake(I, F, other(I, F, SPARE))
-    copy(F, I[V], end_v, n)
-    copy(F, I[D], end_d, n)
-    copy(F, I[A], I[m.AL], n)
+    round_off(I, F)
     for k in range(m.N_UNKNOWN_KINDS):
         F[m.SCALE + k] = 0.0
     note_accelerations(I, F, I[A])
@@ -216,17 +232,33 @@ def lost(I: Any, F: Any) -> bool:
 
 
 @jit
-def worn(I: Any, F: Any) -> bool:
-    """Tell whether other acting rows might be better by far; these count as new then."""
+def worn(I: Any, F: Any) -> int:
+    """Return WORN where other acting rows might be better by far; these count as new then."""
     b = base(I)
     if I[m.LOOPS] == 0:
-        return False
+        return CONVERGED  # type: ignore[no-any-return]
     if F[b + NEAR] == 0.0:
         F[b + NEAR] = F[b + NOW_NEAR]
     if F[b + NOW_NEAR] * RANK_STAYS**2 <= F[b + NEAR]:
-        return False
+        return CONVERGED  # type: ignore[no-any-return]
     F[b + NEAR] = 0.0
-    return True
+    return WORN
+
+
+@jit
+def verdict(I: Any, F: Any) -> int:
+    """Return STIFF after 15 steps at the bound of stability, never 6 others in a row between."""
+    b = base(I)
+    if F[b + FREQUENCY] > F[b + STABLE]:
+        F[b + STREAK] += 1.0
+        F[b + EASY] = 0.0
+        if F[b + STREAK] >= STIFF_STEPS[0]:
+            return STIFF
+    else:
+        F[b + EASY] += 1.0
+        if F[b + EASY] >= STIFF_STEPS[1]:
+            F[b + STREAK] = 0.0
+    return worn(I, F)  # type: ignore[no-any-return]
 
 
 @jit
@@ -256,8 +288,20 @@ advance = explicit(begin_run, _step, _back, worn)
 
 # --- steps that are chosen, states within steps ---------------------------------------------------
 @jit
-def local_error(I: Any, F: Any, h: float) -> float:
-    """Return the error of the step, of increments by their units and velocities by their speeds."""
+def combined(error: float, lower: float) -> float:
+    """Return the estimate of two that counts."""
+    return error * error / math.sqrt(error * error + 0.01 * lower * lower) if error > 0.0 else 0.0
+
+
+@jit
+def local_error(I: Any, F: Any, h: float, allowed: float) -> float:
+    r"""Return the error of the step, of increments by their units and velocities by their speeds.
+
+    Note :math:`h|\rho|` of the last two stages, which are both at the end of the step.
+
+    That of velocities is none where it is more than allowed and round-off of their accelerations is
+    as large, but near a singular pose.
+    """
     b, sizes = base(I), base(I) + SIZES
     last = int(F[b + STAGES]) + 1
     for k in range(m.N_UNKNOWN_KINDS):
@@ -266,23 +310,45 @@ def local_error(I: Any, F: Any, h: float) -> float:
         note_accelerations(I, F, own(I, F, ACC, i))
     measure_speed(I, F)
     measure_speeds(F, sizes)
-    error, lower = 0.0, 0.0
+    way, way_lower, change, change_lower, moved, driven = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     for u in range(I[N_U]):
         if is_velocity(I, u):
             k = I[I[UNKNOWN_KIND] + u]
-            unit = F[m.UNIT + k] + F[m.ATOL + k] / F[m.RTOL]
-            for which in range(2):
-                far, fast = 0.0, 0.0
-                for i in range(last):
-                    weight = F[b + ERRORS + WIDTH * which + i]
-                    far += weight * F[own(I, F, RATE, i) + u]
-                    fast += weight * F[own(I, F, ACC, i) + u]
-                e = h * max(abs(far) / unit, abs(fast) / F[sizes + k])
-                if which == 0:
-                    error = max(error, e)
-                else:
-                    lower = max(lower, e)
-    return error * error / math.sqrt(error * error + 0.01 * lower * lower) if error > 0.0 else 0.0
+            far, far_lower, fast, fast_lower, apart, faster = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+            for i in range(last):
+                e, e_lower = F[b + ERRORS + i], F[b + ERRORS + WIDTH + i]
+                rate, a = F[own(I, F, RATE, i) + u], F[own(I, F, ACC, i) + u]
+                far += e * rate
+                far_lower += e_lower * rate
+                fast += e * a
+                fast_lower += e_lower * a
+                at = b + WEIGHTS + WIDTH * (last - 1) + i
+                apart += (F[at] - F[at - WIDTH]) * rate
+                faster += (F[at] - F[at - WIDTH]) * a
+            jerk = F[own(I, F, ACC, last - 1) + u] - F[own(I, F, ACC, last - 2) + u]
+            of_speed = (h * h * faster / F[m.UNIT + k]) ** 2
+            moved += of_speed + (h * apart / F[m.UNIT + k]) ** 2
+            driven += of_speed + (h * h * jerk / F[m.UNIT + k]) ** 2
+            unit = (F[m.UNIT + k] + F[m.ATOL + k] / F[m.RTOL]) / h
+            way, way_lower = max(way, abs(far) / unit), max(way_lower, abs(far_lower) / unit)
+            speed = F[sizes + k] / h
+            change = max(change, abs(fast) / speed)
+            change_lower = max(change_lower, abs(fast_lower) / speed)
+    F[b + FREQUENCY] = math.sqrt(driven / moved) if moved > 0.0 else 0.0
+    error = combined(max(way, change), max(way_lower, change_lower))
+    if error <= allowed or F[b + NOW_NEAR] * RANK_STAYS**2 > F[b + FIRST_NEAR]:
+        return error  # type: ignore[no-any-return]
+    round_off(I, F)
+    noise = 0.0
+    for u in range(I[N_U]):
+        if is_velocity(I, u):
+            noise = max(noise, h * abs(F[I[X] + u]) / F[sizes + I[I[UNKNOWN_KIND] + u]])
+    parts = 1.0
+    for i in range(last):
+        parts += abs(F[b + ERRORS + i])
+    if change <= parts * noise:
+        error = combined(way, way_lower)
+    return error  # type: ignore[no-any-return]
 
 
 @jit
@@ -292,8 +358,8 @@ def attempt(I: Any, F: Any, t: float, h: float) -> float:
     if not take_stages(I, F, t + h, h):
         return math.inf
     if F[m.RTOL] < 1e300:
-        error = local_error(I, F, h) / (F[m.RTOL] * share_of_step(F, h, t))
-        return error  # type: ignore[no-any-return]
+        allowed = F[m.RTOL] * share_of_step(F, h, t)
+        return local_error(I, F, h, allowed) / allowed  # type: ignore[no-any-return]
     return 0.0
 
 
@@ -354,7 +420,7 @@ def most(I: Any, F: Any) -> float:
     return math.inf
 
 
-choose = choosing(attempt, give, finish, power, most, worn)
+choose = choosing(attempt, give, finish, power, most, verdict)
 
 
 # --- the method -----------------------------------------------------------------------------------
@@ -369,6 +435,7 @@ def write_numbers(numbers: Tableau, model: FrozenModel, F: np.ndarray) -> None:
     b, n = int(model.I[m.METHOD] + model.I[N_U]), len(numbers.c)
     F[b + STAGES], F[b + ALL] = numbers.stages, n
     F[b + DEGREE], F[b + POWER] = numbers.P.shape[1], numbers.estimate
+    F[b + STABLE] = np.inf
     F[b + MOST_CORRECTIONS] = CORRECTIONS if model.n_lam else 0
     F[b + C : b + C + n] = numbers.c
     for to, table in ((ERRORS, numbers.errors), (WEIGHTS, numbers.A), (POWERS, numbers.P.T)):
@@ -403,6 +470,10 @@ class ExplicitRungeKutta:
         "dop853": order 8 by Dormand and Prince, twelve stages, the least work at all but the
         coarsest tolerances [1]_. "tsit5": order 5 by Tsitouras, six stages [2]_. "rk4": the
         classical method of order 4, with steps of one size only.
+    stiff : {"stay", "radau"}
+        With ``rtol``, where steps come to be bound by stability: "radau" lets
+        ``RadauCollocation(stages=3)`` go on from there, in the same run; its message says when.
+        Only of "dop853".
 
     References
     ----------
@@ -419,10 +490,17 @@ class ExplicitRungeKutta:
     """
 
     tableau: Literal["dop853", "tsit5", "rk4"] = "dop853"
+    stiff: Literal["stay", "radau"] = "stay"
 
     def __post_init__(self) -> None:
-        """Check the tableau."""
+        """Check the options."""
         one_of("ExplicitRungeKutta", "tableau", self.tableau, TABLEAUS)
+        one_of("ExplicitRungeKutta", "stiff", self.stiff, ("stay", "radau"))
+        if self.stiff == "radau" and self.tableau != "dop853":
+            raise ValueError(
+                "ExplicitRungeKutta: stiff='radau' needs tableau='dop853', whose last stages tell "
+                f"how stiff a motion is, got {self.tableau!r}"
+            )
 
     @property
     def kernel(self) -> Any:
@@ -437,7 +515,10 @@ class ExplicitRungeKutta:
             kernel=choose, first_step=partial(first_step, order=numbers.order), fewest=10,
             check=self._check,
         )  # fmt: skip
-        return facts_of(numbers, f"explicit Runge-Kutta, {self.tableau}", start=on_rates, free=free)
+        return facts_of(
+            numbers, f"explicit Runge-Kutta, {self.tableau}", start=on_rates, free=free,
+            handed_to=RadauCollocation(stages=3) if self.stiff == "radau" else None,
+        )  # fmt: skip
 
     def _check(self, model: FrozenModel, chosen: bool) -> None:
         """Refuse steps within a tolerance where there is no estimate of their errors."""
@@ -453,6 +534,8 @@ class ExplicitRungeKutta:
         S[m.LEVEL], S[m.HISTORY], S[m.CONVECT + 1] = m.STABILIZED, 0, 0
         set_flows("ExplicitRungeKutta", model, S)
         write_numbers(tableau(self.tableau), model, F)
+        if self.stiff == "radau":
+            F[int(model.I[m.METHOD] + model.I[N_U]) + STABLE] = STIFF_STABLE
 
 
 def _failed(model: FrozenModel, where: str) -> str:

@@ -33,7 +33,7 @@ from mbd.formulations.families import family
 from mbd.integration import explicit_runge_kutta, runge_kutta
 from mbd.integration.explicit_tableaus import tableau
 from mbd.integration.method import Facts
-from mbd.integration.one_step import never_worn
+from mbd.integration.one_step import go_on
 from mbd.integration.runge_kutta import commutator_free, explicit, solve, start_from
 from mbd.machine import buffer as m
 from mbd.machine.buffer import NODE_SIZE, NODE_U, NODE_Y
@@ -196,7 +196,7 @@ def _step(I: Any, F: Any, t: float) -> bool:
     return good
 
 
-quaternion = explicit(_begin, _step, _back, never_worn)
+quaternion = explicit(_begin, _step, _back, go_on)
 
 
 _SCHEMES: dict[str, tuple[Any, Callable[[FrozenModel], int]]] = {

@@ -98,6 +98,8 @@ class Facts:
         How steps are chosen, and states within them had.
     linear_solver : {"fronts", "splu"}
         What solves the equations.
+    handed_to : method, optional
+        What goes on where a kernel of free steps says that they are bound by stability (``STIFF``).
     divided_by : GeneralizedAlpha, optional
         The method that takes a step which fails in smaller ones, in its stabilised form.
     weights : Weights, optional
@@ -131,6 +133,7 @@ class Facts:
     own_floats: Callable[[FrozenModel], int] = _no_floats
     free: FreeSteps | None = None
     linear_solver: Literal["fronts", "splu"] = "fronts"
+    handed_to: Any = None
     divided_by: Any = None
     weights: Weights | None = None
     oscillation: float = 0.0

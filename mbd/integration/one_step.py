@@ -22,7 +22,7 @@ from mbd.integration.adaptive import (
     next_size,
 )
 from mbd.integration.consistent import consistent, violations
-from mbd.integration.newton_loop import CONVERGED, FAILED, REFUSED, WORN, keep_record
+from mbd.integration.newton_loop import CONVERGED, FAILED, REFUSED, keep_record
 from mbd.integration.starting_values import Nearby
 from mbd.integration.updates import record
 from mbd.integration.verdicts import dropped_open
@@ -175,7 +175,7 @@ def shake(I: Any, F: Any, spare: int) -> None:
 
 
 # --- compiled: steps whose size is chosen ---------------------------------------------------------
-def choosing(attempt: Any, give: Any, finish: Any, order: Any, most: Any, worn: Any) -> Any:
+def choosing(attempt: Any, give: Any, finish: Any, order: Any, most: Any, verdict: Any) -> Any:
     """Return the kernel of free steps, from functions of (I, F, ...).
 
     Parameters
@@ -190,8 +190,8 @@ def choosing(attempt: Any, give: Any, finish: Any, order: Any, most: Any, worn: 
         Power of h of the error.
     most : (I, F) -> float
         Largest factor of the step after this one.
-    worn : (I, F) -> bool
-        Whether acting rows should be chosen again after a step.
+    verdict : (I, F) -> int
+        What ends the piece of a run after a step that is well: WORN, STIFF, or nothing, CONVERGED.
     """
 
     @loop
@@ -246,17 +246,17 @@ def choosing(attempt: Any, give: Any, finish: Any, order: Any, most: Any, worn: 
             if h < F[m.H] and factor >= 1.0:  # shortened for another reason
                 new = max(new, F[m.H])
             F[m.H] = min(F[m.H_MAX], new)
-            if worn(I, F):
-                S[m.STATUS] = WORN
+            S[m.STATUS] = verdict(I, F)
+            if S[m.STATUS] != CONVERGED:
                 return
 
     return choose
 
 
 @jit
-def never_worn(I: Any, F: Any) -> bool:
-    """Return that acting rows are looked at where steps fail, and not before."""
-    return False
+def go_on(I: Any, F: Any) -> int:
+    """Return that nothing but a step that fails ends the piece of a run."""
+    return CONVERGED
 
 
 # --- what methods declare -------------------------------------------------------------------------

@@ -53,7 +53,7 @@ from mbd.integration.one_step import (
     AT_BEGIN,
     choosing,
     first_step,
-    never_worn,
+    go_on,
     on_rates,
     set_flows,
     undo_step,
@@ -209,7 +209,7 @@ def most(I: Any, F: Any) -> float:
     return SAFE if F[base(I) + SWEEPS] > 0.75 * ints(F)[m.MAX_ITER] else GROWS
 
 
-choose = choosing(attempt, give, finish, order, most, never_worn)
+choose = choosing(attempt, give, finish, order, most, go_on)
 
 
 # --- the method -----------------------------------------------------------------------------------

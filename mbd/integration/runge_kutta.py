@@ -22,8 +22,8 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from mbd.integration.newton_loop import CONVERGED, FAILED, WORN, keep_record, next_time
-from mbd.integration.one_step import never_worn
+from mbd.integration.newton_loop import CONVERGED, FAILED, keep_record, next_time
+from mbd.integration.one_step import go_on
 from mbd.machine import buffer as m
 from mbd.machine.jit import call, ints, jit, loop
 from mbd.machine.subnormal import flushing
@@ -91,11 +91,11 @@ def begin_run(I: Any, F: Any) -> None:
 
 def explicit(
     begin: Callable[..., Any], step: Callable[..., Any], back: Callable[..., Any],
-    worn: Callable[..., Any],
+    verdict: Callable[..., Any],
 ) -> Any:  # fmt: skip
     """Return the kernel that takes steps of a method.
 
-    ``back`` undoes one that failed, ``worn`` tells whether acting rows should be chosen again.
+    ``back`` undoes one that failed, ``verdict`` returns what ends the piece of a run after a step.
     """
 
     @loop
@@ -124,8 +124,8 @@ def explicit(
                 return
             S[m.STEPS_DONE], S[m.HISTORY] = i + 1, 1
             keep_record(I, F)
-            if worn(I, F):
-                S[m.STATUS] = WORN
+            S[m.STATUS] = verdict(I, F)
+            if S[m.STATUS] != CONVERGED:
                 return
 
     return steps
@@ -211,4 +211,4 @@ def _composed_step(I: Any, F: Any, t: float) -> bool:
     return good
 
 
-commutator_free = explicit(begin_run, _composed_step, _back_home, never_worn)
+commutator_free = explicit(begin_run, _composed_step, _back_home, go_on)

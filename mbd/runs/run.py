@@ -24,10 +24,11 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from dataclasses import replace
 from typing import Any
 
-from mbd.integration.method import Method
-from mbd.integration.newton_loop import FAILED
+from mbd.integration.method import Method, name_of
+from mbd.integration.newton_loop import FAILED, STIFF
 from mbd.interactions.laws import LawError
 from mbd.linear.saddle import Saddle
 from mbd.machine import buffer as m
@@ -98,8 +99,10 @@ class Run:
         self.last, self.start = first, first.t
         try:
             status = EVENT
-            while status == EVENT:
-                status, message = self._stretch(continued, before, saddle)
+            while status in (EVENT, STIFF):
+                if status == STIFF:
+                    self._hand_over()
+                status, message = self._stretch(continued, before, saddle, status == STIFF)
                 continued, before = False, self.stretch.before if self.stretch else None
                 saddle = None
         except KeyboardInterrupt:
@@ -117,16 +120,33 @@ class Run:
             raise
         if self.stretch is not None and self.stretch.error is not None:
             message = self._failed(self.stretch.error)
+        if "handed_over" in self.stats:
+            message += (
+                f"; stiff from t = {self.stats['handed_over']:.6g} s, where "
+                f"{name_of(self.method)} went on"
+            )
         return status, message + self._divided()
 
-    def _stretch(self, continued: bool, before: Any, saddle: Saddle | None) -> tuple[int, str]:
-        """Run to the next event that changes something; ``last`` is then after it."""
+    def _hand_over(self) -> None:
+        """Let the method that knows stiffness go on, from the last good step."""
+        self.stats["handed_over"] = self.last.t
+        self.method = self.method.facts.handed_to
+        step = self.plan.step if self.last.step is None else self.last.step
+        self.plan = replace(self.plan, step=step)
+
+    def _stretch(
+        self, continued: bool, before: Any, saddle: Saddle | None, kept: bool
+    ) -> tuple[int, str]:
+        """Run to the next event that changes something; ``last`` is then after it.
+
+        `kept`: the first state is the last one of the stretch before.
+        """
         plan, first = self.plan, self.last
         stretch = Stretch(
             self.model, first, self.method, plan, self.interrupt, self.watch, continued, saddle
         )
         stretch.work.F[m.IMPULSIVE] = self.impulsive
-        stretch.record_to(self.record, first, before)
+        stretch.record_to(self.record, first, before, kept)
         self.stretch = stretch
         try:
             status, message = stretch.loop(self.progress)

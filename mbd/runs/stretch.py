@@ -20,6 +20,7 @@ from mbd.integration.newton_loop import (
     FAILED,
     PIVOTS,
     REFUSED,
+    STIFF,
     WORN,
     grid_from_here,
     undo,
@@ -119,14 +120,18 @@ class Stretch:
         self.work.vector(m.AB)[self.model.numbering.v] = before
         self.work.F[m.H_LAST] = self.work.F[m.H]
 
-    def record_to(self, record: Record, first: State, before: Any = None) -> None:
-        """Keep the first instant, and all that come, in this record.
+    def record_to(
+        self, record: Record, first: State, before: Any = None, kept: bool = False
+    ) -> None:
+        """Keep the first instant, if it is not kept, and all that come, in this record.
 
         `before` is what events know of the stretches before this one.
         """
         self.record, self.before = record, before
         self.last = self._instant(first)
-        if self._is_output(first):
+        if kept:
+            self.t_kept = first.t
+        elif self._is_output(first):
             self.keep(self.last)
 
     def _instant(self, state: State) -> EventInstants:
@@ -181,6 +186,8 @@ class Stretch:
             return -1, f"interrupted by the user at t = {F[m.T]:.6g} s"
         if status == EVENT:
             return EVENT, f"stopped by an event at t = {F[m.T]:.9g} s"
+        if status == STIFF:
+            return STIFF, ""
         if status == CONVERGED:
             return CONVERGED, f"reached t = {F[m.T]:g} s"
         return FAILED, self.why()
@@ -307,7 +314,8 @@ class Stretch:
                 if taken < n:
                     S[m.N_STEPS] = n - taken
                     continue
-            if acting is None or (status == CONVERGED and (leave or taken == n)):
+            well = status == CONVERGED and (leave or taken == n)
+            if acting is None or status == STIFF or well:
                 return taken, status
             if status == CONVERGED:
                 leave = True

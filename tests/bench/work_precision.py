@@ -68,6 +68,8 @@ def methods(step):
     return {
         "generalized-alpha": [{"step": h} for h in steps],
         "generalized-alpha, order=4": [{"step": 2 * h, "order": 4} for h in steps],
+        "explicit, order 8": [{"rtol": x, "method": mbd.ExplicitRungeKutta()} for x in tolerances],
+        "explicit, order 4": [{"step": h, "method": mbd.ExplicitRungeKutta("rk4")} for h in steps],
         "collocation, 3 stages": [
             {"rtol": x, "method": mbd.RadauCollocation(3)} for x in tolerances
         ],

@@ -63,7 +63,6 @@ ANSWERS = {
     "mbd/statics/search.py": "descend", "mbd/analyses/equilibrium.py": "equilibrium",
     "mbd/animation/arrows.py": "loads", "mbd/animation/painter.py": "_arrow",
     "mbd/animation/world.js": "arrow", "mbd/parts/functions.py": "Row",
-    "mbd/algebra/expressions.py": "gradient",
 }  # fmt: skip
 
 
