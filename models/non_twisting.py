@@ -1,5 +1,8 @@
 """Body that may not turn about its third director: a nonholonomic row, worn by any formulation.
 
+With ``formulation="S2"`` the row is built into the coordinates: d3 on the unit sphere, d1 and d2
+transported with it.
+
 Examples of C. G. Gebhardt, I. Romero, "The rotating rigid body model based on a non-twisting
 frame", J. Nonlinear Sci. 30 (2020): ``case=1`` turns without load, ``case=2`` starts from rest under
 a follower moment, a unit triangle over one second. One cannot be run as printed: the amplitude
@@ -65,7 +68,8 @@ def build(formulation: str = "so3", case: int = 1) -> mbd.System:
             formulation=formulation,
         )
     )
-    system.add(mbd.NonTwisting("frame", body))
+    if body.formulation.holonomic:  # S2 has no row: it is in its velocities
+        system.add(mbd.NonTwisting("frame", body))
     if case == 2:
         system.add(mbd.Moment("load", body, _load, follow=True))
     return system

@@ -23,6 +23,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
 from itertools import count
 from types import CellType, FunctionType, SimpleNamespace
 from typing import Any
@@ -172,6 +173,10 @@ class Operation:
             return one(*inputs)
         each = (array([x]) if isinstance(x, Operation) else x for x in inputs)
         return np.frompyfunc(one, len(inputs), 1)(*each)
+
+    def __reduce__(self) -> Any:
+        """Return the operation; variables are those of their names."""
+        return (variable, (self.name,)) if self.op == "variable" else (_of, (self.op, *self.args))
 
     def __repr__(self) -> str:
         return self.name or f"{self.op}(...)"
@@ -377,7 +382,10 @@ def along(outputs: Iterable[Any], variables: Iterable[Any], rates: Iterable[Any]
 def substituted(
     outputs: Iterable[Any], variables: Iterable[Any], values: Iterable[Any]
 ) -> np.ndarray:
-    """Return outputs with values, expressions or numbers, in the place of variables."""
+    """Return outputs with values, expressions or numbers, in the place of variables.
+
+    NaN is what has no value: a root of a negative number, a quotient by zero.
+    """
     new: dict[int, Any] = {id(x): value for x, value in zip(variables, values, strict=True)}
     for z in _graph(outputs):
         if z.op != "variable":
@@ -387,10 +395,24 @@ def substituted(
 
 def _applied(op: str, args: Sequence[Any]) -> Any:
     """Return an operation on other arguments."""
-    return _SIMPLIFIED[op](*args) if op in _SIMPLIFIED else _of(op, *args)
+    try:
+        return _SIMPLIFIED[op](*args) if op in _SIMPLIFIED else _of(op, *args)
+    except (ArithmeticError, ValueError):
+        return math.nan
+
+
+def occurring(outputs: Iterable[Any]) -> frozenset[Operation]:
+    """Return the variables that occur in outputs."""
+    return frozenset(z for z in _graph(outputs) if z.op == "variable")
 
 
 # --- recording ------------------------------------------------------------------------------------
+@cache
+def variable(name: str) -> Operation:
+    """Return the one variable of a name: functions recorded with it twice are one expression."""
+    return Operation("variable", (), name)
+
+
 def variables(name: str, n: int) -> np.ndarray:
     """Return n variables, (n,), with a name for messages."""
     return array(Operation("variable", (), f"{name}[{i}]") for i in range(n))
@@ -465,10 +487,10 @@ def _names(code: Any) -> set[str]:
     return set(code.co_names).union(*map(_names, inner))
 
 
-def record(who: str, function: Callable[..., Any], *arguments: Any) -> np.ndarray:
+def record(who: str, function: Callable[..., Any], *arguments: Any, **options: Any) -> np.ndarray:
     """Return what a function makes of expressions, (m,): a plain one, or one compiled by numba."""
     try:
-        result = _recordable(function, {})(*arguments)
+        result = _recordable(function, {})(*arguments, **options)
     except TypeError as error:
         hint = (
             "recorded once, in arrays of objects: numpy has sums, products, sqrt, sin, ... for them"

@@ -69,11 +69,16 @@ def pose(one: OneBody, body: Body, at: Motion) -> list[PropertyError]:
 def rate_of_the_face(one: OneBody, at: Motion) -> list[PropertyError]:
     """Compare face_velocity with the rate of the face."""
     one.hold(at.q, at.v, at.a)
-    yd = one.move(0.0)[1]
+    start, yd, _ = one.move(0.0)
+    rate = rate_of(lambda t: one.move(t * at.v)[0])
+    one.move(at.d)
+    one.hold(one.coordinates, at.v, at.a)
     errors = [
         _fact("all numbers", np.isfinite(yd).all()),
-        _compare("rate of the face", yd, rate_of(lambda t: one.move(t * at.v)[0])),
+        _compare("rate of the face", yd, rate),
+        _compare("way back", one.move(-at.d)[0], start),
     ]
+    one.hold(at.q, at.v, at.a)
     faces = one.formulation.faces
     if faces is not None:
         y, of_q = one.move(0.0)[0], np.asarray(faces(at.q))
@@ -131,7 +136,9 @@ def free_velocities(one: OneBody, rows: np.ndarray) -> list[PropertyError]:
     formulation = one.formulation
     independent = not formulation.n_own or np.linalg.matrix_rank(rows, _ZERO) == formulation.n_own
     alone = formulation.n_faces == 1 and formulation.rigid
-    counted = not alone or formulation.n_v - formulation.n_own == (6 if formulation.axes else 3)
+    counted = not alone or formulation.n_v - formulation.n_own == (
+        3 if not formulation.axes else 6 if formulation.holonomic else 5
+    )
     return [_fact("free velocities", independent and counted)]
 
 
@@ -262,6 +269,9 @@ def for_methods(one: OneBody, at: Motion, rng: np.random.Generator) -> list[Prop
     if formulation.flow is not None:
         yd, k = one.move(at.d, at.v)[1], one.flow()
         errors.append(_compare("flow", rate_of(lambda t: one.move(at.d + t * k)[0]), yd))
+        one.move(at.d, at.d)
+        along = np.abs(one.flow() - at.d).max() < _ZERO
+        errors.append(_fact("canonical", formulation.canonical == bool(along)))
     if formulation.convect is not None:
         errors.append(_convect(one, at))
     if formulation.carry is not None:

@@ -150,9 +150,6 @@ OPEN_SHARE = 0.3
 NEWTON_FREE = 1e-6
 """[rtol] Newton's tolerance of free steps: what it leaves is no error of the step."""
 
-MIDPOINT_CLOSE = 10.0
-"""[round-off of positions] Increments of the energy-momentum scheme below have converged."""
-
 STEP_HALVED = 6
 """[-] A step of one size that fails is halved so many times at most, where it is taken in parts of
 itself: a sixty-fourth of it finds what turns by a radian in one."""

@@ -201,6 +201,12 @@ class Formulation:
         comes in is checked.
     galerkin : bool
         Whether virtual displacements are taken as velocities are, Z = Y.
+    holonomic : bool
+        False if a constraint on velocities is built in, so that positions have more freedoms than
+        velocities; then moments of momentum change, and ``flow``, ``carry`` are None.
+    canonical : bool
+        Whether increments are canonical coordinates of the first kind, or of a vector space:
+        :math:`(q \boxplus sd) \boxplus td = q \boxplus (s + t)d`.
     linear : bool
         Whether q is a vector on which the face depends linearly (then rows are quadratic in q).
     conserving : Conserving, optional
@@ -252,6 +258,8 @@ class Formulation:
     rigid: bool = True
     scales: bool = False
     linear: bool = False
+    canonical: bool = True
+    holonomic: bool = True
     sized: bool = False
     stacks: bool = False
     n_faces: int = 1

@@ -97,6 +97,12 @@ class Step(NamedTuple):
     J: Any  #: inertia about it
 
 
+@jit
+def _over(a: Any, h: float) -> Any:
+    """Return a/h; times 1/h, rates of a uniform motion would grow by its round-off each step."""
+    return a[0] / h, a[1] / h, a[2] / h
+
+
 def _moved(rigid: bool) -> Any:
     @jit
     def moved(F: Any, n: Any, v0: int) -> Any:
@@ -109,14 +115,14 @@ def _moved(rigid: bool) -> Any:
         theta = times(2.0 / part, w)
         D0, D1, half = bilinear(p0, p0), bilinear(p1, p1), bilinear(d, both)
         rate = load4(F, v0 + 3)
-        w0, w = times(2.0, times_L(p0, rate)), times(s / h, theta)
+        w0, w = times(2.0, times_L(p0, rate)), _over(times(s, theta), h)
         w1 = minus(times(2.0, w), w0)
         nu0 = 0.0 if rigid else 2 * dot4(p0, rate)
-        nu1 = 0.0 if rigid else 2 * ds / h - nu0
+        nu1 = 0.0 if rigid else 2 * (ds / h) - nu0
         c = times(1.0 / mass, mc)
         moves = bilinear(p0, rate)
         x0 = plus(load3(F, v0), times(2.0, mat_vec(moves, c)))
-        x = times(1.0 / h, plus(load3(F, n.d), mat_vec(half, c)))
+        x = _over(plus(load3(F, n.d), mat_vec(half, c)), h)
         u = times(2.0 / h, minus(x, x0))
         cc = dot(mc, c)
         J = mat_plus(load9(F, n.par + 13), -cc, _ONE)
@@ -124,7 +130,7 @@ def _moved(rigid: bool) -> Any:
         trace = F[n.par + 4] + F[n.par + 8] + F[n.par + 12] - cc
         return Step(
             p0, p1, s0, s, D0, D1, mat_plus(D0, 0.5, half), part, theta, nu1, nu1 - nu0, w0, w, w1,
-            plus(x0, times(h, u)), u, c, trace, J,
+            minus(times(2.0, x), x0), u, c, trace, J,
         )  # fmt: skip
 
     return moved

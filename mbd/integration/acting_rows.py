@@ -2,8 +2,9 @@ r"""Acting rows of a run: those that depend on others leave the iteration, and a
 
 Rows are chosen where the run begins (`mbd/model/independent_rows.py`), and again after a step that
 failed: at the pose where its iteration was left, if that is near the rows, then at that of its
-start. Where other rows come of it, the step is taken again. What dropped rows lacked when they were
-dropped, they may lack.
+start. Where other rows come of it, the step is taken again. A method that sees how near rows are
+to each other lets them be chosen before a step fails (``WORN``). What dropped rows lacked when they
+were dropped, they may lack.
 
 Rows that are dropped, open, are taken back and dropped again within a small way are dependent at
 first order and hold at second order only: their forces are without bound, and the run ends.
@@ -75,6 +76,12 @@ class ActingRows:
         if not self._near(start.q):
             self.past = self.past._replace(turned=())
         return self._hold(here)
+
+    def renew(self) -> None:
+        """Choose rows after a step that is well, where those that act come near to each other."""
+        here = selected(self.work.model, self.work.store(), self.work.dropped)
+        if not np.array_equal(here.dropped, self.work.dropped):
+            self._drop(here)
 
     def words(self) -> str:
         """Return a message on rows that depend on others here, and not close by; or no words."""

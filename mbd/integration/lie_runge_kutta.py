@@ -19,7 +19,9 @@ References
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -28,9 +30,11 @@ from mbd.algebra.se3 import inverse_tangent
 from mbd.algebra.vec import cross, dot, load3, mat_vec, plus, store3
 from mbd.base.checked import one_of
 from mbd.formulations.families import family
-from mbd.integration import runge_kutta
+from mbd.integration import explicit_runge_kutta, runge_kutta
+from mbd.integration.explicit_tableaus import tableau
 from mbd.integration.method import Facts
-from mbd.integration.runge_kutta import commutator_free, explicit, motion_vector, solve, start_from
+from mbd.integration.one_step import never_worn
+from mbd.integration.runge_kutta import commutator_free, explicit, solve, start_from
 from mbd.machine import buffer as m
 from mbd.machine.buffer import NODE_SIZE, NODE_U, NODE_Y
 from mbd.machine.jit import ints, jit
@@ -192,11 +196,14 @@ def _step(I: Any, F: Any, t: float) -> bool:
     return good
 
 
-quaternion = explicit(_begin, _step, _back)
+quaternion = explicit(_begin, _step, _back, never_worn)
 
 
-_SCHEMES = {
-    "motion_vector": (motion_vector, runge_kutta.own_floats),
+_SCHEMES: dict[str, tuple[Any, Callable[[FrozenModel], int]]] = {
+    "motion_vector": (
+        explicit_runge_kutta.advance,
+        partial(explicit_runge_kutta.own_floats, tableau("rk4")),
+    ),
     "commutator_free": (commutator_free, runge_kutta.own_floats),
     "quaternion": (quaternion, own_floats),
 }
@@ -217,7 +224,8 @@ class LieRungeKutta4:
         "motion_vector": velocities and the incremental motion vector are advanced together, this
         one with :math:`\dot q = T^{-1}(q) v`, then :math:`H_{n+1} = H_n \exp(\Delta q)` [1]_; for
         ``so3``, ``se3``, ``unified``, mass points, and whatever is free on linear coordinates.
-        "commutator_free": products of exponentials, no tangent operator [3]_; for the same bodies.
+        "commutator_free": products of exponentials, no tangent operator [3]_; for the same bodies,
+        where increments are canonical coordinates (not those of a Cayley map).
         "quaternion": the body is moved by its unit quaternion and angular velocity in body axes
         [2]_, and the formulation gives the accelerations; for every formulation of the library
         whose body is rigid. Own rows (the norm of Euler parameters, orthonormal directors) hold by
@@ -276,11 +284,15 @@ class LieRungeKutta4:
         for s, formulation in enumerate(dict.fromkeys(b.formulation for b in bodies.values())):
             kernels = family(formulation)
             kernel = kernels.carry if self.scheme == "quaternion" else kernels.flow
-            S[S[m.FLOW] + 2 * s] = kernel.address
+            if self.scheme != "commutator_free":
+                S[S[m.FLOW] + 2 * s] = kernel.address
             if kernels.convect is not None and self.scheme == "motion_vector":
                 to = S[m.CONVECT] + 2 * S[m.CONVECT + 1]
                 S[to : to + 2] = kernels.convect.address, S[S[m.FLOW] + 2 * s + 1]
                 S[m.CONVECT + 1] += 1
+        if self.scheme == "motion_vector":
+            S[m.LEVEL], S[m.HISTORY] = m.STABILIZED, 0
+            explicit_runge_kutta.write_numbers(tableau("rk4"), model, F)
 
     def _check(self, name: str, formulation: Formulation) -> None:
         """Refuse a formulation that the scheme cannot move."""
@@ -291,13 +303,19 @@ class LieRungeKutta4:
                     f"{subject}, which does not say how a unit quaternion moves it (a body that "
                     "changes its scale has no such motion); use GeneralizedAlpha"
                 )
-        elif formulation.flow is None or formulation.n_own:
+        elif formulation.n_own or (formulation.flow is None and self.scheme == "motion_vector"):
             way_out = "" if formulation.carry is None else "scheme='quaternion', or "
+            way_out = way_out if formulation.n_own else "scheme='commutator_free', or "
             raise ValueError(
                 f"{subject}, whose coordinates are no group with a tangent operator; the scheme "
                 f"{self.scheme!r} needs so3, se3, unified, point, or coordinates without rows of "
                 f"their own, such as Scalable(rigid=False); use {way_out}"
                 "GeneralizedAlpha"
+            )
+        elif self.scheme == "commutator_free" and not formulation.canonical:
+            raise ValueError(
+                f"{subject}, whose increments are no canonical coordinates; 'commutator_free' "
+                "composes exponentials, use scheme='motion_vector'"
             )
 
 

@@ -69,6 +69,7 @@ from mbd.model.evaluation import (
 
 CONVERGED, FAILED, PIVOTS = 0, 1, 2
 REFUSED = 4  # a free step, for one that is smaller: let rows be looked at
+WORN = 5  # all is well, but acting rows are nearer to each other than where they were chosen
 
 A, AL, AN, D, UNKNOWN_KIND, Q, QN, V, VN, X = (
     m.A, m.AL, m.AN, m.D, m.UNKNOWN_KIND, m.Q, m.QN, m.V, m.VN, m.X,

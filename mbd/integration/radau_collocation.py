@@ -37,6 +37,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -45,22 +46,20 @@ from mbd.algebra.radau_points import STAGES, cardinal, integral, radau
 from mbd.base.checked import whole
 from mbd.base.door import number
 from mbd.base.tolerances import COLLOCATION_STRICT, STEP_HALVED, SWEEP_SHARE
-from mbd.formulations.families import family
-from mbd.integration.adaptive import (
-    SAFE,
-    SHRINKS,
-    add_time,
-    factor_after,
-    factor_refused,
-    next_size,
-    share_of_step,
-)
-from mbd.integration.consistent import consistent, violations
+from mbd.integration.adaptive import GROWS, SAFE, share_of_step
 from mbd.integration.method import Facts, FreeSteps
-from mbd.integration.newton_loop import CONVERGED, FAILED, REFUSED, keep_record, next_time
+from mbd.integration.newton_loop import CONVERGED, FAILED, keep_record, next_time
+from mbd.integration.one_step import (
+    AT_BEGIN,
+    choosing,
+    first_step,
+    never_worn,
+    on_rates,
+    set_flows,
+    undo_step,
+)
 from mbd.integration.radau_sweeps import (
     ACC,
-    AT_BEGIN,
     BACK,
     BEGIN_A,
     BEGIN_V,
@@ -82,20 +81,14 @@ from mbd.integration.radau_sweeps import (
     local_error,
     other,
     own,
-    undo,
 )  # fmt: skip
-from mbd.integration.starting_values import Nearby
 from mbd.integration.updates import record
 from mbd.linear.onto_rows import add, clear, copy, onto_rows
-from mbd.linear.saddle import Saddle
 from mbd.machine import buffer as m
 from mbd.machine.jit import ints, jit, loop
 from mbd.machine.subnormal import flushing
-from mbd.machine.unknowns import own_vector
 from mbd.model.evaluation import copy_remembered, note_rates
 from mbd.model.frozen import FrozenModel
-from mbd.model.state import State
-from mbd.model.workspace import Workspace
 
 A, AN, D, FORCE, UNKNOWN_KIND, N_U, QN, T, V, VN, X = (
     m.A, m.AN, m.D, m.FORCE, m.UNKNOWN_KIND, m.N_U, m.QN, m.T, m.V, m.VN, m.X,
@@ -114,7 +107,7 @@ def one_step(I: Any, F: Any, end: float, h: float, leave: bool) -> int:
         ints(F)[m.N_REJECT] += 1
         if leave:
             break
-        undo(I, F, t)
+        undo_step(I, F, t)
     return FAILED
 
 
@@ -184,70 +177,39 @@ def give(I: Any, F: Any, t: float, h: float) -> None:
         S[m.N_REACHED] += 1
 
 
-@loop
-@flushing
-def choose(I: Any, F: Any, k: int) -> None:
-    """Take up to S[N_STEPS] steps, none beyond F[T_END]; F[H] is left for the next one.
-
-    k = 1 returns where stages or rows are not met, with the last increment in vector 0.
-    """
+@jit
+def attempt(I: Any, F: Any, t: float, h: float) -> float:
+    """Find the stages of a step; return its error, in units of what is allowed, or infinity."""
     S, b = ints(F), base(I)
-    S[m.STATUS], S[m.STEPS_DONE] = CONVERGED, 0
-    note_rates(I, F)
-    order = F[b + ORDER] + 1.0  # of the estimate
-    while S[m.STEPS_DONE] < S[m.N_STEPS] and F[T] < F[m.T_END]:
-        t, h = F[T], next_size(I, F)
-        if h == 0.0 or S[m.N_RECORDED] + 2 > S[m.CAPACITY]:
-            return
-        last, tol, bound = h == F[m.T_END] - t, F[m.TOL], math.inf
-        if F[m.RTOL] < 1e300:
-            allowed = F[m.RTOL] * share_of_step(F, h, t)
-            tol = SWEEP_SHARE * allowed
-            bound = COLLOCATION_STRICT * allowed ** (0.5 * order / F[b + ORDER])
-        error, each = math.inf, S[m.N_TAKEN] < F[b + EACH]
-        status = iterate(I, F, h, tol, each)
-        if status == FAILED and not each:
-            undo(I, F, t)
-            status = iterate(I, F, h, tol, True)
-            F[b + EACH] = S[m.N_TAKEN] + 20.0 if status == CONVERGED else 0.0
-        if status == CONVERGED:
-            error = local_error(I, F, t, h, bound) / bound if bound < math.inf else 0.0
-        if error <= 1.0:
-            give(I, F, t, h)
-            if not finish(I, F, t + h, h):
-                error = math.inf
-        if not error <= 1.0:
-            S[m.N_REJECT] += 1
-            copy(F, own_vector(I, 0), I[D], I[N_U])
-            undo(I, F, t)
-            F[m.H], F[m.ERROR] = (
-                h * (factor_refused(error, order) if error < 1e300 else SHRINKS),
-                1.0,
-            )
-            if F[m.H] < F[m.H_MIN]:
-                S[m.STATUS] = FAILED
-                return
-            if error == math.inf and k == 1:
-                S[m.STATUS] = REFUSED
-                return
-            continue
-        F[T] = t
-        add_time(F, h)
-        if last:
-            F[T] = F[m.T_END]
-        S[m.STEPS_DONE] += 1
-        S[m.N_TAKEN] += 1
-        while S[m.N_REACHED] < S[m.N_OUTPUT] and F[S[m.OUTPUT] + S[m.N_REACHED]] <= F[T]:
-            record(I, F)
-            S[m.N_REACHED] += 1
-        keep_record(I, F)
-        factor = factor_after(F, error, -0.7 / order, 0.3 / order)
-        if F[b + SWEEPS] > 0.75 * S[m.MAX_ITER]:
-            factor = min(factor, SAFE)
-        new = h * factor
-        if h < F[m.H] and factor >= 1.0:  # shortened for another reason
-            new = max(new, F[m.H])
-        F[m.H] = min(F[m.H_MAX], new)
+    tol, bound = F[m.TOL], math.inf
+    if F[m.RTOL] < 1e300:
+        allowed = F[m.RTOL] * share_of_step(F, h, t)
+        tol = SWEEP_SHARE * allowed
+        bound = COLLOCATION_STRICT * allowed ** (0.5 * order(I, F) / F[b + ORDER])
+    each = S[m.N_TAKEN] < F[b + EACH]
+    status = iterate(I, F, h, tol, each)
+    if status == FAILED and not each:
+        undo_step(I, F, t)
+        status = iterate(I, F, h, tol, True)
+        F[b + EACH] = S[m.N_TAKEN] + 20.0 if status == CONVERGED else 0.0
+    if status != CONVERGED:
+        return math.inf
+    return local_error(I, F, t, h, bound) / bound if bound < math.inf else 0.0
+
+
+@jit
+def order(I: Any, F: Any) -> float:
+    """Return the order of the estimate."""
+    return F[base(I) + ORDER] + 1.0  # type: ignore[no-any-return]
+
+
+@jit
+def most(I: Any, F: Any) -> float:
+    """Return how much larger the next step may be: no larger where sweeps are slow."""
+    return SAFE if F[base(I) + SWEEPS] > 0.75 * ints(F)[m.MAX_ITER] else GROWS
+
+
+choose = choosing(attempt, give, finish, order, most, never_worn)
 
 
 # --- the method -----------------------------------------------------------------------------------
@@ -315,9 +277,11 @@ class RadauCollocation:
             title=f"collocation at {self.stages} points of Radau",
             orders=(order, order),
             error=(radau(self.stages).error, order - 1),
-            start=_start,
+            start=on_rates,
             own_floats=self._own_floats,
-            free=FreeSteps(kernel=choose, first_step=self._first_step, fewest=10),
+            free=FreeSteps(
+                kernel=choose, first_step=partial(first_step, order=2 * self.stages), fewest=10
+            ),
             failure=_failed,
             sharp={"tol": 1e-14},
         )
@@ -326,17 +290,6 @@ class RadauCollocation:
         """Return how many numbers the method keeps."""
         return VECTORS + (6 * self.stages + 5) * int(model.I[N_U]) + 2 * model.n_q
 
-    def _first_step(
-        self, model: FrozenModel, state: State, allowed: np.ndarray, largest: float
-    ) -> float:
-        """Return a step in which accelerations change by as much as the order can follow."""
-        short = 1e-6 * largest
-        rate = np.abs(Nearby(Workspace(model), state).change(short, 1e-4)) / short
-        size = np.abs(state.a) + np.abs(state.v) / largest
-        time = np.min(size.max(initial=0.0) / np.maximum(rate, 1e-300), initial=largest)
-        part = np.min(allowed * largest / model.units, initial=1.0) ** (0.5 / self.stages)
-        return float(min(max(part * time, 1e-9 * largest), largest))
-
     def prepare(self, model: FrozenModel, S: np.ndarray, F: np.ndarray) -> None:
         """Write the parameters of the method; refuse what it cannot move."""
         s, numbers = self.stages, radau(self.stages)
@@ -344,36 +297,14 @@ class RadauCollocation:
         S[m.LEVEL], S[m.HISTORY] = m.STABILIZED, 0
         F[m.TOL] = self.tol
         F[m.ALPHA_M], F[m.ALPHA_F], F[m.BETA], F[m.GAMMA] = 0.0, 0.0, 1.0, 1.0
-        bodies = model.nodes
-        for k, formulation in enumerate(dict.fromkeys(x.formulation for x in bodies.values())):
-            flow = family(formulation).flow
-            if flow is None:
-                name = next(n for n, x in bodies.items() if x.formulation is formulation)
-                raise ValueError(
-                    f"RadauCollocation: {name!r} is carried by {formulation.name!r}, which does "
-                    "not say how increments go along with velocities (flow); use GeneralizedAlpha"
-                )
-            S[S[m.FLOW] + 2 * k] = flow.address
+        set_flows("RadauCollocation", model, S)
         b = int(model.I[m.METHOD] + model.I[N_U])
         F[b + ORDER], F[b + GAMMA] = s, numbers.W[0, 0]
-        F[b + PASSES] = 1 if all(x.formulation.linear for x in bodies.values()) else 2
+        F[b + PASSES] = 1 if all(x.formulation.linear for x in model.nodes.values()) else 2
         for where, values in ((C, numbers.c), (BACK, numbers.back)):
             F[b + where : b + where + s] = values
         for where, matrix in ((WEIGHTS, numbers.A), (SWEEP, numbers.W)):
             F[b + where : b + where + s * s] = matrix.ravel()
-
-
-def _start(
-    model: FrozenModel, state: State, h: float, continued: bool, saddle: Saddle | None = None
-) -> tuple[State, np.ndarray | None]:
-    """Return a state whose velocities meet their rows: those of other methods need not."""
-    if continued and model.n_lam:
-        work = Workspace(model, state)
-        _, rates = violations(work)
-        if np.abs(rates).max() > 1e-12 * max(1.0, float(np.abs(state.v).max())):
-            anywhere = np.zeros(model.n_lam, bool)
-            state = consistent(model, state, project="velocities", rows=anywhere)
-    return state, None
 
 
 def _failed(model: FrozenModel, where: str) -> str:

@@ -11,7 +11,7 @@ import math
 from typing import Any
 
 from mbd.algebra.radau_points import cardinal
-from mbd.base.tolerances import ERROR_SLOW, NEWTON_CONTRACTION, ROUND_OFF, TURN_UNSURE
+from mbd.base.tolerances import ERROR_SLOW, NEWTON_CONTRACTION, TURN_UNSURE
 from mbd.integration.newton_loop import (
     CONVERGED,
     FAILED,
@@ -19,8 +19,17 @@ from mbd.integration.newton_loop import (
     measure_place,
     measure_speed,
 )
-from mbd.integration.verdicts import dropped_open
-from mbd.linear.onto_rows import add, clear, copy, onto_rows
+from mbd.integration.one_step import (
+    AT_END,
+    AT_START,
+    CORRECTIONS,
+    begin_step,
+    end_on_rows,
+    measure_speeds,
+    note_accelerations,
+    shake,
+)
+from mbd.linear.onto_rows import add, clear, copy
 from mbd.machine import buffer as m
 from mbd.machine.jit import call, ints, jit
 from mbd.machine.unknowns import is_velocity, own_vector
@@ -43,7 +52,6 @@ C, WEIGHTS, SWEEP, BACK, NOISE, EACH, VECTORS = 13, 18, 43, 68, 73, 74, 75
 # of each stage: v' and lam, v, increment, its rate; corrections of the first two
 ACC, VEL, INC, RATE, DACC, DVEL = 0, 1, 2, 3, 4, 5
 SPARE, BEGIN_V, BEGIN_A, START_Q = 0, 2, 3, 4  # after them: room for two; starts of steps
-AT_START, AT_END, AT_BEGIN = 1, 2, 3  # memory that is put aside: of a step, of one in parts
 
 
 @jit
@@ -94,36 +102,25 @@ def guess(I: Any, F: Any, h: float) -> None:
     else:
         for i in range(s):
             copy(F, own(I, F, ACC, i), I[A], n)
-    copy(F, I[QN], I[Q], I[m.N_Q])
-    copy(F, I[VN], I[V], n)
-    copy(F, I[AN], I[A], n)
-    clear(F, I[D], n)
+    begin_step(I, F)
 
 
 @jit
 def measure(I: Any, F: Any) -> None:
     """Note by kind what changes of velocities, and of h lam, are compared with.
 
-    Velocities with themselves, and with what the accelerations of the step make of rest: a load may
-    begin from zero. Multipliers of different kinds, and inertia, by the work [J] that they do along
+    Multipliers of different kinds, and inertia, by the work [J] that they do along
     the units.
     """
     b = base(I)
     for k in range(m.N_UNKNOWN_KINDS):
         F[m.SCALE + k] = 0.0
-    for i in range(-1, int(F[b + ORDER])):
-        a = own(I, F, ACC, i) if i >= 0 else I[AN]
-        for u in range(I[N_U]):
-            scale = m.SCALE + I[I[UNKNOWN_KIND] + u]
-            F[scale] = max(F[scale], abs(F[a + u]))
-    sizes, fastest, rate, work = b + SIZES, 1e-300, 1e-300, 0.0
+    note_accelerations(I, F, I[AN])
+    for i in range(int(F[b + ORDER])):
+        note_accelerations(I, F, own(I, F, ACC, i))
+    sizes, rate, work = b + SIZES, 1e-300, 0.0
+    measure_speeds(F, sizes)
     for k in range(FORCE):
-        unit = F[m.UNIT + k]
-        fastest = max(fastest, F[m.SIZE + k] / unit, math.sqrt(F[m.SCALE + k] / unit))
-    for k in range(FORCE):
-        unit = F[m.UNIT + k]
-        speed = max(F[m.SIZE + k], math.sqrt(unit * F[m.SCALE + k]), ERROR_SLOW * unit * fastest)
-        F[sizes + k] = speed + F[m.ATOL + k] / F[m.RTOL]
         rate = max(rate, F[m.SCALE + k] / F[sizes + k])
     for u in range(I[N_U]):  # of inertia: multipliers that carry nothing are round-off of it
         if is_velocity(I, u):
@@ -213,44 +210,17 @@ def sweep(I: Any, F: Any, t: float, h: float, each: bool) -> float:
 
 
 @jit
-def _next_sign(signs: int) -> int:
-    """Return the next of numbers whose bits are as good as tossed coins."""
-    return (25173 * signs + 13849) & 0xFFFF
-
-
-@jit
 def noise(I: Any, F: Any, t: float, h: float) -> float:
-    """Return what the round-off of its terms makes of a sweep; what it leaves is no change.
-
-    Inputs of the residual are changed by theirs, and its entries by as much, with signs that come
-    as they may: small inertia among large forces moves by that.
-    """
-    S, b, n = ints(F), base(I), I[N_U]
+    """Return what the round-off of its terms makes of a sweep; what it leaves is no change."""
+    b, n = base(I), I[N_U]
     if F[b + NOISE] >= 0.0:
         return F[b + NOISE]  # type: ignore[no-any-return]
-    last, before = int(F[b + ORDER]) - 1, other(I, F, SPARE)
+    last = int(F[b + ORDER]) - 1
     F[T] = t + h
-    for changed in range(2):
-        copy(F, I[D], own(I, F, INC, last), n)
-        copy(F, I[V], own(I, F, VEL, last), n)
-        copy(F, I[A], own(I, F, ACC, last), n)
-        signs = 1
-        for u in range(n * changed):
-            signs = _next_sign(signs)
-            part = ROUND_OFF if signs & 0x4000 else -ROUND_OFF
-            F[I[V] + u] *= 1.0 + part
-            F[I[A] + u] *= 1.0 + part
-            if is_velocity(I, u):
-                F[I[D] + u] += part * F[m.UNIT + I[I[UNKNOWN_KIND] + u]]
-        evaluate_second_rates(I, F)
-        if not changed:
-            copy(F, before, I[X], n)
-    signs = 1
-    for u in range(n):
-        signs = _next_sign(signs)
-        change = abs(F[I[X] + u] - F[before + u])
-        F[I[X] + u] = change if signs & 0x2000 else -change
-    call(S[m.LINEAR], I, F, 0)
+    copy(F, I[D], own(I, F, INC, last), n)
+    copy(F, I[V], own(I, F, VEL, last), n)
+    copy(F, I[A], own(I, F, ACC, last), n)
+    shake(I, F, other(I, F, SPARE))
     F[b + NOISE] = h * size_of(I, F, I[X])
     return F[b + NOISE]  # type: ignore[no-any-return]
 
@@ -344,38 +314,16 @@ def local_error(I: Any, F: Any, t: float, h: float, bound: float) -> float:
 
 
 @jit
-def undo(I: Any, F: Any, t: float) -> None:
-    """Go back to the start of the step, and forget the last one."""
-    copy_remembered(I, F, AT_START, 0)
-    F[m.T_LAST] = t
-    copy(F, I[Q], I[QN], I[m.N_Q])
-    copy(F, I[V], I[VN], I[N_U])
-    copy(F, I[A], I[AN], I[N_U])
-    ints(F)[m.HISTORY] = 0
-    F[T] = t
-
-
-@jit
 def finish(I: Any, F: Any, t: float, h: float) -> bool:
     """End the step at the last stage, on the rows; return whether it meets them."""
     copy_remembered(I, F, AT_END, 0)
     F[m.T_LAST] = t
-    S, b, n = ints(F), base(I), I[N_U]
+    b, n = base(I), I[N_U]
     s = int(F[b + ORDER]) - 1
     copy(F, I[V], own(I, F, VEL, s), n)
     copy(F, I[D], own(I, F, INC, s), n)
     copy(F, I[A], own(I, F, ACC, s), n)
-    F[T] = t
-    stage(I, F, m.PLACE)
-    copy(F, other(I, F, START_Q), I[QN], I[m.N_Q])
-    copy(F, I[QN], I[Q], I[m.N_Q])  # increments of corrections are those from the end
-    clear(F, I[D], n)
-    if not onto_rows(I, F, other(I, F, SPARE), 8, True) or dropped_open(I, F):
-        copy(F, I[QN], other(I, F, START_Q), I[m.N_Q])
+    if not end_on_rows(I, F, t, other(I, F, START_Q), other(I, F, SPARE), CORRECTIONS):
         return False
-    copy(F, I[m.AL], I[A], n)
-    F[b + H_OLD], S[m.HISTORY] = h, 1
-    accept_stage(I, F)
-    copy(F, I[QN], I[Q], I[m.N_Q])
-    clear(F, I[D], n)
+    F[b + H_OLD] = h
     return True

@@ -1,24 +1,7 @@
-r"""Compiled loops of explicit Runge-Kutta methods of order four on Lie groups.
+r"""The loop of explicit Runge-Kutta methods, and the one that composes exponentials.
 
-Along the manifold the increment d of :math:`q_n \boxplus d` grows with :math:`T(d)^{-1}v`, and
-:math:`\dot v = f(q, v, t)` comes from the equations of motion. `motion_vector` advances both
-together, after Munthe-Kaas and [Holzinger 2020, (117)-(125)],
-
-.. math::
-   K_1 &= h\,v_n, & k_1 &= h f(q_n, v_n, t_n), \\
-   K_2 &= h\,T^{-1}(\tfrac12K_1)(v_n + \tfrac12k_1), &
-   k_2 &= h f(q_n\boxplus\tfrac12K_1, v_n + \tfrac12k_1, t_n + \tfrac12h), \\
-   K_3 &= h\,T^{-1}(\tfrac12K_2)(v_n + \tfrac12k_2), &
-   k_3 &= h f(q_n\boxplus\tfrac12K_2, v_n + \tfrac12k_2, t_n + \tfrac12h), \\
-   K_4 &= h\,T^{-1}(K_3)(v_n + k_3), & k_4 &= h f(q_n\boxplus K_3, v_n + k_3, t_n + h), \\
-   q_{n+1} &= q_n \boxplus \tfrac16(K_1 + 2K_2 + 2K_3 + K_4), &
-   v_{n+1} &= v_n + \tfrac16(k_1 + 2k_2 + 2k_3 + k_4) .
-
-Where velocities have inertial components (``so3``), the sum :math:`v_n + k` is one of components
-that turn with the increment, so that all groups advance what the body itself feels. (The print of
-[Holzinger 2020] has f at :math:`q_n` in all stages, which is the same for its body without load,
-and forgets h in the K.) `commutator_free`, after Celledoni et al., composes exponentials instead,
-with :math:`K_i = h v_i`,
+`commutator_free`, after Celledoni et al., has no tangent operator, with :math:`K_i = h v_i`,
+:math:`k_i = h\dot v_i` of the classical stages,
 
 .. math::
    q_2 &= q_n \boxplus \tfrac12 K_1, \quad q_3 = q_n \boxplus \tfrac12 K_2, \quad
@@ -30,8 +13,6 @@ The last acceleration of a step is the first of the next one: four evaluations a
 
 References
 ----------
-[Holzinger 2020]: see the page *From paper to code* of the documentation.
-Munthe-Kaas, "High order Runge-Kutta methods on manifolds", 1999.
 Celledoni, Marthinsen and Owren, "Commutator-free Lie group methods", 2003.
 """
 
@@ -41,7 +22,8 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from mbd.integration.newton_loop import CONVERGED, FAILED, keep_record, next_time
+from mbd.integration.newton_loop import CONVERGED, FAILED, WORN, keep_record, next_time
+from mbd.integration.one_step import never_worn
 from mbd.machine import buffer as m
 from mbd.machine.jit import call, ints, jit, loop
 from mbd.machine.subnormal import flushing
@@ -52,17 +34,17 @@ from mbd.model.frozen import FrozenModel
 A, AL, D, H, N_Q, N_U, Q, QN, T, V, VN, X = (
     m.A, m.AL, m.D, m.H, m.N_Q, m.N_U, m.Q, m.QN, m.T, m.V, m.VN, m.X,
 )  # fmt: skip
-# vectors of these methods: rate of the increment; sums of the weighted slopes of increment (first
-# and last one, where two are composed) and velocity; after them the coordinates at the start
-FLOWS, FIRST, LAST, CHANGE, START = 0, 1, 2, 3, 4
+# vectors of the method: sums of the weighted slopes of both increments and of velocity; after them
+# the coordinates at the start
+FIRST, LAST, CHANGE, START = 0, 1, 2, 3
 
 
 def own_floats(model: FrozenModel) -> int:
-    """Return how many numbers these methods keep of their own."""
+    """Return how many numbers the method keeps of its own."""
     return START * int(model.I[N_U]) + model.n_q
 
 
-# --- what all schemes share -----------------------------------------------------------------------
+# --- what all methods share -----------------------------------------------------------------------
 @jit
 def solve(I: Any, F: Any) -> bool:
     """Write accelerations and multipliers from the residual in X; return whether they are good."""
@@ -95,25 +77,39 @@ def start_from(I: Any, F: Any, q: int) -> None:
         F[I[D] + i] = 0.0
 
 
-def explicit(begin: Callable[..., Any], step: Callable[..., Any], back: Callable[..., Any]) -> Any:
-    """Return the kernel that takes steps of a scheme; ``back`` undoes one that failed."""
+@jit
+def set_level(F: Any) -> None:
+    """Let stages be evaluated with M and B alone, and rows met by rates of their own."""
+    F[m.W_M], F[m.W_G], F[m.W_K], F[m.SCALE_R] = 1.0, 0.0, 0.0, 1.0
+    F[m.ROW_TURN], F[m.POSITION_TURN], F[m.ROW_RATE] = 0.0, 0.0, 1.0
+
+
+@jit
+def begin_run(I: Any, F: Any) -> None:
+    """Nothing is carried from step to step but q, v and the acceleration."""
+
+
+def explicit(
+    begin: Callable[..., Any], step: Callable[..., Any], back: Callable[..., Any],
+    worn: Callable[..., Any],
+) -> Any:  # fmt: skip
+    """Return the kernel that takes steps of a method.
+
+    ``back`` undoes one that failed, ``worn`` tells whether acting rows should be chosen again.
+    """
 
     @loop
     @flushing
     def steps(I: Any, F: Any, k: int) -> None:
         """Take S[N_STEPS] steps of F[H]; k = 1 leaves the state of a failed step as it is."""
         S = ints(F)
-        F[m.W_M] = 1.0
-        F[m.W_G] = 0.0
-        F[m.W_K] = 0.0
-        F[m.SCALE_R] = 1.0
+        set_level(F)
         S[m.HAVE_FACTOR] = 0
         S[m.STATUS] = CONVERGED
         S[m.STEPS_DONE] = 0
         note_rates(I, F)
         if not S[m.HISTORY]:  # what one piece of a run leaves the next one goes on from
             begin(I, F)
-            S[m.HISTORY] = 1
         for i in range(S[m.N_STEPS]):
             t = F[T]
             good = step(I, F, t)
@@ -126,74 +122,13 @@ def explicit(begin: Callable[..., Any], step: Callable[..., Any], back: Callable
                     back(I, F)
                 F[T] = t
                 return
-            S[m.STEPS_DONE] = i + 1
+            S[m.STEPS_DONE], S[m.HISTORY] = i + 1, 1
             keep_record(I, F)
+            if worn(I, F):
+                S[m.STATUS] = WORN
+                return
 
     return steps
-
-
-# --- motion vector --------------------------------------------------------------------------------
-@jit
-def _begin(I: Any, F: Any) -> None:
-    """Nothing is carried from step to step but q, v and the acceleration."""
-
-
-@jit
-def _back(I: Any, F: Any) -> None:
-    """Return to the start of the step."""
-    for i in range(I[N_Q]):
-        F[I[Q] + i] = F[I[QN] + i]
-    for i in range(I[N_U]):
-        F[I[V] + i] = F[I[VN] + i]
-
-
-@jit
-def _slope(I: Any, F: Any, weight: float, ahead: float) -> None:
-    """Add weight times K_i, k_i to the sums, and go `ahead` along them from q_n, v_n."""
-    stage(I, F, m.FLOW)
-    F[m.WAY] = -1.0
-    stage(I, F, m.CONVECT)
-    h, flow = F[H], own_vector(I, FLOWS)
-    first, change = own_vector(I, FIRST), own_vector(I, CHANGE)
-    for i in range(I[N_U]):
-        K, k = h * F[flow + i], h * F[I[A] + i]
-        F[first + i] += weight * K
-        F[change + i] += weight * k
-        F[I[D] + i] = ahead * K
-        F[I[V] + i] = F[I[VN] + i] + ahead * k
-    F[m.WAY] = 1.0
-    stage(I, F, m.CONVECT)
-
-
-@jit
-def _motion_step(I: Any, F: Any, t: float) -> bool:
-    """Take one step from t; A holds the acceleration at its start, and then at its end."""
-    h, first, change = F[H], own_vector(I, FIRST), own_vector(I, CHANGE)
-    start_from(I, F, I[Q])
-    for i in range(I[N_U]):
-        F[I[VN] + i] = F[I[V] + i]
-        F[first + i] = 0.0
-        F[change + i] = 0.0
-    _slope(I, F, 1 / 6, 0.5)
-    F[T] = t + 0.5 * h
-    if not _accelerate(I, F):
-        return False
-    _slope(I, F, 2 / 6, 0.5)
-    if not _accelerate(I, F):
-        return False
-    _slope(I, F, 2 / 6, 1.0)
-    F[T] = t + h
-    if not _accelerate(I, F):
-        return False
-    _slope(I, F, 1 / 6, 0.0)
-    for i in range(I[N_U]):
-        F[I[D] + i] = F[first + i]
-        F[I[V] + i] = F[I[VN] + i] + F[change + i]
-    stage(I, F, m.CONVECT)
-    good = _accelerate(I, F)
-    for i in range(I[N_U]):
-        F[I[AL] + i] = F[I[A] + i]
-    return good
 
 
 # --- commutator free ------------------------------------------------------------------------------
@@ -276,5 +211,4 @@ def _composed_step(I: Any, F: Any, t: float) -> bool:
     return good
 
 
-motion_vector = explicit(_begin, _motion_step, _back)
-commutator_free = explicit(_begin, _composed_step, _back_home)
+commutator_free = explicit(begin_run, _composed_step, _back_home, never_worn)

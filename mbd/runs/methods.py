@@ -8,6 +8,7 @@ from typing import Any
 from mbd.base.checked import shown
 from mbd.base.spoken_options import call_of_literals
 from mbd.integration.energy_momentum import EnergyMomentum
+from mbd.integration.explicit_runge_kutta import ExplicitRungeKutta
 from mbd.integration.generalized_alpha import GeneralizedAlpha
 from mbd.integration.lie_runge_kutta import LieRungeKutta4
 from mbd.integration.method import Method, is_method
@@ -15,8 +16,11 @@ from mbd.integration.python_steps import PythonSteps, Stepping
 from mbd.integration.radau_collocation import RadauCollocation
 
 METHODS = {
-    x.__name__: x for x in (GeneralizedAlpha, EnergyMomentum, LieRungeKutta4, RadauCollocation)
-}
+    x.__name__: x
+    for x in (
+        GeneralizedAlpha, EnergyMomentum, ExplicitRungeKutta, LieRungeKutta4, RadauCollocation,
+    )
+}  # fmt: skip
 
 
 def method(value: Any, who: str = "") -> Method:

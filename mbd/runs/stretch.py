@@ -15,7 +15,15 @@ import numpy as np
 from mbd.base.tolerances import CRAWL_SHARE, CRAWL_STEPS, NEWTON_FREE, WHOLE_STEPS
 from mbd.integration.acting_rows import ActingRows
 from mbd.integration.method import Method, refuse_unmoved
-from mbd.integration.newton_loop import CONVERGED, FAILED, PIVOTS, REFUSED, grid_from_here, undo
+from mbd.integration.newton_loop import (
+    CONVERGED,
+    FAILED,
+    PIVOTS,
+    REFUSED,
+    WORN,
+    grid_from_here,
+    undo,
+)
 from mbd.integration.substeps import Divided
 from mbd.linear.fronts import factor_and_solve
 from mbd.linear.pivoting import PivotingSolver
@@ -293,6 +301,12 @@ class Stretch:
         while True:
             done, status = self._call(kernel, leave)
             taken, tries = taken + done, 0 if done else tries
+            if status == WORN and acting is not None:
+                acting.renew()
+                S[m.STATUS] = status = CONVERGED
+                if taken < n:
+                    S[m.N_STEPS] = n - taken
+                    continue
             if acting is None or (status == CONVERGED and (leave or taken == n)):
                 return taken, status
             if status == CONVERGED:

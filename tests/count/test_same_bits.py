@@ -97,6 +97,7 @@ RUNS = {
         {"method": mbd.GeneralizedAlpha(linear_solver="splu"), "t_end": 0.1},
     ),
     "energy-momentum": (conserving, {"method": mbd.EnergyMomentum()}),
+    "explicit": (arm, {"method": mbd.ExplicitRungeKutta("tsit5")}),
     "motion vector": (free, {"method": mbd.LieRungeKutta4()}),
     "commutator free": (free, {"method": mbd.LieRungeKutta4(scheme="commutator_free")}),
     "quaternion": (free, {"method": mbd.LieRungeKutta4(scheme="quaternion")}),

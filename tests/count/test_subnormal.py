@@ -66,6 +66,7 @@ def test_what_damping_shrinks_ends_as_zero(formulation, monkeypatch):
 DECAY = {
     "alpha": mbd.GeneralizedAlpha(),
     "motion vector": mbd.LieRungeKutta4(),
+    "explicit": mbd.ExplicitRungeKutta("rk4"),
     "quaternion": mbd.LieRungeKutta4(scheme="quaternion"),
 }
 

@@ -58,6 +58,7 @@ def test_two_threads_are_within_one_kernel_at_once(wait, size):
         (mbd.GeneralizedAlpha(constraints="stabilized"), 1e-3),
         (mbd.EnergyMomentum(), np.inf),
         (mbd.LieRungeKutta4(), np.inf),
+        (mbd.ExplicitRungeKutta(), 1e-3),
         (mbd.LieRungeKutta4("commutator_free"), np.inf),
     ],
     ids=str,

@@ -108,6 +108,7 @@ def test_vectors_are_written_where_they_are_computed():
 RUNS = {
     "alpha": (mbd.GeneralizedAlpha(), "so3", True),
     "conserving": (mbd.EnergyMomentum(), "directors", True),
+    "explicit": (mbd.ExplicitRungeKutta(), "so3", True),
     "motion vector": (mbd.LieRungeKutta4(), "so3", False),
     "commutator free": (mbd.LieRungeKutta4("commutator_free"), "so3", False),
     "quaternion": (mbd.LieRungeKutta4("quaternion"), "directors", False),

@@ -12,6 +12,7 @@ import pytest
 from scenes import hinged
 
 import mbd
+from mbd.algebra.local_maps import CAYLEY
 from mbd.analyses.checks import CheckError
 from mbd.studies.results import StudyTable
 
@@ -121,6 +122,10 @@ PARTS = {
     "KnifeEdge": pair(axis=(1, 0, 0)),
     "LieRungeKutta4": lambda w: {},
     "RadauCollocation": lambda w: {},
+    "ExplicitRungeKutta": lambda w: {},
+    "LocalMap": lambda w: {"name": "x", "quaternion": CAYLEY.quaternion, "tangent": CAYLEY.tangent,
+                           "inverse_tangent": CAYLEY.inverse_tangent,
+                           "coordinates": CAYLEY.coordinates},
     "LineLoad": lambda w: {"name": "x", "beam": mbd.Beam(**PARTS["Beam"](w)), "force": (0, 0, 1)},
     "Moment": lambda w: {"name": "x", "body": w.a, "moment": (1, 0, 0)},
     "Motor": along(effort=2.0),
@@ -142,6 +147,9 @@ PARTS = {
     "RollingDisc": pair(radius=0.2, axis=(1, 0, 0)),
     "Rope": lambda w: {"name": "x", "points": [w.a, w.b]},
     "RotationalSpring": lambda w: {"name": "x", "joint": w.h, "stiffness": 1.0},
+    "S2": lambda w: {},
+    "SE3": lambda w: {},
+    "SO3": lambda w: {},
     "Scalable": lambda w: {},
     "ScalingForce": lambda w: {"name": "x", "body": w.swelling, "force": 1.0},
     "Screw": pair(pitch=0.1, **PLACED),

@@ -135,6 +135,7 @@ METHODS = {
     "times": {"t_eval": np.arange(100) * H},
     "every": {"every": 7},
     "energy-momentum": {"method": mbd.EnergyMomentum()},
+    "explicit": {"method": mbd.ExplicitRungeKutta()},
     "motion vector": {"method": mbd.LieRungeKutta4()},
     "commutator free": {"method": mbd.LieRungeKutta4(scheme="commutator_free")},
     "quaternion": {"method": mbd.LieRungeKutta4(scheme="quaternion")},

@@ -82,6 +82,7 @@ for method, formulation, jointed in (
     (mbd.GeneralizedAlpha(constraints="stabilized"), "so3", True),
     (mbd.EnergyMomentum(), "directors", True),
     (mbd.RadauCollocation(), "so3", True),
+    (mbd.ExplicitRungeKutta(), "so3", True),
     (mbd.LieRungeKutta4(), "so3", False),
     (mbd.LieRungeKutta4("commutator_free"), "so3", False),
     (mbd.LieRungeKutta4("quaternion"), "directors", False),

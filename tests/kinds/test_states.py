@@ -9,7 +9,8 @@ from recipes import FORMS, FORMULATIONS
 import mbd
 from mbd.formulations import NAMES
 
-UNHELD = ["so3", "se3", "unified", "unified tetrahedral", "unified own points"]
+UNHELD = ["so3", "se3", "unified", "unified tetrahedral", "unified own points",
+          "so3 cayley", "se3 cayley"]  # fmt: skip
 HELD = sorted({*NAMES, *FORMS} - {*UNHELD, "breathing rates", "breathing u"})
 SHORT = {"t_end": 2e-3, "step": 1e-3}
 
@@ -67,6 +68,7 @@ DOORS = {
     "simulate": by_method(mbd.GeneralizedAlpha()),
     "simulate, Runge-Kutta": by_method(mbd.LieRungeKutta4()),
     "simulate, Radau": by_method(mbd.RadauCollocation()),
+    "simulate, explicit": by_method(mbd.ExplicitRungeKutta()),
     "simulate, project": lambda m, s: mbd.simulate(m, **SHORT, state=s, project=True),
     "simulate, rtol": lambda m, s: mbd.simulate(m, 2e-3, rtol=1e-6, state=s),
     "Event": event,

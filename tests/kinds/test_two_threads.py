@@ -213,6 +213,7 @@ def test_same_bits(monkeypatch, shape, seed):
      {"method": mbd.GeneralizedAlpha(constraints="stabilized")},
      {"method": mbd.GeneralizedAlpha(newton="full", linear_solver="splu")},
      {"rtol": 1e-5}, {"method": mbd.RadauCollocation()}, {"t_eval": [0.0, 0.013, 0.02]},
+     {"method": mbd.ExplicitRungeKutta()},
      {"order": 4}, {"method": mbd.EnergyMomentum()}, {"method": mbd.LieRungeKutta4()}],
     ids=lambda x: str(next(iter(x.values())))[:40],
 )  # fmt: skip

@@ -193,7 +193,7 @@ def test_the_step_that_is_advised_will_do(period):
 
 METHODS = [
     mbd.GeneralizedAlpha(), mbd.GeneralizedAlpha(constraints="stabilized"), mbd.EnergyMomentum(),
-    mbd.LieRungeKutta4(), mbd.RadauCollocation(),
+    mbd.LieRungeKutta4(), mbd.RadauCollocation(), mbd.ExplicitRungeKutta("tsit5"),
 ]  # fmt: skip
 
 

@@ -16,6 +16,7 @@ METHODS = {
     "velocity": mbd.GeneralizedAlpha(constraints="velocity"),
     "stabilized": mbd.GeneralizedAlpha(constraints="stabilized"),
     "collocation": mbd.RadauCollocation(stages=3),
+    "explicit": mbd.ExplicitRungeKutta(),
     "energy-momentum": mbd.EnergyMomentum(),
 }
 PLACED = {"at": (0.5, 0.1, 0.1), "compliance": 1e-2}

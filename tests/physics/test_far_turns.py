@@ -21,6 +21,7 @@ METHODS = {
     "newmark": mbd.GeneralizedAlpha.newmark(constraints="stabilized"),
     "five stages": mbd.RadauCollocation(),
     "three stages": mbd.RadauCollocation(stages=3),
+    "explicit": mbd.ExplicitRungeKutta(),
 }
 STEPS = [{"step": x} for x in (0.01, 0.04, 0.1, 0.25, 0.5, 2.0)] + [{"rtol": 1e-3}]
 
@@ -151,6 +152,7 @@ def test_a_wheel_under_a_moment_turns_as_its_equation_says(steps, stages):
         (mbd.EnergyMomentum(), "directors", 5e-3),
         (mbd.GeneralizedAlpha(constraints="stabilized"), "so3", 0.1),
         (mbd.RadauCollocation(), "directors", 0.1),
+        (mbd.ExplicitRungeKutta(), "so3", 0.2),
         (mbd.LieRungeKutta4(), "so3", 0.2),
         (mbd.LieRungeKutta4(scheme="quaternion"), "directors", 0.2),
     ],

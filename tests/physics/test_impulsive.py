@@ -16,6 +16,7 @@ WAYS = {
     "adaptive": lambda end: {"step": None, "rtol": 1e-6},
     "radau": lambda end: RADAU,
     "t_eval": lambda end: {"t_eval": np.linspace(0.0, end, 41)},
+    "explicit": lambda end: {"method": mbd.ExplicitRungeKutta()},
     "runge-kutta": lambda end: {"method": mbd.LieRungeKutta4()},
 }
 

@@ -170,6 +170,7 @@ def test_least_reactions_are_those_of_the_joints_alone(formulation):
 
 @pytest.mark.parametrize("method", [
     *(mbd.GeneralizedAlpha(constraints=x) for x in LEVELS), mbd.RadauCollocation(),
+    mbd.ExplicitRungeKutta(),
 ], ids=str)  # fmt: skip
 def test_rows_are_released_and_locked_again(method):
     """A second hinge that is redundant lets go, and is taken up again."""

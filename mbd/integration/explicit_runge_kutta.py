@@ -1,0 +1,465 @@
+r"""Explicit Runge-Kutta methods on manifolds, joints included.
+
+In coordinates of the first kind :math:`\Delta` about q_n the motion is a plain differential
+equation, of which a method of order p keeps its order (Munthe-Kaas),
+
+.. math::
+   \dot\Delta = T^{-1}(\Delta)\,v, \qquad \dot v = f(q_n \boxplus \Delta, v, t), \qquad
+   \begin{bmatrix} M & B^T \\ B & 0 \end{bmatrix}
+   \begin{bmatrix} \dot v \\ \lambda \end{bmatrix} + \dots = 0: \quad
+   r(q, v, \dot v, \lambda, t) = 0, \quad \ddot\Phi(q, v, \dot v, t) = 0 .
+
+One step with the weights :math:`a_{ij}, b_j` (``mbd.integration.explicit_tableaus.py``), its stages
+those with :math:`R_j = T^{-1}(\Delta_j)\,v_j`:
+
+.. math::
+   \Delta_i = h\sum_{j<i} a_{ij} R_j, \qquad v_i = v_n + h\sum_{j<i} a_{ij}\dot v_j, \qquad
+   t_i = t_n + c_i h .
+
+The accelerations and multipliers of the end are those of the first stage of the next step. They are
+a smooth function of (q, v, t), and so of the same order. By the matrix of the end, q and v are
+moved onto :math:`\Phi = 0, \dot\Phi = 0`, which changes them by :math:`O(h^{p+1})`: the order
+stays (Hairer, Lubich and Wanner, IV.4). Rows that depend on others do not act (``acting_rows``):
+beside the manifold accelerations would be no smooth function.
+
+Where velocities have inertial components (``so3``), `LieRungeKutta4` sums what the body itself
+feels, by the stage CONVECT; without kernels in it, sums are those of the components of v.
+
+The error of a step that is chosen is that of the embedded estimate, by the units of increments and
+the speeds of their kinds; it is held to the share of the step in the tolerance.
+
+References
+----------
+.. [1] Munthe-Kaas, High order Runge-Kutta methods on manifolds, Appl. Numer. Math. 29 (1999).
+   Hairer, Noersett and Wanner, Solving Ordinary Differential Equations I, sections II.4 to II.6.
+   Hairer, Lubich and Wanner, Geometric Numerical Integration, section IV.4.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Literal
+
+import numpy as np
+
+from mbd.base.checked import one_of
+from mbd.base.tolerances import RANK_STAYS, ROUND_OFF, TURN_UNSURE
+from mbd.integration.adaptive import share_of_step
+from mbd.integration.explicit_tableaus import TABLEAUS, Tableau, tableau
+from mbd.integration.method import Facts, FreeSteps
+from mbd.integration.newton_loop import measure_place, measure_speed, next_time
+from mbd.integration.one_step import (
+    AT_END,
+    AT_START,
+    CORRECTIONS,
+    begin_step,
+    choosing,
+    end_on_rows,
+    first_step,
+    measure_speeds,
+    nearness,
+    note_accelerations,
+    on_rates,
+    set_flows,
+    shake,
+    undo_step,
+)
+from mbd.integration.runge_kutta import begin_run, explicit, set_level
+from mbd.integration.updates import record
+from mbd.linear.onto_rows import add, clear, copy, onto_rows
+from mbd.machine import buffer as m
+from mbd.machine.jit import call, ints, jit
+from mbd.machine.unknowns import is_velocity, own_vector
+from mbd.model.evaluation import (
+    accept_stage,
+    copy_remembered,
+    evaluate_second_rates,
+    linearise,
+    stage,
+)
+from mbd.model.frozen import FrozenModel
+
+A, D, UNKNOWN_KIND, N_U, T, V, VN, X = (
+    m.A, m.D, m.UNKNOWN_KIND, m.N_U, m.T, m.V, m.VN, m.X,
+)  # fmt: skip
+# numbers of the method: s, all stages, degree within a step, power of the estimate, corrections
+# onto rows, nearness of rows (at first, where they were chosen, now), sizes by kind; then tables of
+# 16 columns, and vectors over the unknowns
+STAGES, ALL, DEGREE, POWER, MOST_CORRECTIONS, FIRST_NEAR, NEAR, NOW_NEAR, SIZES = range(9)
+WIDTH = 16
+C, ERRORS, WEIGHTS, POWERS = WIDTH, 2 * WIDTH, 4 * WIDTH, 20 * WIDTH  # POWERS: by power of x
+VECTORS = 27 * WIDTH
+# of each stage: v' and lam, rate of the increment; after them room, and coordinates of a start
+ACC, RATE, SPARE, START_Q = 0, 1, 0, 3
+
+
+@jit
+def base(I: Any) -> int:
+    """Return where the numbers of the method are, after vector 0, which FLOW writes."""
+    return own_vector(I, 1)  # type: ignore[no-any-return]
+
+
+@jit
+def own(I: Any, F: Any, which: int, i: int) -> int:
+    """Return the place of a vector of stage i."""
+    b = base(I)
+    return b + VECTORS + (which * int(F[b + ALL]) + i) * I[N_U]  # type: ignore[no-any-return]
+
+
+@jit
+def other(I: Any, F: Any, which: int) -> int:
+    """Return the place of a vector that is no stage's."""
+    return own(I, F, RATE + 1, which)  # type: ignore[no-any-return]
+
+
+# --- stages ---------------------------------------------------------------------------------------
+@jit
+def accelerate(I: Any, F: Any) -> bool:
+    """Correct v', lam at q_n [+] D, V, and factor there; tell whether they are numbers."""
+    S, n, increment = ints(F), I[N_U], other(I, F, SPARE)
+    evaluate_second_rates(I, F)
+    copy(F, increment, I[D], n)
+    clear(F, I[D], n)  # T = 1: rows are those of velocities
+    S[m.SMALL_PIVOTS] = 0
+    linearise(I, F)
+    copy(F, I[D], increment, n)
+    call(S[m.LINEAR], I, F, 1)
+    good = S[m.SMALL_PIVOTS] == 0
+    for i in range(n):
+        F[I[A] + i] -= F[I[X] + i]
+        good = good and abs(F[I[X] + i]) < math.inf
+    return good
+
+
+@jit
+def take_stage(I: Any, F: Any, i: int, t: float, h: float) -> bool:
+    """Go to stage i and keep its rates; tell whether they are numbers."""
+    b, n = base(I), I[N_U]
+    clear(F, I[D], n)
+    copy(F, I[V], I[VN], n)
+    for j in range(i):
+        weight = h * F[b + WEIGHTS + WIDTH * i + j]
+        if weight != 0.0:
+            add(F, I[D], weight, own(I, F, RATE, j), n)
+            add(F, I[V], weight, own(I, F, ACC, j), n)
+    F[m.WAY] = 1.0
+    stage(I, F, m.CONVECT)
+    F[T] = t
+    if not accelerate(I, F):
+        return False
+    if ints(F)[m.ACCEPT + 1]:  # angles go from stage to stage
+        accept_stage(I, F)
+    if i == int(F[b + STAGES]):
+        copy(F, I[m.AL], I[A], n)
+    stage(I, F, m.FLOW)
+    copy(F, own(I, F, RATE, i), own_vector(I, 0), n)
+    F[m.WAY] = -1.0
+    stage(I, F, m.CONVECT)
+    copy(F, own(I, F, ACC, i), I[A], n)
+    return True
+
+
+@jit
+def take_stages(I: Any, F: Any, end: float, h: float) -> bool:
+    """Take the stages of a step from the present state, up to its end, which D, V, A then are."""
+    S, b, n, t = ints(F), base(I), I[N_U], F[T]
+    s = int(F[b + STAGES])
+    copy_remembered(I, F, 0, AT_START)
+    F[m.T_STEP], F[m.T_LAST], F[m.UNSURE] = t, t, 0.0
+    begin_step(I, F)
+    measure_speed(I, F)
+    if S[m.HISTORY]:  # the end of the step before
+        copy(F, own(I, F, ACC, 0), I[A], n)
+        copy(F, own(I, F, RATE, 0), I[V], n)
+    elif not take_stage(I, F, 0, t, h):
+        return False
+    measure_place(I, F)
+    for i in range(1, s + 1):
+        if not take_stage(I, F, i, end if i == s else t + h * F[b + C + i], h):
+            return False
+    copy(F, I[A], I[m.AL], n)
+    if F[m.UNSURE] > TURN_UNSURE:
+        return False
+    F[m.UNSURE] = 0.0
+    return I[m.LOOPS] == 0 or not lost(I, F)
+
+
+@jit
+def lost(I: Any, F: Any) -> bool:
+    """Tell whether the accelerations of the end have lost half of their digits, at a singular pose.
+
+    Asked where rows are nearer to each other than at first by as much as lets others be chosen.
+    """
+    b, n = base(I), I[N_U]
+    F[b + NOW_NEAR] = nearness(I, F)
+    if F[b + FIRST_NEAR] == 0.0:
+        F[b + FIRST_NEAR] = F[b + NOW_NEAR]
+    if F[b + NOW_NEAR] * RANK_STAYS**2 <= F[b + FIRST_NEAR]:
+        return False
+    end_v, end_d = other(I, F, SPARE + 1), other(I, F, SPARE + 2)
+    copy(F, end_v, I[V], n)
+    copy(F, end_d, I[D], n)
+    shake(I, F, other(I, F, SPARE))
+    copy(F, I[V], end_v, n)
+    copy(F, I[D], end_d, n)
+    copy(F, I[A], I[m.AL], n)
+    for k in range(m.N_UNKNOWN_KINDS):
+        F[m.SCALE + k] = 0.0
+    note_accelerations(I, F, I[A])
+    for u in range(n):
+        allowed = math.sqrt(ROUND_OFF) * F[m.SCALE + I[I[UNKNOWN_KIND] + u]]
+        if is_velocity(I, u) and abs(F[I[X] + u]) > allowed:
+            return True
+    return False
+
+
+@jit
+def worn(I: Any, F: Any) -> bool:
+    """Tell whether other acting rows might be better by far; these count as new then."""
+    b = base(I)
+    if I[m.LOOPS] == 0:
+        return False
+    if F[b + NEAR] == 0.0:
+        F[b + NEAR] = F[b + NOW_NEAR]
+    if F[b + NOW_NEAR] * RANK_STAYS**2 <= F[b + NEAR]:
+        return False
+    F[b + NEAR] = 0.0
+    return True
+
+
+@jit
+def finish(I: Any, F: Any, t: float, h: float) -> bool:
+    """End the step, on the rows; return whether it meets them."""
+    corrections = int(F[base(I) + MOST_CORRECTIONS])
+    start_q, spare = other(I, F, START_Q), other(I, F, SPARE)
+    return end_on_rows(I, F, t, start_q, spare, corrections)  # type: ignore[no-any-return]
+
+
+# --- steps of one size ----------------------------------------------------------------------------
+@jit
+def _step(I: Any, F: Any, t: float) -> bool:
+    """Take one step from t."""
+    end = next_time(I, F)
+    return take_stages(I, F, end, F[m.H]) and finish(I, F, end, F[m.H])
+
+
+@jit
+def _back(I: Any, F: Any) -> None:
+    """Return to the start of the step."""
+    undo_step(I, F, F[m.T_STEP])
+
+
+advance = explicit(begin_run, _step, _back, worn)
+
+
+# --- steps that are chosen, states within steps ---------------------------------------------------
+@jit
+def local_error(I: Any, F: Any, h: float) -> float:
+    """Return the error of the step, of increments by their units and velocities by their speeds."""
+    b, sizes = base(I), base(I) + SIZES
+    last = int(F[b + STAGES]) + 1
+    for k in range(m.N_UNKNOWN_KINDS):
+        F[m.SCALE + k] = 0.0
+    for i in range(last):
+        note_accelerations(I, F, own(I, F, ACC, i))
+    measure_speed(I, F)
+    measure_speeds(F, sizes)
+    error, lower = 0.0, 0.0
+    for u in range(I[N_U]):
+        if is_velocity(I, u):
+            k = I[I[UNKNOWN_KIND] + u]
+            unit = F[m.UNIT + k] + F[m.ATOL + k] / F[m.RTOL]
+            for which in range(2):
+                far, fast = 0.0, 0.0
+                for i in range(last):
+                    weight = F[b + ERRORS + WIDTH * which + i]
+                    far += weight * F[own(I, F, RATE, i) + u]
+                    fast += weight * F[own(I, F, ACC, i) + u]
+                e = h * max(abs(far) / unit, abs(fast) / F[sizes + k])
+                if which == 0:
+                    error = max(error, e)
+                else:
+                    lower = max(lower, e)
+    return error * error / math.sqrt(error * error + 0.01 * lower * lower) if error > 0.0 else 0.0
+
+
+@jit
+def attempt(I: Any, F: Any, t: float, h: float) -> float:
+    """Take the stages of a step; return its error, in units of what is allowed, or infinity."""
+    set_level(F)
+    if not take_stages(I, F, t + h, h):
+        return math.inf
+    if F[m.RTOL] < 1e300:
+        error = local_error(I, F, h) / (F[m.RTOL] * share_of_step(F, h, t))
+        return error  # type: ignore[no-any-return]
+    return 0.0
+
+
+@jit
+def go_within(I: Any, F: Any, t: float, h: float, x: float) -> None:
+    """Go to the state x h after the start of the step, by the polynomial of its stages."""
+    b, n = base(I), I[N_U]
+    clear(F, I[D], n)
+    copy(F, I[V], I[VN], n)
+    for i in range(int(F[b + ALL])):
+        weight = 0.0
+        for k in range(int(F[b + DEGREE]) - 1, -1, -1):
+            weight = x * (weight + F[b + POWERS + WIDTH * k + i])
+        add(F, I[D], h * weight, own(I, F, RATE, i), n)
+        add(F, I[V], h * weight, own(I, F, ACC, i), n)
+    F[T] = t + x * h
+    F[m.WAY] = 1.0
+    stage(I, F, m.CONVECT)
+
+
+@jit
+def give(I: Any, F: Any, t: float, h: float) -> None:
+    """Record the states at requested times before the end of the step."""
+    S, b, n = ints(F), base(I), I[N_U]
+    if S[m.N_REACHED] == S[m.N_OUTPUT] or F[S[m.OUTPUT] + S[m.N_REACHED]] >= t + h:
+        return
+    end_v, end_d = other(I, F, SPARE + 1), other(I, F, SPARE + 2)
+    copy(F, end_v, I[V], n)
+    copy(F, end_d, I[D], n)
+    copy_remembered(I, F, 0, AT_END)
+    for i in range(int(F[b + STAGES]) + 1, int(F[b + ALL])):
+        take_stage(I, F, i, t + h * F[b + C + i], h)
+    copy_remembered(I, F, AT_START, 0)
+    F[m.T_LAST] = t
+    while S[m.N_REACHED] < S[m.N_OUTPUT] and F[S[m.OUTPUT] + S[m.N_REACHED]] < t + h:
+        go_within(I, F, t, h, (F[S[m.OUTPUT] + S[m.N_REACHED]] - t) / h)
+        if accelerate(I, F):
+            onto_rows(I, F, other(I, F, SPARE), 4, False)
+        F[T] = F[S[m.OUTPUT] + S[m.N_REACHED]]
+        record(I, F)
+        S[m.N_REACHED] += 1
+    copy_remembered(I, F, AT_END, 0)
+    F[m.T_LAST] = F[T] = t + h
+    copy(F, I[V], end_v, n)
+    copy(F, I[D], end_d, n)
+    copy(F, I[A], I[m.AL], n)
+
+
+@jit
+def power(I: Any, F: Any) -> float:
+    """Return the power of h of the estimate."""
+    return max(F[base(I) + POWER], 1.0)  # type: ignore[no-any-return]
+
+
+@jit
+def most(I: Any, F: Any) -> float:
+    """Return that the next step may be as large as its error lets it."""
+    return math.inf
+
+
+choose = choosing(attempt, give, finish, power, most, worn)
+
+
+# --- the method -----------------------------------------------------------------------------------
+def own_floats(numbers: Tableau, model: FrozenModel) -> int:
+    """Return how many numbers a method keeps of its own."""
+    vectors = 1 + (RATE + 1) * len(numbers.c) + START_Q
+    return VECTORS + vectors * int(model.I[N_U]) + model.n_q
+
+
+def write_numbers(numbers: Tableau, model: FrozenModel, F: np.ndarray) -> None:
+    """Write the tables of a method where the kernel finds them."""
+    b, n = int(model.I[m.METHOD] + model.I[N_U]), len(numbers.c)
+    F[b + STAGES], F[b + ALL] = numbers.stages, n
+    F[b + DEGREE], F[b + POWER] = numbers.P.shape[1], numbers.estimate
+    F[b + MOST_CORRECTIONS] = CORRECTIONS if model.n_lam else 0
+    F[b + C : b + C + n] = numbers.c
+    for to, table in ((ERRORS, numbers.errors), (WEIGHTS, numbers.A), (POWERS, numbers.P.T)):
+        for i, row in enumerate(table):
+            F[b + to + WIDTH * i : b + to + WIDTH * i + n] = row
+
+
+def facts_of(numbers: Tableau, title: str, **more: Any) -> Facts:
+    """Return what the runs are told of a method."""
+    p = numbers.order
+    return Facts(
+        title=title, orders=(p, p), error=(1 / math.factorial(p + 1), p - 1),
+        own_floats=partial(own_floats, numbers), failure=_failed, **more,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class ExplicitRungeKutta:
+    r"""Explicit Runge-Kutta method of order 8, 5 or 4 in positions, velocities and multipliers.
+
+    For small smooth mechanisms, joints included: no iteration, one factorisation a stage. Rows are
+    met by their second derivatives at the stages, by positions and velocities at the end of a step.
+    The step must resolve the highest frequency; stiff springs and dampers make it small, where
+    :class:`mbd.RadauCollocation` goes on with steps of the motion. Where forces jump within a step
+    no method is of high order; the steps should end there (events).
+
+    Equation :eq:`explicitrk` of the theory page.
+
+    Parameters
+    ----------
+    tableau : {"dop853", "tsit5", "rk4"}
+        "dop853": order 8 by Dormand and Prince, twelve stages, the least work at all but the
+        coarsest tolerances [1]_. "tsit5": order 5 by Tsitouras, six stages [2]_. "rk4": the
+        classical method of order 4, with steps of one size only.
+
+    References
+    ----------
+    .. [1] Hairer, Noersett and Wanner, Solving Ordinary Differential Equations I, section II.5.
+    .. [2] Tsitouras, Comput. Math. Appl. 62 (2011).
+
+    Examples
+    --------
+    >>> import mbd
+    >>> system = mbd.System(gravity=(0, 0, -9.81))
+    >>> bob = system.add(mbd.PointMass("bob", mass=1.0, position=(1, 0, 0)))
+    >>> rod = system.add(mbd.Distance("rod", system.ground, bob))
+    >>> solution = mbd.simulate(system, 1.0, rtol=1e-9, method=mbd.ExplicitRungeKutta())
+    """
+
+    tableau: Literal["dop853", "tsit5", "rk4"] = "dop853"
+
+    def __post_init__(self) -> None:
+        """Check the tableau."""
+        one_of("ExplicitRungeKutta", "tableau", self.tableau, TABLEAUS)
+
+    @property
+    def kernel(self) -> Any:
+        """The compiled loop over steps."""
+        return advance
+
+    @property
+    def facts(self) -> Facts:
+        """What the runs are told of it."""
+        numbers = tableau(self.tableau)
+        free = FreeSteps(
+            kernel=choose, first_step=partial(first_step, order=numbers.order), fewest=10,
+            check=self._check,
+        )  # fmt: skip
+        return facts_of(numbers, f"explicit Runge-Kutta, {self.tableau}", start=on_rates, free=free)
+
+    def _check(self, model: FrozenModel, chosen: bool) -> None:
+        """Refuse steps within a tolerance where there is no estimate of their errors."""
+        del model
+        if chosen and not tableau(self.tableau).estimate:
+            raise ValueError(
+                f"ExplicitRungeKutta: tableau={self.tableau!r} has no estimate of errors; give a "
+                "step without rtol, or take 'dop853' or 'tsit5'"
+            )
+
+    def prepare(self, model: FrozenModel, S: np.ndarray, F: np.ndarray) -> None:
+        """Write the parameters of the method; refuse what it cannot move."""
+        S[m.LEVEL], S[m.HISTORY], S[m.CONVECT + 1] = m.STABILIZED, 0, 0
+        set_flows("ExplicitRungeKutta", model, S)
+        write_numbers(tableau(self.tableau), model, F)
+
+
+def _failed(model: FrozenModel, where: str) -> str:
+    """Return the message on a step that failed."""
+    del model
+    return (
+        f"the explicit step failed {where}, or RadauCollocation where springs are stiff; look at "
+        "model.report(state) for a singular pose, which rows at the level of accelerations do not "
+        "pass: GeneralizedAlpha does"
+    )

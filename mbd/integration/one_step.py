@@ -1,0 +1,299 @@
+r"""Methods of one step whose stages count increments from its start: what they share.
+
+A step attempted from q_n, v_n leaves the increment D, the velocities V and the accelerations and
+multipliers A of its end. There rows and their rates are met by corrections of D and V. A step whose
+size is chosen is refused where that fails, or where its error is too large.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from mbd.base.tolerances import ERROR_SLOW, ROUND_OFF
+from mbd.formulations.families import family
+from mbd.integration.adaptive import (
+    SHRINKS,
+    add_time,
+    factor_after,
+    factor_refused,
+    next_size,
+)
+from mbd.integration.consistent import consistent, violations
+from mbd.integration.newton_loop import CONVERGED, FAILED, REFUSED, WORN, keep_record
+from mbd.integration.starting_values import Nearby
+from mbd.integration.updates import record
+from mbd.integration.verdicts import dropped_open
+from mbd.linear.onto_rows import clear, copy, onto_rows
+from mbd.linear.saddle import Saddle
+from mbd.machine import buffer as m
+from mbd.machine.jit import call, ints, jit, loop
+from mbd.machine.subnormal import flushing
+from mbd.machine.unknowns import is_velocity, own_vector
+from mbd.model.evaluation import (
+    accept_stage,
+    copy_remembered,
+    evaluate_second_rates,
+    is_off,
+    note_rates,
+    stage,
+)
+from mbd.model.frozen import FrozenModel
+from mbd.model.state import State
+from mbd.model.workspace import Workspace
+
+A, AN, D, FORCE, UNKNOWN_KIND, N_U, Q, QN, T, V, VN, X = (
+    m.A, m.AN, m.D, m.FORCE, m.UNKNOWN_KIND, m.N_U, m.Q, m.QN, m.T, m.V, m.VN, m.X,
+)  # fmt: skip
+AT_START, AT_END, AT_BEGIN = 1, 2, 3  # memory that is put aside: of a step, of one in parts
+CORRECTIONS = 8  # of the end, most of one or two; a matrix of its own is made for slow ones
+
+
+# --- compiled: the ends of a step -----------------------------------------------------------------
+@jit
+def begin_step(I: Any, F: Any) -> None:
+    """Keep the state at the start of a step, and count the increment from it."""
+    copy(F, I[QN], I[Q], I[m.N_Q])
+    copy(F, I[VN], I[V], I[N_U])
+    copy(F, I[AN], I[A], I[N_U])
+    clear(F, I[D], I[N_U])
+
+
+@jit
+def undo_step(I: Any, F: Any, t: float) -> None:
+    """Go back to the start of the step, and forget the last one."""
+    copy_remembered(I, F, AT_START, 0)
+    F[m.T_LAST] = t
+    copy(F, I[Q], I[QN], I[m.N_Q])
+    copy(F, I[V], I[VN], I[N_U])
+    copy(F, I[A], I[AN], I[N_U])
+    ints(F)[m.HISTORY] = 0
+    F[T] = t
+
+
+@jit
+def end_on_rows(I: Any, F: Any, t: float, start_q: int, spare: int, most: int) -> bool:
+    """End a step at D, V, A, moved onto the rows; return whether it meets them.
+
+    By most corrections, 0 where there are no rows. F[start_q] is room for coordinates, F[spare] for
+    a vector.
+    """
+    F[T] = t
+    stage(I, F, m.PLACE)
+    copy(F, start_q, I[QN], I[m.N_Q])
+    copy(F, I[QN], I[Q], I[m.N_Q])  # increments of corrections are those from the end
+    clear(F, I[D], I[N_U])
+    if most and (not onto_rows(I, F, spare, most, True) or dropped_open(I, F)):
+        copy(F, I[QN], start_q, I[m.N_Q])
+        return False
+    copy(F, I[m.AL], I[A], I[N_U])
+    ints(F)[m.HISTORY] = 1
+    accept_stage(I, F)
+    copy(F, I[QN], I[Q], I[m.N_Q])
+    clear(F, I[D], I[N_U])
+    return True
+
+
+@jit
+def nearness(I: Any, F: Any) -> float:
+    r"""Return how near acting rows are to each other at the pose whose matrix is factored.
+
+    The largest of :math:`(B\,\mathrm{diag}(M)^{-1}B^T)_{ii}\,(A_{pp}^{-1})_{ii}`, a square of one
+    over their distance: what others of the front and of those before leave of a row.
+    """
+    most = 0.0
+    for f in range(I[m.N_FRONTS]):
+        j = I[m.FRONTS] + f * m.FR_SIZE
+        for k in range(I[j + m.FR_NV], I[j + m.FR_NP]):
+            u = I[j + m.FR_U] + k
+            if not is_off(I, F, u):
+                most = max(
+                    most, F[I[m.EPS] + u] * abs(F[I[j + m.FR_A] + k * (I[j + m.FR_LDA] + 1)])
+                )
+    return most
+
+
+# --- compiled: sizes ------------------------------------------------------------------------------
+@jit
+def note_accelerations(I: Any, F: Any, a: int) -> None:
+    """Let SCALE be no less than the largest entries of the vector at F[a], by kind."""
+    for u in range(I[N_U]):
+        scale = m.SCALE + I[I[UNKNOWN_KIND] + u]
+        F[scale] = max(F[scale], abs(F[a + u]))
+
+
+@jit
+def measure_speeds(F: Any, sizes: int) -> None:
+    """Write by kind what changes of velocities are compared with, to F[sizes].
+
+    With the largest, SIZE, and with what the accelerations SCALE make of rest: a load may begin
+    from zero.
+    """
+    fastest = 1e-300
+    for k in range(FORCE):
+        unit = F[m.UNIT + k]
+        fastest = max(fastest, F[m.SIZE + k] / unit, math.sqrt(F[m.SCALE + k] / unit))
+    for k in range(FORCE):
+        unit = F[m.UNIT + k]
+        speed = max(F[m.SIZE + k], math.sqrt(unit * F[m.SCALE + k]), ERROR_SLOW * unit * fastest)
+        F[sizes + k] = speed + F[m.ATOL + k] / F[m.RTOL]
+
+
+@jit
+def _next_sign(signs: int) -> int:
+    """Return the next of numbers whose bits are as good as tossed coins."""
+    return (25173 * signs + 13849) & 0xFFFF
+
+
+@jit
+def shake(I: Any, F: Any, spare: int) -> None:
+    """Write to X what the round-off of D, V and A makes of accelerations and multipliers.
+
+    By the factor at hand. Inputs of the residual are changed by theirs, and its entries by as much,
+    with signs that come as they may: small inertia among large forces moves by that. F[spare] is
+    room for a vector; D, V and A are left changed.
+    """
+    n, signs = I[N_U], 1
+    evaluate_second_rates(I, F)
+    copy(F, spare, I[X], n)
+    for u in range(n):
+        signs = _next_sign(signs)
+        part = ROUND_OFF if signs & 0x4000 else -ROUND_OFF
+        F[I[V] + u] *= 1.0 + part
+        F[I[A] + u] *= 1.0 + part
+        if is_velocity(I, u):
+            F[I[D] + u] += part * F[m.UNIT + I[I[UNKNOWN_KIND] + u]]
+    evaluate_second_rates(I, F)
+    signs = 1
+    for u in range(n):
+        signs = _next_sign(signs)
+        change = abs(F[I[X] + u] - F[spare + u])
+        F[I[X] + u] = change if signs & 0x2000 else -change
+    call(ints(F)[m.LINEAR], I, F, 0)
+
+
+# --- compiled: steps whose size is chosen ---------------------------------------------------------
+def choosing(attempt: Any, give: Any, finish: Any, order: Any, most: Any, worn: Any) -> Any:
+    """Return the kernel of free steps, from functions of (I, F, ...).
+
+    Parameters
+    ----------
+    attempt : (I, F, t, h) -> float
+        Take the stages of a step; return its error, in units of what is allowed, or infinity.
+    give : (I, F, t, h) -> None
+        Record the states at requested times before the end of the step.
+    finish : (I, F, t, h) -> bool
+        End the step of size h at the time t; return whether rows are met.
+    order : (I, F) -> float
+        Power of h of the error.
+    most : (I, F) -> float
+        Largest factor of the step after this one.
+    worn : (I, F) -> bool
+        Whether acting rows should be chosen again after a step.
+    """
+
+    @loop
+    @flushing
+    def choose(I: Any, F: Any, k: int) -> None:
+        """Take up to S[N_STEPS] steps, none beyond F[T_END]; F[H] is left for the next one.
+
+        k = 1 returns where stages or rows are not met, with the last increment in vector 0.
+        """
+        S = ints(F)
+        S[m.STATUS], S[m.STEPS_DONE] = CONVERGED, 0
+        note_rates(I, F)
+        power = order(I, F)
+        while S[m.STEPS_DONE] < S[m.N_STEPS] and F[T] < F[m.T_END]:
+            t, h = F[T], next_size(I, F)
+            if h == 0.0 or S[m.N_RECORDED] + 2 > S[m.CAPACITY]:
+                return
+            last = h == F[m.T_END] - t
+            error = attempt(I, F, t, h)
+            if error <= 1.0:
+                give(I, F, t, h)
+                if not finish(I, F, t + h, h):
+                    error = math.inf
+            if not error <= 1.0:
+                S[m.N_REJECT] += 1
+                copy(F, own_vector(I, 0), I[D], I[N_U])
+                undo_step(I, F, t)
+                F[m.H], F[m.ERROR] = (
+                    h * (factor_refused(error, power) if error < 1e300 else SHRINKS),
+                    1.0,
+                )
+                if F[m.H] < F[m.H_MIN]:
+                    S[m.STATUS] = FAILED
+                    return
+                if error == math.inf and k == 1:
+                    S[m.STATUS] = REFUSED
+                    return
+                continue
+            F[T] = t
+            add_time(F, h)
+            if last:
+                F[T] = F[m.T_END]
+            S[m.STEPS_DONE] += 1
+            S[m.N_TAKEN] += 1
+            while S[m.N_REACHED] < S[m.N_OUTPUT] and F[S[m.OUTPUT] + S[m.N_REACHED]] <= F[T]:
+                record(I, F)
+                S[m.N_REACHED] += 1
+            keep_record(I, F)
+            factor = factor_after(F, error, -0.7 / power, 0.3 / power)
+            factor = min(factor, most(I, F))
+            new = h * factor
+            if h < F[m.H] and factor >= 1.0:  # shortened for another reason
+                new = max(new, F[m.H])
+            F[m.H] = min(F[m.H_MAX], new)
+            if worn(I, F):
+                S[m.STATUS] = WORN
+                return
+
+    return choose
+
+
+@jit
+def never_worn(I: Any, F: Any) -> bool:
+    """Return that acting rows are looked at where steps fail, and not before."""
+    return False
+
+
+# --- what methods declare -------------------------------------------------------------------------
+def on_rates(
+    model: FrozenModel, state: State, h: float, continued: bool, saddle: Saddle | None = None
+) -> tuple[State, np.ndarray | None]:
+    """Return a state whose velocities meet their rows: those of other methods need not."""
+    if continued and model.n_lam:
+        work = Workspace(model, state)
+        _, rates = violations(work)
+        if np.abs(rates).max() > 1e-12 * max(1.0, float(np.abs(state.v).max())):
+            anywhere = np.zeros(model.n_lam, bool)
+            state = consistent(model, state, project="velocities", rows=anywhere)
+    return state, None
+
+
+def first_step(
+    model: FrozenModel, state: State, allowed: np.ndarray, largest: float, order: int
+) -> float:
+    """Return a step in which accelerations change by as much as the order can follow."""
+    short = 1e-6 * largest
+    rate = np.abs(Nearby(Workspace(model), state).change(short, 1e-4)) / short
+    size = np.abs(state.a) + np.abs(state.v) / largest
+    time = np.min(size.max(initial=0.0) / np.maximum(rate, 1e-300), initial=largest)
+    part = np.min(allowed * largest / model.units, initial=1.0) ** (1.0 / order)
+    return float(min(max(part * time, 1e-9 * largest), largest))
+
+
+def set_flows(who: str, model: FrozenModel, S: np.ndarray) -> None:
+    """Let the stage FLOW write the rates of increments; refuse bodies that do not say them."""
+    bodies = model.nodes
+    for k, formulation in enumerate(dict.fromkeys(x.formulation for x in bodies.values())):
+        flow = family(formulation).flow
+        if flow is None:
+            name = next(n for n, x in bodies.items() if x.formulation is formulation)
+            raise ValueError(
+                f"{who}: {name!r} is carried by {formulation.name!r}, which does "
+                "not say how increments go along with velocities (flow); use GeneralizedAlpha"
+            )
+        S[S[m.FLOW] + 2 * k] = flow.address

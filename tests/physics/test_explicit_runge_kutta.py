@@ -1,0 +1,368 @@
+"""Explicit Runge-Kutta methods with joints: order, loops, rows of every kind, tolerances."""
+
+import numpy as np
+import pytest
+from families import spread
+from scenes import hinged
+
+import mbd
+from mbd.integration.explicit_tableaus import TABLEAUS, tableau
+
+from .tools import RIGID, published, scene
+
+DOP853, TSIT5, RK4 = (mbd.ExplicitRungeKutta(x) for x in ("dop853", "tsit5", "rk4"))
+
+
+# --- the numbers of the methods -------------------------------------------------------------------
+@pytest.mark.parametrize("name", TABLEAUS)
+def test_weights_meet_the_conditions_of_their_order(name):
+    """Quadrature to its order, rows that sum to c; y' = A y with A that does not commute."""
+    t = tableau(name)
+    b, s, n = t.A[t.stages], t.stages, len(t.c)
+    assert np.all(np.triu(t.A) == 0.0)
+    assert np.allclose(t.A.sum(axis=1), t.c, rtol=0, atol=2e-15)
+    assert t.c[s] == pytest.approx(1.0, abs=1e-15)
+    for k in range(1, t.order + 1):
+        assert b @ t.c ** (k - 1) == pytest.approx(1 / k, abs=2e-14)
+    assert np.allclose(t.P.sum(axis=1), b, rtol=0, atol=2e-13)
+    assert np.abs(t.errors.sum(axis=1)).max() < 1e-14
+
+    def step(h, x):  # a top that is heavy: y' = y x g + ..., quadratic
+        y0 = np.array([1.0, 0.3, -0.2, 0.1, 0.4, 0.8])
+        k = np.zeros((n, 6))
+        for i in range(n):
+            y = y0 + h * t.A[i] @ k
+            w = y[:3] / (1.0, 2.0, 3.5)
+            k[i] = [*np.cross(y[:3], w), *np.cross(y[3:], w)]
+            k[i, :3] += np.cross(y[3:], (0.2, 0, 1.0))
+        return y0 + h * (x ** np.arange(1, t.P.shape[1] + 1) @ t.P.T) @ k, y0 + h * t.errors @ k
+
+    def many(h, parts, x):  # the end by small steps
+        y = np.array([1.0, 0.3, -0.2, 0.1, 0.4, 0.8])
+        fine = tableau("dop853")
+        for _ in range(parts):
+            k = np.zeros((16, 6))
+            for i in range(13):
+                z = y + x * h / parts * fine.A[i] @ k
+                w = z[:3] / (1.0, 2.0, 3.5)
+                k[i] = [*np.cross(z[:3], w), *np.cross(z[3:], w)]
+                k[i, :3] += np.cross(z[3:], (0.2, 0, 1.0))
+            y = y + x * h / parts * fine.A[12] @ k
+        return y
+
+    end = [np.abs(step(h, 1.0)[0] - many(h, 16, 1.0)).max() for h in (0.8, 0.4)]
+    assert np.log2(end[0] / end[1]) > t.order + 0.4
+    within = [np.abs(step(h, 0.6)[0] - many(h, 16, 0.6)).max() for h in (0.8, 0.4)]
+    assert np.log2(within[0] / within[1]) > {"rk4": 3, "tsit5": 4, "dop853": 7}[name] + 0.6
+
+
+# --- order ----------------------------------------------------------------------------------------
+def chain(form, joint):
+    """Return three bars that hang out on balls, or on hinges whose axes are not parallel."""
+    system = mbd.System(gravity=(0, 0, -9.81))
+    last = system.ground
+    for i in range(3):
+        bar = system.add(
+            mbd.RigidBody(f"bar {i}", mass=0.5, inertia=(0.01, 0.012, 0.008),
+                          position=((i + 0.5) * 0.2, 0, 0), formulation=form)
+        )  # fmt: skip
+        where = {"at": (0.2 * i, 0, 0)} if joint == "ball" else {
+            "at": (0.2 * i, 0, 0), "axis": (0, 1, 0.5 * i)}  # fmt: skip
+        part = mbd.Spherical if joint == "ball" else mbd.Revolute
+        system.add(part(f"joint {i}", last, bar, **where))
+        last = bar
+    return system
+
+
+def driven(form):
+    """Return an arm on a drive, a bar on a hinge at its end."""
+    system, arm, hinge = hinged("arm", position=(1, 0, 0), formulation=form)
+    bar = system.add(mbd.RigidBody("bar", mass=0.5, inertia=(0.1, 0.2, 0.3), position=(2.4, 0, 0),
+                                   formulation=form))  # fmt: skip
+    system.add(mbd.Revolute("elbow", arm, bar, at=(2, 0, 0), axis=(0, 1, 0.3)))
+    system.add(mbd.Drive("motor", hinge.angle, position=mbd.Expression("0.35 * sin(3 * t) ** 2")))
+    return system
+
+
+MOTIONS = {  # model, end [s], steps of DOP853
+    "chain of balls": (lambda form: chain(form, "ball"), 0.5, 10),
+    "chain of hinges": (lambda form: chain(form, "hinge"), 0.5, 10),
+    "top": (lambda form: scene("heavy_top").build(form), 0.1, 24),
+    "Andrews": (lambda form: scene("andrews").build(form), 0.006, 6),
+    "Bennett": (lambda form: scene("bennett").build(form), 0.5, 5),
+    "rolling disc": (lambda form: scene("rolling_disc").build(form), 0.2, 8),
+    "driven": (driven, 0.5, 6),
+}
+STEPS = {"dop853": 1, "tsit5": 4, "rk4": 8}  # beside those of DOP853
+
+
+def ends(model, t_end, n, **how):
+    run = mbd.simulate(model, t_end, t_end / n, every=n, **how)
+    return [getattr(run, x)[-1] for x in ("q", "v", "lam")]
+
+
+def apart(a, b):
+    """Return differences of q, v, lam, each relative to its largest entry."""
+    return np.array([np.abs(x - y).max() / np.abs(y).max() for x, y in zip(a, b, strict=True)])
+
+
+@spread(motion=MOTIONS, form=RIGID, name=TABLEAUS)
+def test_positions_velocities_and_multipliers_are_of_one_order(motion, form, name):
+    """4, 5 and 8, with loops, redundant rows, rows on velocities and laws of time."""
+    build, t_end, n = MOTIONS[motion]
+    model, method = build(form), mbd.ExplicitRungeKutta(name)
+    model = model.build() if isinstance(model, mbd.System) else model
+    run = mbd.simulate(model, t_end, rtol=1e-13, method=mbd.RadauCollocation())
+    exact = [getattr(run, x)[-1] for x in ("q", "v", "lam")]
+    n *= STEPS[name]
+    two, one = (apart(ends(model, t_end, k, method=method), exact) for k in (n, 2 * n))
+    order = np.log2(two / one)
+    p = tableau(name).order
+    least = 3e-11 if motion == "driven" else 1e-12  # laws of time, twice differentiated
+    assert np.all((one < least) | (order > p - 0.8)), (two, one)
+    assert np.all(one < {"dop853": 3e-9, "tsit5": 1e-6, "rk4": 1e-4}[name]), one
+
+
+@pytest.mark.parametrize("form", ["so3", "directors"])
+def test_published_ends_are_met(form):
+    """Heavy top, Andrews' mechanism with its multipliers, Bennett's linkage."""
+    exact = {k: np.array(x) for k, x in published("heavy top")["0.1"].items()}
+    run = mbd.simulate(scene("heavy_top").build(form), 0.1, 1e-3, method=DOP853)
+    assert np.abs(run["top"].position[-1] - exact["x"]).max() < 1e-12
+    assert np.abs(run["top"].velocity[-1] - exact["v"]).max() < 1e-11
+    assert np.abs(run["pin"].force[-1] / exact["reaction"] - 1).max() < 1e-11
+    row = published("A03")["0.01"]
+    run = mbd.simulate(scene("andrews").build(form), 0.01, 2.5e-4, method=DOP853)
+    end = 0.007 * np.array([np.cos(row[0]), np.sin(row[0])])
+    assert np.abs(run["K1"].at((0.007, 0, 0)).position[-1, :2] - end).max() < 1e-14
+    assert run["K1"].angular_velocity[-1, 2] == pytest.approx(row[7], rel=1e-11)
+    assert run["E3"].force[-1, :2] == pytest.approx(row[21:23], rel=1e-8)
+    run = mbd.simulate(scene("bennett").build(form), 1.0, 0.0125, method=DOP853)
+    assert run.gap.max() < 1e-12
+    for name, com in zip(run.model.nodes, published("K03")["1.0"]["com"], strict=True):
+        where = run[name].at(run.model.system[name].center_of_mass).position[-1]
+        assert np.allclose(where, com, rtol=0, atol=1e-11)
+
+
+def test_a_row_on_velocities_meets_the_closed_form():
+    """The skate on a slope."""
+    exact = {t: row for _, t, row, *_ in scene("skate").REFERENCE[:2]}
+    for method, n, error in ((RK4, 40, 1e-5), (TSIT5, 40, 2e-8), (DOP853, 20, 1e-10)):
+        run = mbd.simulate(scene("skate").build(), 2.0, 2.0 / n, method=method)
+        assert np.abs(run["skate"].position[n // 2] - exact[1.0]).max() < error
+        assert np.abs(run["skate"].position[-1] - exact[2.0]).max() < error
+        assert run.gap.max() < 1e-12
+
+
+def test_without_joints_the_classical_method_is_that_of_lie_groups():
+    """Where velocities are those that the body feels, both sum the same; for so3 they do not."""
+
+    def spun(form, method):
+        system = mbd.System()
+        system.add(mbd.RigidBody("body", mass=1.0, inertia=(1, 2, 2.5), velocity=(1, 0, 0),
+                                 angular_velocity=(1, 2, 3), formulation=form))  # fmt: skip
+        return mbd.simulate(system, 1.0, 0.05, method=method)["body"].rotation[-1]
+
+    for form in ("se3", "unified"):
+        assert np.allclose(spun(form, RK4), spun(form, mbd.LieRungeKutta4()), rtol=0, atol=1e-15)
+    other = np.abs(spun("so3", RK4) - spun("so3", mbd.LieRungeKutta4())).max()
+    assert 1e-8 < other < 1e-3
+
+
+# --- steps that are chosen, states within them, events --------------------------------------------
+@pytest.mark.parametrize("name", ["tsit5", "dop853"])
+@pytest.mark.parametrize("rtol", [1e-4, 1e-7, 1e-10])
+def test_the_tolerance_is_met_over_the_whole_run(name, rtol):
+    """Heavy top for a second (24 turns) and Andrews' mechanism, against the published ends."""
+    method, exact = mbd.ExplicitRungeKutta(name), published("heavy top")["1.0"]
+    run = mbd.simulate(scene("heavy_top").build(), 1.0, rtol=rtol, method=method)
+    assert np.abs(run["top"].position[-1] - exact["x"]).max() < rtol
+    assert np.abs(run["top"].velocity[-1] - exact["v"]).max() < 5.0 * rtol
+    assert run.stats["rejected"] < 0.3 * run.stats["steps"] + 3
+    row = published("A03")["0.03"]
+    run = mbd.simulate(scene("andrews").build(), 0.03, rtol=rtol, method=method)
+    end = 0.007 * np.array([np.cos(row[0]), np.sin(row[0])])
+    assert np.abs(run["K1"].at((0.007, 0, 0)).position[-1, :2] - end).max() < 0.1 * rtol
+
+
+@pytest.mark.parametrize(("name", "order"), [("rk4", 3), ("tsit5", 4), ("dop853", 7)])
+def test_states_within_steps_are_of_the_order_of_the_continuation(name, order):
+    """At 3/8 of a step, against collocation; on the rows, forces of the same order."""
+    model, method = chain("se3", "hinge").build(), mbd.ExplicitRungeKutta(name)
+    errors = []
+    for n in (6 * STEPS[name], 12 * STEPS[name]):
+        h = 0.3 / n
+        t = [h * (n - 5 / 8)]
+        run = mbd.simulate(model, 0.3, h, t_eval=t, method=method)
+        exact = mbd.simulate(model, t[0], rtol=1e-13, method=mbd.RadauCollocation())
+        assert run.t.tolist() == t
+        assert run.gap.max() < 1e-13
+        errors.append(apart(*([x.q[-1], x.v[-1], x.lam[-1]] for x in (run, exact))))
+    assert np.all((errors[1] < 1e-12) | (np.log2(errors[0] / errors[1]) > order - 0.4)), errors
+
+
+def test_requested_times_and_chosen_steps_go_together():
+    system = scene("heavy_top").build()
+    times = np.linspace(0.0, 0.1, 41)
+    fine = mbd.simulate(system, 0.1, 0.1 / 400, every=10, method=DOP853)
+    for how in ({"rtol": 1e-9}, {"step": 2.5e-3}, {"step": 2.3e-3}):
+        run = mbd.simulate(system, 0.1, t_eval=times, method=DOP853, **how)
+        assert np.array_equal(run.t, times)
+        assert np.abs(run["top"].position - fine["top"].position).max() < 1e-8
+        assert np.abs(run["pin"].force - fine["pin"].force).max() < 1e-3
+        assert run.gap.max() < 1e-13
+
+
+def swing():
+    system = mbd.System(gravity=(0, 0, -9.81))
+    bob = system.add(mbd.PointMass("bob", mass=1.0, position=(1, 0, 0)))
+    system.add(mbd.Distance("rod", system.ground, bob))
+    return system
+
+
+def test_events_are_located_to_round_off_and_the_run_goes_on_behind_them():
+    """A pendulum passes the lowest point at a quarter of its period, in Jacobi's functions."""
+    from scipy.special import ellipk
+
+    low = mbd.Event("low", lambda x: x["bob"].position[:, 0])
+    quarter = ellipk(0.5) / np.sqrt(9.81)
+    for how in ({"step": 0.02}, {"rtol": 1e-11}):
+        run = mbd.simulate(swing(), 2.5 * quarter, events=low, method=DOP853, **how)
+        assert [x.name for x in run.events] == ["low"]
+        assert run.events[0].t == pytest.approx(quarter, abs=2e-11)
+    stop = mbd.Event("low", lambda x: x["bob"].position[:, 0], terminal=True)
+    run = mbd.simulate(swing(), 1.0, 0.02, events=stop, method=DOP853)
+    assert run.t[-1] == pytest.approx(quarter, abs=1e-12)
+    assert run["bob"].position[-1] == pytest.approx((0, 0, -1), abs=1e-12)
+
+    def throw_back(model, state):
+        return state.replace(v=-state.v)
+
+    back = mbd.Event("low", lambda x: x["bob"].position[:, 0], change=throw_back)
+    run = mbd.simulate(swing(), 2 * quarter, 0.02, events=back, method=DOP853)
+    assert run["bob"].position[-1] == pytest.approx((1, 0, 0), abs=1e-10)
+
+
+def test_a_joint_that_an_event_opens_carries_nothing_afterwards():
+    """A bar on a hinge is let go at the lowest point: a parabola of its centre from there."""
+    system, bar, _ = hinged("bar", "pin", inertia=(0.01, 0.1, 0.1))
+    low = mbd.Event("low", lambda x: x["bar"].position[:, 0], release=("pin",))
+    run = mbd.simulate(system, 1.0, 0.01, events=low, method=DOP853)
+    (happened,) = run.events
+    at = int(np.searchsorted(run.t, happened.t, side="right"))
+    after = run.t[at:] - run.t[at]
+    start, speed = run[bar.name].position[at], run[bar.name].velocity[at]
+    path = start + after[:, None] * speed - 0.5 * 9.81 * after[:, None] ** 2 * (0, 0, 1)
+    assert len(after) > 20
+    assert np.allclose(run[bar.name].position[at:], path, rtol=0, atol=1e-13)
+
+
+# --- what a step begins with ----------------------------------------------------------------------
+def test_a_load_that_grows_from_zero_moves_what_is_at_rest():
+    """x'' = t/m from rest: x = t^3/6, with speeds of which none is known at the start."""
+    system = mbd.System()
+    cart = system.add(mbd.PointMass("cart", mass=1.0))
+    system.add(mbd.PointForce("push", cart, lambda t: (t, 0.0, 0.0)))
+    for method in (TSIT5, DOP853):
+        run = mbd.simulate(system, 2.0, rtol=1e-8, method=method)
+        assert run["cart"].position[-1, 0] == pytest.approx(8 / 6, rel=1e-8)
+        assert run.stats["steps"] < 100
+
+
+def test_a_run_goes_on_and_takes_over_from_another_method():
+    system = scene("heavy_top").build()
+    whole = mbd.simulate(system, 0.1, 2e-3, method=DOP853)
+    half = mbd.simulate(system, 0.05, 2e-3, method=DOP853)
+    rest = mbd.simulate(system, 0.1, 2e-3, method=DOP853, state=half.state)
+    assert np.abs(rest.q[-1] - whole.q[-1]).max() < 1e-13
+    other = mbd.simulate(system, 0.01, 1e-4, method=mbd.GeneralizedAlpha())
+    taken = mbd.simulate(system, 0.02, 1e-3, method=DOP853, state=other.state)
+    assert np.abs(taken.energy.total / taken.energy.total[0] - 1).max() < 1e-11
+
+
+def test_loads_that_are_set_between_steps_act_from_there_on():
+    """What the end of a step had for accelerations does not serve the next one then."""
+    system = mbd.System()
+    cart = system.add(mbd.PointMass("cart", mass=2.0))
+    system.add(mbd.PointForce("push", cart, (0.0, 0.0, 0.0)))
+    stepper = mbd.Stepper(system, 0.1, method=DOP853, inputs=["push.force"])
+    x = v = 0.0
+    for force in (4.0, -1.0, 0.0, 8.0):
+        stepper["push.force"] = (force, 0.0, 0.0)
+        stepper.step(5)
+        x, v = x + 0.5 * v + 0.125 * force / 2.0, v + 0.5 * force / 2.0
+        assert stepper.state.q[0] == pytest.approx(x, abs=1e-14)
+        assert stepper.state.v[0] == pytest.approx(v, abs=1e-14)
+
+
+# --- what goes wrong ------------------------------------------------------------------------------
+@spread(form=RIGID, how=[{"rtol": 1e-5}, {"rtol": 1e-9}, {"step": 0.005}])
+def test_rows_that_come_near_to_each_other_are_chosen_again(form, how):
+    """Bennett's linkage beyond 1.15 s: of rows that are kept all the way, some come to depend."""
+    run = mbd.simulate(scene("bennett").build(form), 1.5, method=DOP853, **how)
+    allowed = 3.0 * how.get("rtol", 1e-11)
+    assert np.abs(run.energy.total - run.energy.total[0]).max() < allowed
+    assert run.gap.max() < 1e-11
+
+
+def test_a_singular_pose_is_passed_or_stops_the_run_by_name():
+    """Four-bars in a row are flat at 0.73 s and 1.22 s: freedoms jump from 1 to N + 1."""
+    model = scene("n_fourbar").build()
+    exact = published("A02")["1"]["2"][:2]
+    run = mbd.simulate(model, 2.0, 0.01, method=DOP853)  # steps over them
+    assert np.abs(run["bar 0"].at((0.5, 0, 0)).position[-1, :2] - exact).max() < 1e-8
+    with pytest.raises(mbd.SimulationError, match="the pose is singular") as error:
+        mbd.simulate(model, 2.0, rtol=1e-9, method=DOP853)  # runs into one
+    run = error.value.solution
+    assert np.abs(run.energy.total / run.energy.total[0] - 1).max() < 1e-4
+
+
+def test_contradictory_drives_are_named():
+    system, _, hinge = hinged("arm", gravity=(0, 0, 0), inertia=(1, 1, 1), position=(0, 0, 0))
+    system.add(mbd.Drive("one", hinge.angle, position=mbd.Expression("0.2 * t ** 2")))
+    system.add(mbd.Drive("two", hinge.angle, position=mbd.Expression("0.2 * t ** 2 + t ** 4")))
+    with pytest.raises(mbd.SimulationError, match="one.*two|two.*one") as error:
+        mbd.simulate(system, 1.0, 0.02, method=DOP853)
+    assert error.value.solution.t[-1] < 0.1
+
+
+@pytest.mark.parametrize("size", [1e-6, 1e6])
+@pytest.mark.parametrize("far", [0.0, 1e6])
+def test_size_and_place_do_not_matter(size, far):
+    """A pendulum of a micrometre and of a thousand kilometres, a million sizes from the origin."""
+
+    def end(size, far):
+        system = mbd.System(gravity=(0, 0, -9.81 * size))
+        place = np.array((far, -far, 2 * far)) * size
+        bob = system.add(
+            mbd.RigidBody("bob", mass=1.0, inertia=np.array((0.01, 0.1, 0.1)) * size**2,
+                          position=np.add(place, (0.5 * size, 0, 0)))
+        )  # fmt: skip
+        system.add(mbd.Revolute("hinge", system.ground, bob, at=place, axis=(0, 1, 0)))
+        run = mbd.simulate(system, 1.0, rtol=1e-10, method=DOP853)
+        return (run["bob"].position[-1] - place) / size
+
+    assert np.abs(end(size, far) - end(1.0, 0.0)).max() < (1e-11 if far == 0.0 else 1e-9)
+
+
+def test_what_it_does_not_take_is_refused_by_name():
+    for name in ("euler", 8, None, True):
+        with pytest.raises((ValueError, TypeError), match="ExplicitRungeKutta: tableau must be"):
+            mbd.ExplicitRungeKutta(name)
+    with pytest.raises(ValueError, match="tableau='rk4' has no estimate of errors; give a step"):
+        mbd.simulate(swing(), 1.0, rtol=1e-6, method=RK4)
+
+
+def test_it_is_written_in_files_and_named_as_text(tmp_path):
+    system = scene("heavy_top").build()
+    run = mbd.simulate(system, 0.01, 1e-3, method=TSIT5)
+    kept = mbd.load(run.save(tmp_path / "run.nc"))
+    assert str(kept.method) == repr(run.method)
+    table = mbd.compare(
+        scene("heavy_top").build,
+        formulations=["so3", "directors"],
+        steps=[2e-3, 1e-3],
+        t_end=0.02,
+        method="ExplicitRungeKutta(tableau='rk4')",
+    )
+    assert "explicit Runge-Kutta, rk4" in str(table)  # fmt: skip
