@@ -69,19 +69,15 @@ def test_own_formulations_and_methods_join_by_a_line():
     assert found.reference.endswith("by RadauCollocation")  # the method of the highest order
     assert found.reference_error["position"] < 1e-10
     done = [r for r in found.rows if r["status"] == "done"]
-    assert {r["method"] for r in done} == {"GeneralizedAlpha", "RadauCollocation", "Euler"}
+    there = list(dict.fromkeys(r["method"] for r in done))
+    assert {"GeneralizedAlpha", "RadauCollocation", "Euler"} <= set(there)
+    assert "LieRungeKutta4" not in there  # which knows no rows
     order = {r["method"]: r["position_order"] for r in done}
     assert abs(order["GeneralizedAlpha"] - 2) < 0.1
     assert abs(order["Euler"] - 1) < 0.1
     figure = found.plot()
     texts = [x.get_text() for x in figure.legends[0].get_texts()]
-    assert texts == [
-        "so3",
-        "unified (tetrahedral)",
-        "GeneralizedAlpha",
-        "RadauCollocation",
-        "Euler",
-    ]
+    assert texts == ["so3", "unified (tetrahedral)", *there]
     assert len({line.get_color() for line in figure.axes[1].lines}) == 2
 
 
@@ -143,7 +139,7 @@ def test_command_line(tmp_path, capsys):
     some = ["--formulations", "so3", "--steps", "1e-3,5e-4", "--turns", "0"]
     assert main(["bench", "unstable_axis", *some, "--csv", str(table), "--plot", str(picture)]) == 0
     told = capsys.readouterr().out
-    assert "unstable_axis to t = 0.1 s, 4 methods" in told
+    assert f"unstable_axis to t = 0.1 s, {len(METHODS)} methods" in told
     assert "Holzinger" in told
     assert table.read_text().splitlines()[1].startswith("unstable_axis,so3,GeneralizedAlpha,")
     assert picture.read_bytes()[:4] == b"\x89PNG"
