@@ -98,7 +98,7 @@ RUNS = {
 # they make no statement on a motion or on forces of a whole model
 OTHERS = {"check_formulation", "check_part", "check_tangents", "load", "read", "write", "sample",
           "rotation", "parallel_coordinates", "sobol_indices",
-          "EulerParameters", "Scalable", "Unified"}  # fmt: skip
+          "EulerParameters", "S2", "SE3", "SO3", "Scalable", "Unified"}  # fmt: skip
 
 
 @pytest.mark.parametrize("door", ANALYSES)
