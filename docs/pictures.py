@@ -66,6 +66,7 @@ PICTURES = {
     ),
     "spheroid_in_water": Picture("spheroid.angular_velocity", 1.0),
     "breathing_body": Picture("body.scale", 1.7),
+    "held_balloon": Picture("balloon.scale", 2.0),
     "bricard": Picture("rod 3.position", 0.6, None, _trail(("rod 2", (0.5, 0, 0)))),
     "cart_pole": Picture("cart.position.x", 0.3, 2.0, _trail("mass")),
     "catenary": Picture("left.force"),
@@ -105,6 +106,7 @@ PICTURES = {
         },
     ),
     "fourbar": Picture("hinge A.force", 0.9, None, _trail("coupler", ("coupler", (0.5, 0, 0)))),
+    "geodesic": Picture("point.position", None, None, _trail("point")),
     "governor": Picture(
         "left hinge.force", 0.8, None, _trail(("right", (0, 0, -0.25)), view=(0.2, -1, 0.3))
     ),

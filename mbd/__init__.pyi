@@ -1,5 +1,6 @@
 """The public names, each with the file that has it; ``mbd/__init__.py`` reads this list."""
 
+from mbd.algebra.local_maps import LocalMap as LocalMap
 from mbd.algebra.rotations import rotation as rotation
 from mbd.analyses.buckling import buckling as buckling
 from mbd.analyses.campbell import campbell as campbell
@@ -25,7 +26,10 @@ from mbd.files.modelfile import write as write
 from mbd.files.read import ModelFile as ModelFile
 from mbd.files.read import read as read
 from mbd.formulations.euler_parameters import EulerParameters as EulerParameters
+from mbd.formulations.s2 import S2 as S2
 from mbd.formulations.scalable import Scalable as Scalable
+from mbd.formulations.se3 import SE3 as SE3
+from mbd.formulations.so3 import SO3 as SO3
 from mbd.formulations.unified import Unified as Unified
 from mbd.front.shares import share_reactions as share_reactions
 from mbd.front.shares import unique_reactions as unique_reactions
@@ -55,6 +59,9 @@ from mbd.parts.forces import PointForce as PointForce
 from mbd.parts.forces import RotationalSpring as RotationalSpring
 from mbd.parts.forces import ScalingForce as ScalingForce
 from mbd.parts.forces import Spring as Spring
+from mbd.parts.functions import Gauge as Gauge
+from mbd.parts.functions import Load as Load
+from mbd.parts.functions import Row as Row
 from mbd.parts.joints import ConstantVelocity as ConstantVelocity
 from mbd.parts.joints import Cylindrical as Cylindrical
 from mbd.parts.joints import Distance as Distance
@@ -93,6 +100,7 @@ from mbd.statics.inverse_kinematics import assemble_pose as assemble_pose
 from mbd.statics.inverse_kinematics import target_errors as target_errors
 from mbd.statics.search import EquilibriumError as EquilibriumError
 from mbd.store.load import load as load
+from mbd.studies.compare import bench as bench
 from mbd.studies.compare import compare as compare
 from mbd.studies.parallel import parallel_coordinates as parallel_coordinates
 from mbd.studies.samples import sample as sample

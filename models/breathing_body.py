@@ -6,7 +6,7 @@ scale follows from the energy alone, s^2 = 1 + 4 E t^2 / tr(inertia): the virial
 the other numbers: the equations of the paper by an ODE solver at tolerance 1e-13.
 """
 
-from typing import Literal
+from typing import Any, Literal
 
 import mbd
 
@@ -29,12 +29,14 @@ REFERENCE = (
 )  # fmt: skip
 
 
-def build(formulation: str = "scalable", velocities: Literal["rates", "u"] = "rates") -> mbd.System:
+def build(formulation: Any = "scalable", velocities: Literal["rates", "u"] = "rates") -> mbd.System:
     """Return the free body; ``velocities`` are those of ``mbd.Scalable``, "rates" or "u"."""
-    if formulation != "scalable":
+    if formulation == "scalable":
+        formulation = mbd.Scalable(rigid=False, velocities=velocities)
+    elif getattr(formulation, "rigid", True):
         raise ValueError(
-            "breathing_body: formulation must be 'scalable', the only one whose bodies change "
-            f"their size, got {formulation!r}"
+            "breathing_body: formulation must be 'scalable' or an mbd.Scalable(rigid=False), whose bodies "
+            f"change their size, got {formulation!r}"
         )
     system = mbd.System()
     system.add(
@@ -44,7 +46,7 @@ def build(formulation: str = "scalable", velocities: Literal["rates", "u"] = "ra
             inertia=INERTIA,
             velocity=(0.1, 0.2, 0.3),
             angular_velocity=RATES,
-            formulation=mbd.Scalable(rigid=False, velocities=velocities),
+            formulation=formulation,
         )
     )
     return system

@@ -17,6 +17,7 @@ Source of the numbers: closed form.
 from typing import Literal
 
 import numpy as np
+from scipy.spatial.transform import Rotation
 
 import mbd
 
@@ -48,10 +49,21 @@ def rates(t: float) -> tuple[float, float, float]:
     return (c * RATES[0] - s * RATES[1], s * RATES[0] + c * RATES[1], RATES[2])
 
 
+def turned(t: float) -> list[list[float]]:
+    """Return the rotation: about the momentum in space, and about the axis of the body."""
+    momentum = np.multiply(INERTIA, RATES)
+    about_axis = (1 - INERTIA[2] / INERTIA[0]) * RATES[2] * t
+    return (
+        Rotation.from_rotvec(momentum / INERTIA[0] * t)
+        * Rotation.from_rotvec((0, 0, about_axis))
+    ).as_matrix().tolist()  # fmt: skip
+
+
 REFERENCE = (
     ("rocket.multipliers", 0.5, (multiplier(),), 1e-4, "4 T + 2 l F"),
     ("rocket.multipliers", 1.0, (multiplier(),), 1e-4, "4 T + 2 l F"),
     ("rocket.angular_velocity_body", 1.0, rates(1.0), 1e-3, "closed form"),
+    ("rocket.rotation", 1.0, turned(1.0), 1e-3, "closed form"),
 )
 
 

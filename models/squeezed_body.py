@@ -8,7 +8,7 @@ one half for k = 3. ``rigid=True`` locks the scale: -J w0^2 - c is what the row 
 of the numbers: equations of the paper by an ODE solver at tolerance 1e-13.
 """
 
-from typing import Literal
+from typing import Any, Literal
 
 import mbd
 
@@ -27,16 +27,18 @@ REFERENCE = (
 
 
 def build(
-    formulation: str = "scalable",
+    formulation: Any = "scalable",
     velocities: Literal["rates", "u"] = "rates",
     k: float = 3.0,
     rigid: bool = False,
 ) -> mbd.System:
     """Return the body under k times the holding force."""
-    if formulation != "scalable":
+    if formulation == "scalable":
+        formulation = mbd.Scalable(rigid=rigid, velocities=velocities)
+    elif getattr(formulation, "rigid", True):
         raise ValueError(
-            "squeezed_body: formulation must be 'scalable', the only one whose bodies change their "
-            f"size, got {formulation!r}"
+            "squeezed_body: formulation must be 'scalable' or an mbd.Scalable(rigid=False), whose bodies "
+            f"change their size, got {formulation!r}"
         )
     system = mbd.System()
     body = system.add(
@@ -45,7 +47,7 @@ def build(
             mass=2.3,
             inertia=INERTIA,
             angular_velocity=(0, 0, SPIN),
-            formulation=mbd.Scalable(rigid=rigid, velocities=velocities),
+            formulation=formulation,
         )
     )
     system.add(mbd.ScalingForce("squeeze", body, k * HOLDING))

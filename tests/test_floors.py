@@ -26,8 +26,9 @@ APART = {"formulations", "interactions"}
 DRAW = ("drawing", "animation", "studies", "cli")
 LAZY = {"matplotlib", "xarray", "h5py", "h5netcdf", "tqdm"}  # inside functions only
 KNOW_NUMBA = (
-    "machine/jit.py", "machine/private_numba.py", "machine/subnormal.py", "machine/tables.py",
-    "machine/two_threads.py", "machine/vector_code.py",
+    "machine/jit.py", "machine/private_numba.py", "machine/straight_line.py",
+    "machine/subnormal.py", "machine/tables.py", "machine/two_threads.py",
+    "machine/vector_code.py",
 )  # fmt: skip
 HEAVY = ("numba", "scipy", "matplotlib", "networkx", "xarray", "h5py", "h5netcdf")
 NAMES = [x for x in sources.FILES if "models/" not in x]

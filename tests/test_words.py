@@ -16,6 +16,9 @@ WORDS = {
     "Unified(length=(1, 2, 3))": mbd.Unified(length=(1, 2, 3)),
     "Scalable(rigid=False)": mbd.Scalable(rigid=False),
     "Unified()": named("unified"),
+    "SO3('cayley')": mbd.SO3("cayley"),
+    "SE3": named("se3"),
+    "S2": mbd.S2(),
     "EulerParameters": named("euler_parameters"),
 }
 
@@ -33,7 +36,10 @@ def test_words_mean_the_object(words):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ("quaternions", "must be one of so3, .*unified, or one of EulerParameters, Unified, Sc"),
+        (
+            "quaternions",
+            "must be one of so3, .*unified, or one of SO3, SE3, S2, EulerParameters, Unified, Sc",
+        ),
         ("point", "must be one of so3, .*got 'point', which has no axes; use PointMass"),
         ("EulerParametersX('full')", "must be one of so3"),
         ("Unified('tetrahedral'", "must be a name, .*or one with options, such as"),

@@ -14,7 +14,7 @@ _IDENTITY = np.eye(3)
 
 def tilde(a: np.ndarray) -> np.ndarray:
     """Return the cross-product matrices (..., 3, 3) of vectors (..., 3)."""
-    matrix = np.zeros((*np.shape(a), 3))
+    matrix = np.zeros((*np.shape(a), 3), np.result_type(a, float))  # expressions too
     for i, j, k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
         matrix[..., j, k], matrix[..., k, j] = -a[..., i], a[..., i]
     return matrix

@@ -105,3 +105,59 @@ def split_balance(
     across_rate = pi_rate - d3_rate * along[..., None] - d3 * along_rate
     first = covariant_derivative(d3, across_rate) + along[..., None] * d3_rate
     return first, (along_rate - _dot(across, d3_rate))[..., 0]
+
+
+# --- frames along a path of their third director --------------------------------------------------
+def _turn(d1: np.ndarray, moved: np.ndarray, d3: np.ndarray) -> np.ndarray:
+    """Return the angle about d3 by which d1 is ahead of a transported one [rad]."""
+    across = _dot(np.cross(moved, d1), d3)[..., 0]
+    return np.arctan2(across, _dot(moved, d1)[..., 0])
+
+
+def twist_angle(rotation: np.ndarray) -> np.ndarray:
+    r"""Return the twist angle of a frame over time, from its first instant on (n,) [rad].
+
+    The angle :math:`\psi` about d3 by which its d1 is ahead of one that is transported parallel,
+    [Gebhardt 2020, (24)], with :math:`\dot\psi = \omega\cdot d_3`; zero of a body on ``S2``. From
+    one instant to the next d3 is taken to go along the geodesic, so that the error is of the order
+    of the square of the time between.
+
+    Parameters
+    ----------
+    rotation : (n, 3, 3) array
+        Such as ``solution["body"].rotation``, the directors in columns.
+    """
+    d1, d3 = np.asarray(rotation)[..., 0], np.asarray(rotation)[..., 2]
+    steps = _turn(d1[1:], parallel_transport(d3[:-1], d3[1:], d1[:-1]), d3[1:])
+    return np.concatenate([[0.0], np.cumsum(steps)])
+
+
+def holonomy(rotation: np.ndarray) -> np.ndarray:
+    """Return the angle about d3 of a frame against its first one, (n,) [rad] in (-pi, pi].
+
+    That one transported along the geodesic from the first d3 to the present one. Of a frame without
+    twist it is the area of the unit sphere between its path and the geodesic, counted to the left
+    of the path: where d3 comes back, the angle by which d1 and d2 do not.
+
+    Parameters
+    ----------
+    rotation : (n, 3, 3) array
+    """
+    d1, d3 = np.asarray(rotation)[..., 0], np.asarray(rotation)[..., 2]
+    return _turn(d1, parallel_transport(d3[0], d3, d1[0]), d3)
+
+
+def scalar_curvature(rotation: np.ndarray, omega: np.ndarray) -> np.ndarray:
+    r"""Return the scalar curvature of a frame without twist, (n,) [1/s^2], [Gebhardt 2020, (23)].
+
+    .. math:: \dot d_1\cdot\dot d_2 = (d_1\cdot\dot d_3)(d_2\cdot\dot d_3)
+
+    Parameters
+    ----------
+    rotation : (n, 3, 3) array
+    omega : (n, 3) array
+        Angular velocity, inertial [rad/s].
+    """
+    d = np.swapaxes(rotation, -1, -2)
+    d3_rate = np.cross(omega, d[..., 2, :])
+    return (_dot(d[..., 0, :], d3_rate) * _dot(d[..., 1, :], d3_rate))[..., 0]

@@ -291,7 +291,7 @@ def _check_frame(problem: Statics, state: State, factor: float) -> None:
     raise ValueError(
         "equilibrium: the pose cannot turn with the frame, for forces do not turn with it: turned "
         f"on it is out of balance by {left.largest}, most at "
-        f"{largest_forces(model, balance.residual, 1)}, beside loads of "
+        f"{largest_forces(model, balance.residual, 1)}, with loads of "
         f"{left.loads}; springs, supports and loads must be the same all around the axis, "
         "rotating= [rad/s] and about= [m]"
     )
@@ -355,7 +355,7 @@ def _equilibrium(
     rest = result.imbalance
     message = (
         f"{stability} equilibrium at load factor {factor:g}{where}, {result.iterations} iterations"
-        f"{free}; out of balance are {rest.largest}, beside loads of {rest.loads}"
+        f"{free}; out of balance are {rest.largest}, with loads of {rest.loads}"
     )
     pose = Equilibrium(
         problem.model, result.balance.state, factor, result.iterations, verdict.stable,

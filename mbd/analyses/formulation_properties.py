@@ -69,11 +69,16 @@ def pose(one: OneBody, body: Body, at: Motion) -> list[PropertyError]:
 def rate_of_the_face(one: OneBody, at: Motion) -> list[PropertyError]:
     """Compare face_velocity with the rate of the face."""
     one.hold(at.q, at.v, at.a)
-    yd = one.move(0.0)[1]
+    start, yd, _ = one.move(0.0)
+    rate = rate_of(lambda t: one.move(t * at.v)[0])
+    one.move(at.d)
+    one.hold(one.coordinates, at.v, at.a)
     errors = [
         _fact("all numbers", np.isfinite(yd).all()),
-        _compare("rate of the face", yd, rate_of(lambda t: one.move(t * at.v)[0])),
+        _compare("rate of the face", yd, rate),
+        _compare("way back", one.move(-at.d)[0], start),
     ]
+    one.hold(at.q, at.v, at.a)
     faces = one.formulation.faces
     if faces is not None:
         y, of_q = one.move(0.0)[0], np.asarray(faces(at.q))
@@ -131,7 +136,9 @@ def free_velocities(one: OneBody, rows: np.ndarray) -> list[PropertyError]:
     formulation = one.formulation
     independent = not formulation.n_own or np.linalg.matrix_rank(rows, _ZERO) == formulation.n_own
     alone = formulation.n_faces == 1 and formulation.rigid
-    counted = not alone or formulation.n_v - formulation.n_own == (6 if formulation.axes else 3)
+    counted = not alone or formulation.n_v - formulation.n_own == (
+        3 if not formulation.axes else 6 if formulation.holonomic else 5
+    )
     return [_fact("free velocities", independent and counted)]
 
 
@@ -262,6 +269,9 @@ def for_methods(one: OneBody, at: Motion, rng: np.random.Generator) -> list[Prop
     if formulation.flow is not None:
         yd, k = one.move(at.d, at.v)[1], one.flow()
         errors.append(_compare("flow", rate_of(lambda t: one.move(at.d + t * k)[0]), yd))
+        one.move(at.d, at.d)
+        along = np.abs(one.flow() - at.d).max() < _ZERO
+        errors.append(_fact("canonical", formulation.canonical == bool(along)))
     if formulation.convect is not None:
         errors.append(_convect(one, at))
     if formulation.carry is not None:
@@ -297,6 +307,67 @@ def _carry(one: OneBody, at: Motion, rng: np.random.Generator) -> PropertyError:
         speed += [*np.cross(omega, np.eye(3)) @ axes.T]
     n = len(there)
     return _compare("carry", np.array([y[:n], yd[:n]]), np.array([there, speed]))
+
+
+# --- conserving steps ---------------------------------------------------------------------------
+def step(
+    one: OneBody, on: Motion, mass: np.ndarray, rng: np.random.Generator
+) -> Iterator[list[PropertyError]]:
+    """Yield what a step that conserves energy and momenta must keep to, on the own rows."""
+    formulation, h, units = one.formulation, 0.3, np.eye(one.formulation.n_v)
+    force = rng.normal(size=12 * formulation.n_faces)
+    multipliers, weights = rng.normal(size=formulation.n_own), rng.normal(size=4)
+
+    def taken(d: Any) -> Any:
+        one.hold(on.q, on.v, 0.0 * on.v)
+        return one.step(d, h)
+
+    def equations(d: Any) -> Any:
+        taken(d)
+        return np.append(*one.residual(force, multipliers))
+
+    def derivative(d: Any) -> Any:
+        return np.array([rate_of(lambda t, u=u: equations(d + t * u)) for u in units]).T  # type: ignore[misc]
+
+    d = on.d
+    for _ in range(5 if formulation.n_own else 0):  # to the own rows
+        own = slice(formulation.n_v, None)
+        d = d - np.linalg.pinv(derivative(d)[own]) @ equations(d)[own]
+    by_d = derivative(d)
+    ends = np.array([rate_of(lambda t, u=u: taken(d + t * u)[1]) for u in units])  # type: ignore[misc]
+    equations(d)
+    tangent, written = one.tangent(), one.maps(weights)
+    middle = taken(d)[0]
+    Z = _test_map(one)
+    yield [
+        _compare("tangent of the step", tangent, by_d),
+        _compare("P of the step", written["P"].T, Z @ np.kron(weights[:, None], np.eye(3))),
+        _compare("PT of the step", written["PT"], np.einsum("k,jkc->cj", weights, ends)),
+        _compare("DP of the step", written["DP"], 0.0, 1.0),
+    ]
+    inertia, v = one.residual()[0], one.ending()
+    after = Motion(one.coordinates, v, 0.0 * v, d)
+    states = []
+    for at in (on, after):
+        one.hold(at.q, at.v, at.a)
+        states.append(one.move(0.0)[:2])
+    (first, before), (last, now) = states
+    kinetic = [0.5 * np.sum(yd * (mass @ yd)) for yd in (before, now)]
+    momenta = [
+        [(mass @ yd)[0], np.einsum("kl,kli->i", mass, np.cross(y[:, None], yd[None]))]
+        for y, yd in states
+    ]
+    change = np.subtract(momenta[1], momenta[0]).ravel()
+    moves = [np.cross(e, middle) for e in np.eye(3)]
+    moves = [*(np.outer([1, 0, 0, 0], e) for e in np.eye(3)), *moves, (last - first) / h]
+    columns = np.array([x.ravel() for x in moves]).T
+    c = np.linalg.lstsq(Z.T, columns, rcond=None)[0]
+    gained = h * c.T @ inertia
+    yield [
+        _compare("displacements of the step", Z.T @ c, columns),
+        _compare("momenta of the step", gained[:6], change, *np.ravel(momenta)),
+        _compare("energy of the step", gained[6], kinetic[1] - kinetic[0], *kinetic),
+    ]
 
 
 # --- what is declared -----------------------------------------------------------------------------

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mbd.formulations.families import family
+from mbd.formulations.families import conserving_family, family
 from mbd.formulations.formulation import Formulation
 from mbd.machine import buffer as m
 
@@ -23,15 +23,20 @@ class OneBody:
     formulation : Formulation
     constants : (n_par,) array
         Its constants of the body.
+    conserving : bool
+        Whether functions in the middle of a `step` are those of ``Formulation.conserving``.
     """
 
-    def __init__(self, formulation: Formulation, constants: np.ndarray) -> None:
+    def __init__(
+        self, formulation: Formulation, constants: np.ndarray, conserving: bool = False
+    ) -> None:
         f = self.formulation = formulation
-        self.kernels: Any = family(f)
+        self.kernels: Any = conserving_family(f) if conserving else family(f)
         n_u = f.n_v + f.n_own
         rooms = {
             **dict.fromkeys((m.Q, m.QN), f.n_q),
-            **dict.fromkeys((m.D, m.V, m.A, m.X, m.PHID, m.PHIDD), n_u),
+            **dict.fromkeys((m.D, m.V, m.VN, m.A, m.X, m.PHID, m.PHIDD), n_u),
+            m.MATRIX: n_u * n_u,
             **dict.fromkeys((m.Y, m.YD, m.YDD, m.FY), 12 * f.n_faces),
         }
         self.record, node = m.I_HEADER, m.I_HEADER + 2
@@ -52,6 +57,7 @@ class OneBody:
         self.F[self.par : self.par + len(constants)] = constants
         self.I[self.record], self.I[self.record + 1] = 1, node
         self.I[node + m.NODE_PAR] = self.par
+        self.I[node + m.NODE_S], self.I[node + m.NODE_LD] = self.I[m.MATRIX], n_u
         self.I[self.attachment + m.ATT_NODE] = node
         self.I[self.attachment + m.ATT_W] = self.weights
         self.vectors = {x: self.F[self.I[x] :][:size] for x, size in rooms.items()}
@@ -64,6 +70,7 @@ class OneBody:
         n_v = self.formulation.n_v
         self.vectors[m.QN][:] = q
         self.vectors[m.Q][:] = q
+        m.integers(self.F)[m.PHASE] = m.ORDINARY
         for name, x in ((m.D, 0.0), (m.V, v), (m.A, a)):
             self.vectors[name][:] = 0.0
             self.vectors[name][:n_v] = x
@@ -104,6 +111,38 @@ class OneBody:
         """Return both rates of the own rows, where the body was moved to."""
         n_v = self.formulation.n_v
         return self.vectors[m.PHID][n_v:].copy(), self.vectors[m.PHIDD][n_v:].copy()
+
+    def step(self, d: np.ndarray, h: float) -> np.ndarray:
+        """Go to the middle of the step of an increment in h; return the faces there and at its end.
+
+        It begins where the body was held, (2, 4 k, 3).
+        """
+        n_v, faces = self.formulation.n_v, list[np.ndarray]()
+        self.vectors[m.VN][:n_v] = self.vectors[m.V][:n_v]
+        self.F[m.ROW_RATE] = h
+        for phase, part in ((m.END, 1.0), (m.MIDDLE, 0.5)):
+            m.integers(self.F)[m.PHASE] = phase
+            self.vectors[m.D][:n_v] = part * d
+            self._run(self.kernels.place)
+            faces.insert(0, self.vectors[m.Y].reshape(-1, 3).copy())
+        return np.array(faces)
+
+    def tangent(self) -> np.ndarray:
+        """Return the derivative (n_v + n_own, n_v) of the residual by the increment of a step."""
+        self.vectors[m.MATRIX][:] = 0.0
+        self._run(self.kernels.tangent)
+        n_u = self.formulation.n_v + self.formulation.n_own
+        return self.vectors[m.MATRIX].reshape(n_u, n_u)[:, : self.formulation.n_v].copy()
+
+    def ending(self) -> np.ndarray:
+        """Return the velocities at the end of a step."""
+        v = self.vectors[m.V][: self.formulation.n_v]
+        before = v.copy()
+        v[:] = np.nan
+        self._run(self.kernels.ending)
+        after = v.copy()
+        v[:] = before
+        return after
 
     def maps(self, weights: np.ndarray) -> dict[str, np.ndarray]:
         """Return the maps P, PT, DP and PV of a weighted point, (3, n_v) each."""

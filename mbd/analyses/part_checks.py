@@ -36,7 +36,7 @@ def check_part(part: Any, *, tolerance: float = 1e-6, seed: int = 60427) -> Chec
     - *tangents*: those of `mbd.check_tangents`.
     - *made again*: the recorded arguments make the same elements, as pickles do.
     - *force*, *moment*: action is reaction, or the rate of the momenta of a part with mass. Of a
-      part whose ``bodies`` are two or more; a load on one body acts from outside.
+      part whose ``bodies`` are two or more, and ``relative``; a load on one body acts from outside.
     - *rate of rows*, *second rate of rows*: those of the kinds against differences.
     - *power*: rate of the potential energy, dissipated and supplied power are those that the kinds
       tell, and an ideal joint does no work.
@@ -81,7 +81,7 @@ def check_part(part: Any, *, tolerance: float = 1e-6, seed: int = 60427) -> Chec
         lam[model.numbering.owners[name]] = 0.0
     state = state.replace(v=model.units * state.v, a=model.units * state.a, lam=lam)
     described = state.replace(q=model.state.q)
-    if len({x.name for x in (*part.bodies, *part.nodes())}) > 1:
+    if part.relative and len({x.name for x in (*part.bodies, *part.nodes())}) > 1:
         rows = any(x.kind.n_rows for x in part.elements())
         properties += _reaction(Workspace(model, described if rows else state))
     properties += _rates(Workspace(model, state), model.numbering.owners.get(part.name))

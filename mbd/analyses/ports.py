@@ -167,7 +167,9 @@ def _gradient(motion: SmallMotion, free: Coordinate) -> list[tuple[FaceMaps, np.
     y = [np.vstack([-motion.model.origin, np.eye(3)]) if x is None else x.y for x in bodies]
     still = np.zeros((1, len(y), 4, 3))
     faces = Faces({name: i for i, name in enumerate(names)}, np.array([y]), still, still)
-    element = Element(total((free.measure,)), free.attachments, (0.0, 0.0, 1.0), (free.start,))
+    element = Element(
+        total((free.measure,)), free.attachments, (0.0, 0.0, 1.0, *free.numbers), (free.start,)
+    )
     (group,) = grouped([element], faces.column)
     ((_, forces),) = group.forces(faces, np.ones((1, 1, 1)))
     return [

@@ -5,7 +5,7 @@ Few motions are looked at in full. Of many, the eigenvalues x of
 :math:`K - xM` [1]_: a few counts bracket the lowest one that is not neutral; inverse iteration
 between brackets finds it. What is unstable and what is neutral is counted without M, by the inertia
 of :math:`K \pm \tau W`, where W has the size of the stiffness body by body and :math:`\tau` is
-round-off: a neutral motion meets no stiffness beside that of the springs which it does not stretch,
+round-off: a neutral motion meets no stiffness but that of the springs which it does not stretch,
 however heavy or light, stiff or soft the others are.
 
 References

@@ -92,7 +92,7 @@ def inertial(solution: History) -> float:
 
 
 def visible(arrows: list[Arrow], length: float, terms: float = 0.0) -> list[Arrow]:
-    """Return the arrows that are more than round-off, beside forces at levers of a length [m].
+    """Return the arrows that are more than round-off, to forces at levers of a length [m].
 
     That is round-off of the largest arrow, and of the terms that balance, of this size [N]: all
     arrows may be as good as zero.

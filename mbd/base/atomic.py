@@ -1,6 +1,6 @@
 """Atomic replacement of files: a name is the old file, whole, or the new one, whole.
 
-The new file is made beside its place, brought to the disk and renamed over it: ``rename`` of POSIX
+The new file is made next to its place, brought to the disk and renamed over it: ``rename`` of POSIX
 leaves no instant at which the name is missing or the file is torn. A process that is killed leaves
 a hidden file ``.NAME.xxxxxxxx.new``; the next one that writes NAME removes it. Whether its writer
 lives is seen by a lock (``flock``), which ends with the process.
@@ -181,7 +181,7 @@ def check_writable(path: str | Path, who: str) -> None:
 
 
 class _New:
-    """A file beside its place."""
+    """A file next to its place."""
 
     def __init__(self, path: Path, who: str) -> None:
         self.path, self.who = path, who
@@ -335,7 +335,7 @@ def _unless_unknown() -> Iterator[None]:
 
 
 def _opened(place: Path) -> BinaryIO:
-    """Return a new file beside a place, locked."""
+    """Return a new file next to a place, locked."""
     while True:
         new = place.with_name(f".{place.name[:_HEAD]}.{secrets.token_hex(4)}.new")
         file: Any = new.open("x+b")
@@ -347,7 +347,7 @@ def _opened(place: Path) -> BinaryIO:
 
 
 def _clean(place: Path) -> None:
-    """Remove what writers that were killed left beside a place."""
+    """Remove what writers that were killed left next to a place."""
     pattern = re.compile(rf"\.{re.escape(place.name[:_HEAD])}\.{_TOKEN}\.new")
     for entry in os.scandir(place.parent):
         if not pattern.fullmatch(entry.name):

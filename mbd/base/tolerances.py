@@ -150,9 +150,6 @@ OPEN_SHARE = 0.3
 NEWTON_FREE = 1e-6
 """[rtol] Newton's tolerance of free steps: what it leaves is no error of the step."""
 
-MIDPOINT_CLOSE = 10.0
-"""[round-off of positions] Increments of the energy-momentum scheme below have converged."""
-
 STEP_HALVED = 6
 """[-] A step of one size that fails is halved so many times at most, where it is taken in parts of
 itself: a sixty-fourth of it finds what turns by a radian in one."""
@@ -281,7 +278,7 @@ LARGE_STEP_INSTANTS = 64
 
 DRIFT = 1e-3
 """[length of the model, 1 rad] How far positions may leave the rows at velocity level without a
-warning, beside the tolerance of free steps."""
+warning, as a multiple of the tolerance of free steps."""
 
 # --- laws that steps do not resolve ---------------------------------------------------------------
 
@@ -331,7 +328,7 @@ a step of second order leaves, more than the round-off of its accelerations."""
 
 CONTINUOUS_STEPS = 30
 """[-] Times that a step is repeated for a law: it gains a digit each time where a step is small
-beside the time in which the law acts."""
+as a share of the time in which the law acts."""
 
 # --- statics --------------------------------------------------------------------------------------
 

@@ -235,6 +235,12 @@ class Beam(Part):
                     formulation=formulations[i],
                 )
             )
+        for body in bodies:
+            if not body.formulation.holonomic:
+                raise ValueError(
+                    f"{self.name}: formulation must let nodes turn about all axes, got "
+                    f"{body.formulation.name!r}; take another one"
+                )
         return tuple(bodies)
 
     def _ends(self, e: int) -> tuple[Attachment, ...]:

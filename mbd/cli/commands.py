@@ -74,6 +74,19 @@ RUNNING = (
     _number("--rho", "spectral radius, 0 to 1 (default 0.8)"),
     CSV,
 )  # fmt: skip
+FORMULATIONS = "all, or names with commas, with options such as \"EulerParameters('reduced')\""
+COMPARING = (
+    _option("--steps", metavar="S,S,...",
+            help="step sizes [s] (default 4, 2 and 1 times the scene's)"),
+    _option("--turns", type=int, default=3, metavar="N", help="timed runs of each (default 3)"),
+    _option("--watch", metavar="NAMES",
+            help="bodies, joints, drives whose errors count (default all)"),
+    _option("--reference", metavar="NAME", help="formulation to extrapolate, or a file of "
+            f"{RESULTS} that ends at --t-end"),
+    _option("--plot", metavar="PNG", help=f"draw errors {PLOT}"),
+    _option("--quantity", metavar="NAME", help="error that is drawn, such as rotation or force"),
+    PARAMETERS,
+)  # fmt: skip
 ONE_RUN = (
     PARAMETERS,
     *RUNNING,
@@ -163,22 +176,25 @@ COMMANDS = {
         "run a model in several formulations", "many:compare",
         (
             _option("file", metavar="MODEL", help=SCENE),
-            _option("--formulations", default="all", metavar="NAMES", help="all, or names with "
-                    "commas, with options such as \"EulerParameters('reduced')\""),
-            _option("--steps", metavar="S,S,...",
-                    help="step sizes [s] (default 4, 2 and 1 times the scene's)"),
+            _option("--formulations", default="all", metavar="NAMES", help=FORMULATIONS),
+            *COMPARING,
             _option("--newton", help="modified (default) or full"),
-            _option("--turns", type=int, default=3, metavar="N",
-                    help="timed runs of each (default 3)"),
-            _option("--watch", metavar="NAMES",
-                    help="bodies, joints, drives whose errors count (default all)"),
-            _option("--reference", metavar="NAME", help="formulation to extrapolate, or a file of "
-                    f"{RESULTS} that ends at --t-end"),
-            _option("--plot", metavar="PNG", help=f"draw errors {PLOT}"),
-            _option("--quantity", metavar="NAME",
-                    help="error that is drawn, such as rotation or force"),
-            PARAMETERS,
             *RUNNING,
+        ),
+        ("open {plot}", "--plot errors.png draws the errors"),
+    ),
+    "bench": Command(
+        "run a problem in all formulations by all methods", "many:bench",
+        (
+            _option("file", nargs="?", metavar="PROBLEM", help="one of a publication (none: list "
+                    "them), or a scene"),
+            _option("--formulations", metavar="NAMES",
+                    help=f"{FORMULATIONS} (default those of the problem)"),
+            *COMPARING,
+            T_END,
+            _option("--method", default="all", metavar="NAMES", help="integrators with commas "
+                    "between, or all (default)"),
+            CSV,
         ),
         ("open {plot}", "--plot errors.png draws the errors"),
     ),

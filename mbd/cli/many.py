@@ -1,4 +1,4 @@
-"""``mbd sweep`` and ``compare``: many runs of a model, with other values or formulations."""
+"""``mbd sweep``, ``compare``, ``bench``: many runs, with other values, formulations or methods."""
 
 from __future__ import annotations
 
@@ -80,30 +80,50 @@ def _output(text: str) -> Any:
 
 def compare(options: argparse.Namespace) -> int:
     """Run a model in several formulations."""
+    return _compared("compare", options, method=options.method, rho=options.rho,
+                     newton=options.newton)  # fmt: skip
+
+
+def bench(options: argparse.Namespace) -> int:
+    """Run a problem in all formulations by all methods, or list those of publications."""
+    if options.file is not None:
+        return _compared("bench", options, methods=options.method)
+    from mbd.studies.benchmarks import BENCHMARKS
+
+    told = {name: {"source": x.source, "t_end": x.t_end, "steps": list(x.steps)}
+            for name, x in BENCHMARKS.items()}  # fmt: skip
+    lines = (f"  {name:18} {x['t_end']:g} s  {x['source']}" for name, x in told.items())
+    return answer(options, told, "problems of publications; run one by `mbd bench NAME`:", *lines)
+
+
+def _compared(who: str, options: argparse.Namespace, **how: Any) -> int:
+    """Run a model in several formulations; print, write and draw the table."""
     import inspect
 
     from mbd.files import scenes
-    from mbd.studies.compare import compare
+    from mbd.studies import compare as studies
+    from mbd.studies.benchmarks import BENCHMARKS
 
-    _check_outputs(options)
+    function = getattr(studies, who)
+    _check_outputs(who, options)
     parameters = parameters_of(options)
     if "formulation" in parameters:
-        raise ValueError("compare: formulation is what is compared; choose by --formulations")
-    for name in parameters.keys() & inspect.signature(compare).parameters.keys():
-        raise ValueError(f"compare: {name!r} is its own option; it cannot be one of the scene here")
+        raise ValueError(f"{who}: formulation is what is compared; choose by --formulations")
+    for name in parameters.keys() & inspect.signature(function).parameters.keys():
+        raise ValueError(f"{who}: {name!r} is its own option; it cannot be one of the scene here")
     steps = None
     if options.steps is not None:
         try:
             steps = [float(x) for x in options.steps.split(",")]
         except ValueError:
             raise ValueError(
-                f"compare: --steps must be numbers with commas [s], got {options.steps!r}"
+                f"{who}: --steps must be numbers with commas [s], got {options.steps!r}"
             ) from None
-    scene = scenes.load(options.file)
-    comparison = compare(
-        scene.path, formulations=options.formulations, steps=steps, t_end=options.t_end,
-        method=options.method, rho=options.rho, newton=options.newton, turns=options.turns,
-        watch=_names(options.watch), reference=_reference(options.reference), **parameters,
+    named = who == "bench" and options.file in BENCHMARKS
+    comparison = function(
+        options.file if named else scenes.load(options.file).path,
+        formulations=options.formulations, steps=steps, t_end=options.t_end, turns=options.turns,
+        watch=_names(options.watch), reference=_reference(options.reference), **how, **parameters,
     )  # fmt: skip
     written: list[str] = []
     if not options.json:
@@ -122,11 +142,11 @@ def compare(options: argparse.Namespace) -> int:
     return DONE if any(row["status"] == "done" for row in comparison.rows) else FAILED
 
 
-def _check_outputs(options: argparse.Namespace) -> None:
+def _check_outputs(who: str, options: argparse.Namespace) -> None:
     """Refuse before the runs what could not be written after them."""
     if options.quantity and not options.plot:
         raise ValueError(
-            f"compare: --quantity says what --plot draws, got {options.quantity!r} without "
+            f"{who}: --quantity says what --plot draws, got {options.quantity!r} without "
             "--plot; give --plot NAME.png"
         )
     if options.plot:
@@ -135,7 +155,7 @@ def _check_outputs(options: argparse.Namespace) -> None:
 
         checked_path(options.plot, "plot")
         checked_quantity(options.quantity or "position")
-    check_outputs("compare", (options.csv, (".csv",)), (options.plot, ()))
+    check_outputs(who, (options.csv, (".csv",)), (options.plot, ()))
 
 
 def _names(text: str | None) -> list[str] | None:

@@ -39,7 +39,7 @@ from mbd.small_motions.small_motion import SmallMotion, small_motion
 
 _WHO = "joint_space"
 _ORDERS = ("", "_rate", "_second_rate")
-_DEPENDENT = 1e-8  # least singular value, beside the largest, of coordinates that are independent
+_DEPENDENT = 1e-8  # least singular value of the largest, where coordinates are independent
 
 
 @dataclass(frozen=True, eq=False)

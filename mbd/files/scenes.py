@@ -2,8 +2,9 @@
 
 Besides ``build`` a scene may have ``RUN``, a dictionary with arguments of ``mbd.simulate``: those
 of the table ``run`` of model files, and ``rho`` and ``events``. So it is run when the command line
-says nothing else. A model file (``modelfile.py``) is a scene, whose parameters are the options of
-its reader.
+says nothing else. ``REFERENCE`` is what is known of it with the parameters that it has by itself,
+(name, t, value, how near a run comes, source), which `mbd.bench` measures against. A model file
+(``modelfile.py``) is a scene, whose parameters are the options of its reader.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import traceback
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from mbd.base.checked import absent, meant, shown
@@ -37,12 +39,15 @@ class Scene:
         The scene's ``RUN``.
     notes : tuple of str
         What an imported file says and the model does not use.
+    module : module, optional
+        The Python file that was run.
     """
 
     path: Path
     make: Callable[..., System]
     run: dict[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    module: ModuleType | None = None
 
     def build(self, parameters: dict[str, Any]) -> System:
         """Return the system for the given parameters; unknown ones list those that exist."""
@@ -72,7 +77,7 @@ def folder() -> Path:
         if (place / "fourbar.py").is_file():
             return place
     raise FileNotFoundError(
-        f"the scenes of mbd are neither in {package / 'models'} nor beside the package; "
+        f"the scenes of mbd are neither in {package / 'models'} nor next to the package; "
         "install it from a wheel or a clone"
     )
 
@@ -174,7 +179,7 @@ def _python(path: Path) -> Scene:
             run["method"] = method(run["method"])
         except (TypeError, ValueError) as error:
             raise ValueError(f"{path}: RUN: {error}") from None
-    return Scene(path, make, run)
+    return Scene(path, make, run, module=module)
 
 
 def parameter(text: str) -> tuple[str, Any]:

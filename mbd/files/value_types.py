@@ -263,6 +263,20 @@ class FunctionOf:
         return {**_NUMBER, "description": f"an expression in {', '.join(self.variables)}"}
 
 
+class OfPython:
+    """A function of Python, which no file can hold."""
+
+    instead = "keep the model as a scene, a Python file with build()"
+
+    def read(self, value: Any, place: Place) -> Any:
+        """Refuse whatever there is."""
+        raise place.error(f"a function is code, which a file cannot hold; {self.instead}")
+
+    def schema(self) -> dict[str, Any]:
+        """Return what nothing agrees with."""
+        return {"not": {}}
+
+
 @dataclass(frozen=True)
 class OrLaw:
     """A number with its unit, a table with a ready-made law, or an expression."""
@@ -290,7 +304,7 @@ class OrLaw:
 
 
 @dataclass(frozen=True)
-class Load:
+class LoadValue:
     """Components, each a number with its unit or an expression in t (SI)."""
 
     unit: str

@@ -18,12 +18,13 @@ from typing import Any
 import numpy as np
 from scipy.spatial.transform import Rotation
 
+from mbd.algebra.local_maps import LocalMap
 from mbd.base.parameter import Formula
 from mbd.base.public import PLACES, public
 from mbd.base.recorded_call import recorded_call, signature
 from mbd.files.expressions import Expression
 from mbd.files.formulas import law_texts, text_of
-from mbd.files.value_types import Array, Several
+from mbd.files.value_types import Array, OfPython, Several
 from mbd.files.vocabulary import arguments, parts
 from mbd.formulations import NAMES, named
 from mbd.formulations.formulation import Formulation
@@ -184,12 +185,15 @@ class Writer:
         if value.name in NAMES and named(value.name) is value:
             return value.name
         call = recorded_call(value)
-        if call is None or call.maker is Formulation:
+        arguments = () if call is None else (*call.args, *call.options.values())
+        own = any(isinstance(x, LocalMap) for x in arguments)
+        if call is None or call.maker is Formulation or own:
             raise ValueError(
                 f"{value.name!r} is a formulation of your own, which is code and not data: a model "
-                f"file can say {', '.join(NAMES)} and what mbd.EulerParameters, mbd.Unified and "
-                "mbd.Scalable make; keep such a model as a scene in Python, a file with build() "
-                "that mbd run takes as well, or give the body one of these"
+                f"file can say {', '.join(NAMES)} and what mbd.SO3, mbd.SE3, mbd.S2, mbd.Unified, "
+                "mbd.EulerParameters and mbd.Scalable make; keep such a model as a scene in "
+                "Python, a file with build() that mbd run takes as well, or give the body one of "
+                "these"
             )
         return self._table(value)
 
@@ -238,6 +242,8 @@ def _check_unchanged(part: Any) -> None:
 def _check_functions(maker: Callable[..., Any], got: dict[str, Any]) -> None:
     """Refuse functions where a file has lists of numbers or objects, and no law."""
     for name, value in got.items():
+        if name != "name" and isinstance(arguments(maker)[name], OfPython):
+            raise ValueError(f"{name} is Python code, which a file cannot hold; {OfPython.instead}")
         if callable(value) and recorded_call(value) is None and name != "name":
             value_type = arguments(maker)[name]
             if isinstance(value_type, Several | Array):

@@ -10,15 +10,18 @@ if TYPE_CHECKING:
     from mbd.formulations.formulation import Formulation
 
 _WHERE = {
-    "so3": ("so3", "SO3"),
+    "so3": ("so3", "CANONICAL"),
     "directors": ("directors", "DIRECTORS"),
     "euler_parameters": ("euler_parameters", "EULER_PARAMETERS"),
     "scalable": ("scalable", "SCALABLE"),
-    "se3": ("se3", "SE3"),
+    "se3": ("se3", "CANONICAL"),
     "unified": ("unified", "UNIFIED"),
     "point": ("point", "POINT"),
 }
 _WITH_OPTIONS = {
+    "SO3": "so3",
+    "SE3": "se3",
+    "S2": "s2",
     "EulerParameters": "euler_parameters",
     "Unified": "unified",
     "Scalable": "scalable",

@@ -6,13 +6,13 @@ The record of a family at ``I[k]``: number of nodes, where their records begin.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
 from mbd.formulations.formulation import Formulation, MapRecord, NodeRecord, SecondMapRecord
 from mbd.machine import buffer as m
-from mbd.machine.jit import jit, kernel, maps_kernel
+from mbd.machine.jit import ints, jit, kernel, maps_kernel
 from mbd.machine.unknowns import own_vector
 
 
@@ -32,11 +32,17 @@ class Family:
     convect: Any
     carry: Any
     energy: Any
+    ending: Any = None  # of conserving steps alone
 
 
 def family(formulation: Formulation) -> Family:
     """Return the kernels of a formulation."""
     return _family(formulation.like or formulation)
+
+
+def conserving_family(formulation: Formulation) -> Family:
+    """Return the kernels of a formulation with those of ``Formulation.conserving`` in a step."""
+    return _conserving_family(formulation.like or formulation)
 
 
 @jit
@@ -64,6 +70,18 @@ def _clear(F: Any, to: int, size: int, n_v: int, columns: int) -> None:
             F[row + j] = 0.0
 
 
+def _every_node(function: Callable[..., Any], n_v: int) -> Any:
+    """Return the kernel that calls ``function(I, F, n)`` with the record of every node."""
+    of_one = jit(function)
+
+    def of_all(I: Any, F: Any, k: int) -> None:
+        for e in range(I[k]):
+            of_one(I, F, _record(I, I[k + 1] + e * m.NODE_SIZE, n_v))
+
+    of_all.__name__, of_all.__doc__ = function.__name__, function.__doc__
+    return kernel(of_all)
+
+
 @cache
 def _family(formulation: Formulation) -> Family:
     form, n_v, n_faces = formulation, formulation.n_v, formulation.n_faces
@@ -75,17 +93,8 @@ def _family(formulation: Formulation) -> Family:
     flow_of, convect_of, carry_of = form.flow, form.convect, form.carry
 
     def every_node(function: Callable[..., Any], needed: Any = True) -> Any:
-        """Return the kernel that calls ``function(I, F, n)`` with the record of every node."""
-        if needed is None:
-            return None
-        of_one = jit(function)
-
-        def of_all(I: Any, F: Any, k: int) -> None:
-            for e in range(I[k]):
-                of_one(I, F, _record(I, I[k + 1] + e * m.NODE_SIZE, n_v))
-
-        of_all.__name__, of_all.__doc__ = function.__name__, function.__doc__
-        return kernel(of_all)
+        """Return the kernel of a function, None of one that is not there."""
+        return None if needed is None else _every_node(function, n_v)
 
     def place(I: Any, F: Any, n: Any) -> None:
         """Move every node to q = q_n [+] d and show its faces; clear the face forces."""
@@ -159,3 +168,75 @@ def _family(formulation: Formulation) -> Family:
         carry=every_node(carry, carry_of),
         energy=every_node(energy, energy_of),
     )
+
+
+@cache
+def _conserving_family(formulation: Formulation) -> Family:
+    form, n_v, size = formulation, formulation.n_v, 12 * formulation.n_faces
+    step, ordinary = form.conserving, _family(formulation)
+    if step is None:
+        raise ValueError(f"Formulation {form.name!r} must have functions of conserving steps")
+    columns, retract, face = m.padded(n_v), form.retract, form.face
+    face_velocity = form.face_velocity
+    residual_of, tangent_of, maps_of = form.residual, form.tangent, form.maps
+    residual_in, tangent_in, maps_in = step.residual, step.tangent, step.maps
+    ending_of = step.ending
+
+    def place(I: Any, F: Any, n: Any) -> None:
+        """Move to q = q_n [+] d and show faces; in the middle to the end, means and differences."""
+        middle = ints(F)[m.PHASE] == m.MIDDLE
+        for j in range(n_v if middle else 0):
+            F[n.d + j] *= 2.0
+        retract(F, n)
+        face(F, n)
+        if middle:
+            start = NodeRecord(
+                n.par, n.q0, n.q0, n.d, n.v, n.a, n.yd, n.yd, n.ydd, n.f, n.x, n.S, n.ld, n.rate,
+                n.second, n.u,
+            )  # fmt: skip
+            face(F, start)
+            for j in range(size):
+                first, last = F[n.yd + j], F[n.y + j]
+                F[n.y + j], F[n.yd + j] = 0.5 * (first + last), (last - first) / F[m.ROW_RATE]
+        for j in range(size):
+            F[n.f + j] = 0.0
+
+    def velocities(I: Any, F: Any, n: Any) -> None:
+        """Write the velocity of every face, where it is not a difference."""
+        if ints(F)[m.PHASE] != m.MIDDLE:
+            face_velocity(F, n)
+
+    def residual(I: Any, F: Any, n: Any) -> None:
+        """Write the residual of every node."""
+        if ints(F)[m.PHASE] == m.MIDDLE:
+            residual_in(F, n, I[m.VN] + n.u, F[m.SCALE_R])
+        else:
+            residual_of(F, n, F[m.SCALE_R])
+
+    def tangent(I: Any, F: Any, n: Any) -> None:
+        """Add the diagonal block of every node."""
+        if ints(F)[m.PHASE] == m.MIDDLE:
+            tangent_in(F, n, I[m.VN] + n.u)
+        else:
+            tangent_of(F, n)
+
+    def ending(I: Any, F: Any, n: Any) -> None:
+        """Write the velocities of every node at the end of the step."""
+        ending_of(F, n, I[m.VN] + n.u)
+
+    def maps(I: Any, F: Any, a: int, to: int, rate: int) -> None:
+        """Write the maps of one attachment, with zeros after the columns of its velocities."""
+        i = I[a + m.ATT_NODE]
+        _clear(F, to, m.MAPS_SIZE if rate else m.DP, n_v, columns)
+        places = MapRecord(_weights(I, a, i), to + m.P, to + m.PT, to + m.DP, to + m.P, rate)
+        n = _record(I, i, n_v)
+        if ints(F)[m.PHASE] == m.MIDDLE:
+            maps_in(F, n, I[m.VN] + n.u, places)
+        else:
+            maps_of(F, n, places)
+
+    return replace(
+        ordinary, place=_every_node(place, n_v), velocities=_every_node(velocities, n_v),
+        residual=_every_node(residual, n_v), maps=maps_kernel(maps),
+        tangent=_every_node(tangent, n_v), ending=_every_node(ending, n_v),
+    )  # fmt: skip

@@ -37,6 +37,12 @@ _ARGUMENTS = {
     "carry": ("F", "n", "motion", "twist"),
     "energy": ("F", "n"),
 }
+_OF_STEP = {
+    "residual": ("F", "n", "v0", "s"),
+    "tangent": ("F", "n", "v0"),
+    "maps": ("F", "n", "v0", "to"),
+    "ending": ("F", "n", "v0"),
+}
 _MASS = ("mass", "center_of_mass", "second_moments")
 _OF_ARRAYS = {"constants": _MASS, "faces": ("q",), "mass_matrix": _MASS}
 _MOTION = ("position", "rotation", "velocity", "angular_velocity")
@@ -87,6 +93,42 @@ class SecondMapRecord(NamedTuple):
     w: int  #: weights on all faces of the node
     AV: int  #: by velocities
     AQ: int  #: by increments
+
+
+@dataclass(frozen=True, eq=False)
+class Conserving:
+    r"""Functions of one node in a step that conserves energy and momenta (``EnergyMomentum``).
+
+    They see it in its middle: at y and yd the means and the differences over h of the faces at both
+    ends, at q and d the pose at its end and the whole increment. The velocities at its start are at
+    v0, for v has those that are tried; F[ROW_RATE] is h. Forces :math:`f_y` act on the mean faces
+    and are tested by displacements :math:`\bar Z\delta` of these, among which are translations,
+    turns and :math:`\Delta y` itself, so that they do the work :math:`f_y\cdot\Delta y`; inertia
+    is tested so that without forces energy and momenta of both ends are the same.
+
+    Parameters
+    ----------
+    residual : function
+        ``(F, n, v0, s)``: to x[:n_v] s (inertia - weight + :math:`\bar Z^T f_y` + those of own
+        multipliers); own rows at the end to x[n_v:].
+    tangent : function
+        ``(F, n, v0)``: add the derivative by the increment, s = SCALE_R, to the matrix.
+    maps : function
+        ``(F, n, v0, to)``, to a `MapRecord`: :math:`\bar Z^T w` to P, the derivative of the
+        faces at the end by the increment to PT and, if rate, zeros to DP.
+    ending : function
+        ``(F, n, v0)``: the velocities at the end to v.
+    """
+
+    residual: NodeFunction
+    tangent: NodeFunction
+    maps: NodeFunction
+    ending: NodeFunction
+
+    def __post_init__(self) -> None:
+        """Refuse functions that take other arguments."""
+        for name, arguments in _OF_STEP.items():
+            _check_function("Conserving", name, getattr(self, name), arguments)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -159,8 +201,16 @@ class Formulation:
         comes in is checked.
     galerkin : bool
         Whether virtual displacements are taken as velocities are, Z = Y.
+    holonomic : bool
+        False if a constraint on velocities is built in, so that positions have more freedoms than
+        velocities; then moments of momentum change, and ``flow``, ``carry`` are None.
+    canonical : bool
+        Whether increments are canonical coordinates of the first kind, or of a vector space:
+        :math:`(q \boxplus sd) \boxplus td = q \boxplus (s + t)d`.
     linear : bool
         Whether q is a vector on which the face depends linearly (then rows are quadratic in q).
+    conserving : Conserving, optional
+        Functions of steps that conserve energy and momenta; linear coordinates need none.
     scales : bool
         Whether the length of the directors is a coordinate, held by a row or free.
     rigid : bool
@@ -208,12 +258,15 @@ class Formulation:
     rigid: bool = True
     scales: bool = False
     linear: bool = False
+    canonical: bool = True
+    holonomic: bool = True
     sized: bool = False
     stacks: bool = False
     n_faces: int = 1
     n_inner: int = 0
     faces: Callable[[np.ndarray], np.ndarray] | None = None
     mass_matrix: Callable[[float, np.ndarray, np.ndarray], np.ndarray] | None = None
+    conserving: Conserving | None = None
     like: Formulation | None = None
 
     def __post_init__(self) -> None:

@@ -62,6 +62,7 @@ from mbd.algebra.vec import (
     times,
 )
 from mbd.formulations.formulation import Formulation, vector_space
+from mbd.formulations.homogeneous_steps import conserving
 from mbd.machine import buffer as m
 from mbd.machine.jit import jit
 
@@ -340,6 +341,7 @@ def formulation(
     ``reduced`` takes the part along p out of the gyroscopic moment; ``scales`` says that p of any
     length has a meaning.
     """
+    galerkin = inertia == force == WORK
     return Formulation(
         name=name,
         velocities=("x", "y", "z", "p0", "p1", "p2", "p3"),
@@ -361,7 +363,8 @@ def formulation(
         flow=flow,
         carry=carry if row else None,
         second_maps=second_maps,
-        galerkin=inertia == force == WORK,
+        galerkin=galerkin,
+        conserving=conserving(rigid=row) if galerkin and not reduced else None,
         rigid=row,
         scales=scales,
     )

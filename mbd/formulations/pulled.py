@@ -1,22 +1,21 @@
 r"""``pulled``: a complete formulation from its face, everything else by pull-back.
 
-For coordinates in a vector space, :math:`v = \dot q`, with a face at most quadratic in q and own
-rows at most quadratic in the face,
-
-.. math:: y(q) = c + Lq + \tfrac12 H[q, q], \qquad \Phi(y) = c' + L'y + \tfrac12 H'[y, y],
-
-the face and the rows say all (H and H' are constant, there are no third derivatives):
+For coordinates in a vector space, :math:`v = \dot q`, the faces y(q) and own rows :math:`\Phi(y)`
+say all:
 
 .. math::
-   Y(q) &= L + H[q, \cdot\,], \qquad \dot Y v = H[v, v], \qquad C(f)_{jk} = f\cdot H[e_j, e_k] \\
-   \varphi &= (W\otimes I_3)(Y\dot v + \dot Y v - \ddot y_g) + f_y + \Phi_y^T\lambda, \qquad
+   Y(q) &= \frac{\partial y}{\partial q}, \qquad \dot y = Yv, \qquad
+   \ddot y = Y\dot v + \dot Y v, \qquad
+   C(\varphi) = \sum_i\varphi_i\frac{\partial^2 y_i}{\partial q^2} \\
+   \varphi &= (W\otimes I_3)(\ddot y - \ddot y_g) + f_y + \Phi_y^T\lambda, \qquad
    r = Y^T\varphi \\
-   M &= Y^T(W\otimes I_3)Y, \qquad G = 2\,Y^T(W\otimes I_3)H[v, \cdot\,] \\
-   K &= C(\varphi) + Y^T\big((W\otimes I_3)H[\dot v, \cdot\,] + \Lambda Y\big), \qquad
-   \Lambda = \textstyle\sum_m\lambda_m H'_m, \qquad B = \Phi_y Y
+   M &= Y^T(W\otimes I_3)Y, \qquad G = 2\,Y^T(W\otimes I_3)\dot Y \\
+   K &= C(\varphi) + Y^T\Big((W\otimes I_3)\frac{\partial\ddot y}{\partial q} + \Lambda Y\Big),
+   \qquad \Lambda = \sum_m\lambda_m\frac{\partial^2\Phi_m}{\partial y^2}, \qquad B = \Phi_y Y
 
-with gravity :math:`\ddot y_g = (g, 0, 0, 0)`. The constants c, L, H are read off the user's
-functions once, by evaluating them at unit vectors, and compiled in as lists of their nonzeros.
+with gravity :math:`\ddot y_g = (g, 0, 0, 0)` of each face. The user's functions are recorded once,
+and all of this is written as expressions and compiled (``mbd/algebra/expressions.py``); third
+derivatives of the face are in :math:`\partial\ddot y/\partial q`.
 """
 
 from __future__ import annotations
@@ -26,130 +25,118 @@ from typing import Any
 
 import numpy as np
 
+from mbd.algebra.expressions import (
+    Operation,
+    along,
+    gradient,
+    jacobian,
+    program,
+    record,
+    substituted,
+    variables,
+)
 from mbd.formulations.directors import constants as of_rigid_body
 from mbd.formulations.formulation import Formulation, vector_space
-from mbd.formulations.polynomials import Polynomial, entries, polynomial
 from mbd.machine.buffer import GX, MAP_ROW, OWN, W_G, W_K, W_M
 from mbd.machine.jit import jit
 
 
-def _residual(face: Polynomial, rows: Polynomial, n_q: int, k: int) -> Any:
-    slope, bend, back = face.slope, face.bend, face.back
-    row_value, row_back = rows.value, rows.back
+class _Map:
+    """A smooth map z(x) as expressions, with its Jacobian."""
 
-    @jit
-    def force(F: Any, n: Any) -> None:
-        """Write phi, all that acts on the faces, after the constants."""
-        phi, ydd = n.par + 16 * k * k, n.par + 16 * k * k + 12 * k
-        slope(F, n.q, n.a, ydd)
-        bend(F, n.v, n.v, ydd)
-        for j in range(0, 12 * k, 12):
-            for c in range(3):
-                F[ydd + j + c] -= F[GX + c]
-        for l in range(4 * k):
-            for c in range(3):
-                i = 3 * l + c
-                F[phi + i] = F[n.f + i]
-                for j in range(4 * k):
-                    F[phi + i] += F[n.par + 4 * k * l + j] * F[ydd + 3 * j + c]
-        row_back(F, n.y, n.a + n_q, phi)
+    def __init__(self, who: str, function: Callable[..., Any], n: int) -> None:
+        self.x = variables("x", n)
+        self.z = record(who, function, self.x)
+        self.slope = jacobian(self.z, self.x).reshape(-1, n)
+
+    def rate(self, A: np.ndarray, u: np.ndarray) -> np.ndarray:
+        """Return the change of a matrix of expressions while x changes with u."""
+        return np.reshape(along(A.ravel(), self.x, u), A.shape)
+
+    def curvature(self, f: np.ndarray) -> np.ndarray:
+        """Return the sum of f_i times the second derivatives of z_i, where f is not varied."""
+        fixed, n = variables("f", len(f)), len(self.x)
+        second = jacobian(gradient(fixed @ self.z, self.x), self.x) if len(f) else np.zeros((n, n))
+        return np.reshape(substituted(second.ravel(), fixed, f), (n, n))
+
+    def slope_at(self, x: np.ndarray) -> np.ndarray:
+        """Return the Jacobian at numbers; nan where it has none."""
+        flat = substituted(self.slope.ravel(), self.x, x.tolist())
+        return np.reshape(flat.astype(float), self.slope.shape)
+
+
+def _are_numbers(values: np.ndarray) -> bool:
+    """Tell whether nothing depends on a variable."""
+    return not any(isinstance(x, Operation) for x in values.ravel())
+
+
+def _functions(face: _Map, rows: _Map) -> dict[str, Any]:
+    """Return the functions of a node."""
+    q, Y, n_q, n_own = face.x, face.slope, len(face.x), len(rows.z)
+    size = len(face.z)
+    v, a, f, w = (variables(*x) for x in (("v", n_q), ("a", n_q), ("f", size), ("w", size // 3)))
+    yd, ydd, lam = (variables(*x) for x in (("yd", size), ("ydd", size), ("lam", n_own)))
+    (wM, wG, wK), gravity = variables("w", 3), variables("g", 3)
+    W = variables("W", (size // 3) ** 2).reshape(size // 3, -1)
+    W = np.triu(W) + np.triu(W, 1).T
+    reads = {
+        "n.q": q, "n.v": v, "n.a": [*a, *lam], "n.y": rows.x, "n.yd": yd, "n.ydd": ydd, "n.f": f,
+        "n.par": W, "to.w": w, W_M: wM, W_G: wG, W_K: wK, GX: gravity,
+    }  # fmt: skip
+
+    def inertia(A: np.ndarray) -> np.ndarray:
+        """Return (W x I) A."""
+        return np.reshape(W @ A.reshape(len(W), -1), A.shape)
+
+    def of_point(A: np.ndarray, to: str) -> dict[str, np.ndarray]:
+        """Return where the transposed map w^T A of a weighted point is written."""
+        of_w = np.tensordot(w, A.reshape(len(w), 3, -1), 1)
+        return {f"{to} + {MAP_ROW * c}": of_w[c] for c in range(3)}
+
+    def compiled(name: str, writes: dict[str, Any], arguments: str = "F, n", add: str = "=") -> Any:
+        return program(name, arguments, {str(k): x for k, x in reads.items()}, writes, add)
+
+    Yd = face.rate(Y, v)
+    acceleration = Y @ a + Yd @ v
+    by_q = face.rate(Y, a) + face.rate(Yd, v)
+    falling = np.tile(np.concatenate([gravity, np.zeros(9)]), size // 12)
+    phi = inertia(acceleration - falling) + f + rows.slope.T @ lam
+    X = inertia(wM * Y + 2 * wG * Yd + wK * by_q) + wK * (rows.curvature(lam) @ Y)
+    S, B = Y.T @ X + wK * face.curvature(phi), rows.slope @ Y
+    blocks = {f"n.S + n.ld * {i}": [*S[i], *B[:, i]] for i in range(n_q)}
+    blocks |= {f"n.S + n.ld * {n_q + i}": B[i] for i in range(n_own)}
+    second_rate = rows.slope @ ydd + rows.rate(rows.slope, yd) @ yd
+
+    equations = compiled("equations", {"n.x": Y.T @ phi, f"n.x + {n_q}": rows.z})
+    maps_now = compiled("maps", of_point(Y, "to.P") | of_point(Y, "to.PT"), "F, n, to")
+    maps_rate = compiled("maps_rate", of_point(Yd, "to.DP"), "F, n, to")
 
     @jit
     def residual(F: Any, n: Any, s: float) -> None:
         """Write s Y^T phi and the own rows."""
-        force(F, n)
-        for j in range(n_q):
-            F[n.x + j] = 0.0
-        back(F, n.q, n.par + 16 * k * k, n.x)
-        for j in range(n_q):
-            F[n.x + j] *= s
-        row_value(F, n.y, n.x + n_q)
-
-    return residual, force
-
-
-def _tangent(face: Polynomial, rows: Polynomial, force: Any, n_q: int, n_own: int, k: int) -> Any:
-    matrix, add_bend, add_curvature = face.matrix, face.add_bend, face.add_curvature
-    row_matrix, row_curvature = rows.matrix, rows.add_curvature
-
-    @jit
-    def tangent(F: Any, n: Any) -> None:
-        """Add Y^T (W (w_M Y + 2 w_G H[v, .] + w_K H[v', .]) + w_K Lambda Y) + w_K C, rows."""
-        wM, wG, wK = F[W_M], F[W_G], F[W_K]
-        size = 12 * k
-        Y = n.par + 16 * k * k + 2 * size
-        U, X, Z = Y + size * n_q, Y + 2 * size * n_q, Y + 3 * size * n_q
-        force(F, n)
-        matrix(F, n.q, Y)
-        for t in range(size * n_q):
-            F[U + t] = wM * F[Y + t]
-        add_bend(F, 2 * wG, n.v, U)
-        add_bend(F, wK, n.a, U)
-        for t in range(size * size):
-            F[Z + t] = 0.0
-        row_curvature(F, wK, n.a + n_q, Z, size)
-        for i in range(size):
-            for j in range(n_q):
-                value = 0.0
-                for l in range(4 * k):
-                    value += F[n.par + 4 * k * (i // 3) + l] * F[U + n_q * (3 * l + i % 3) + j]
-                for l in range(size):
-                    value += F[Z + size * i + l] * F[Y + n_q * l + j]
-                F[X + n_q * i + j] = value
-        for i in range(size):
-            for j in range(n_q):
-                value = F[Y + n_q * i + j]
-                if value != 0.0:
-                    for l in range(n_q):
-                        F[n.S + n.ld * j + l] += value * F[X + n_q * i + l]
-        add_curvature(F, wK, n.par + 16 * k * k, n.S, n.ld)
-        row_matrix(F, n.y, Z)
-        for i in range(n_own):
-            for j in range(n_q):
-                value = 0.0
-                for l in range(size):
-                    value += F[Z + size * i + l] * F[Y + n_q * l + j]
-                F[n.S + n.ld * (n_q + i) + j] += value
-                F[n.S + n.ld * j + n_q + i] += value
-
-    return tangent
-
-
-def _maps(face: Polynomial, n_q: int) -> tuple[Any, Any]:
-    (li, lj, lc), (hi, hj, hk, hc), stamp = entries(face.c, face.L, face.H)
-    n_l, n_h = len(lc) - 1, len(hc) - 1
+        equations(F, n)
+        for i in range(n_q):
+            F[n.x + i] *= s
 
     @jit
     def maps(F: Any, n: Any, to: Any) -> None:
-        """Write Y^T w, the same for test and trial, and H[v, .]^T w."""
-        _ = stamp
-        for j in range(3 * MAP_ROW):
-            F[to.P + j] = 0.0
-            if to.rate:
-                F[to.DP + j] = 0.0
-        for t in range(n_l):
-            F[to.P + MAP_ROW * (li[t] % 3) + lj[t]] += lc[t] * F[to.w + li[t] // 3]
-        for t in range(n_h):
-            at, value = MAP_ROW * (hi[t] % 3) + hj[t], hc[t] * F[to.w + hi[t] // 3]
-            F[to.P + at] += value * F[n.q + hk[t]]
-            if to.rate:
-                F[to.DP + at] += value * F[n.v + hk[t]]
-        for j in range(3 * MAP_ROW):
-            F[to.PT + j] = F[to.P + j]
+        """Write Y^T w, the same for test and trial, and (dY/dt)^T w."""
+        maps_now(F, n, to)
+        if to.rate:
+            maps_rate(F, n, to)
 
-    @jit
-    def second_maps(F: Any, n: Any, to: Any) -> None:
-        """Write 2 H[v, .]^T w and H[v', .]^T w."""
-        _ = stamp
-        for j in range(3 * MAP_ROW):
-            F[to.AV + j] = 0.0
-            F[to.AQ + j] = 0.0
-        for t in range(n_h):
-            at, value = MAP_ROW * (hi[t] % 3) + hj[t], hc[t] * F[to.w + hi[t] // 3]
-            F[to.AV + at] += 2 * value * F[n.v + hk[t]]
-            F[to.AQ + at] += value * F[n.a + hk[t]]
-
-    return maps, second_maps
+    return {
+        "face": compiled("face", {"n.y": face.z}),
+        "face_velocity": compiled("face_velocity", {"n.yd": Y @ v}),
+        "face_acceleration": compiled("face_acceleration", {"n.ydd": acceleration}),
+        "residual": residual,
+        "tangent": compiled("tangent", blocks, add="+="),
+        "maps": maps,
+        "second_maps": compiled(
+            "second_maps", of_point(2 * Yd, "to.AV") | of_point(by_q, "to.AQ"), "F, n, to"
+        ),
+        "own_rates": compiled("own_rates", {"n.rate": rows.slope @ yd, "n.second": second_rate}),
+    }
 
 
 def checked_mass(name: str, W: np.ndarray, size: int) -> np.ndarray:
@@ -226,19 +213,24 @@ def pulled(
     >>> mine.linear, mine.n_v, mine.n_own
     (True, 12, 6)
     """
-    n_q, n_own = len(velocities), len(own_rows)
-    if n_q < 7 or n_own > n_q - 6 or (n_faces == 1 and n_own < n_q - 6):
+    n_q, n_own, size = len(velocities), len(own_rows), 12 * n_faces
+    if not 0 <= n_own <= n_q - 6 or (n_faces == 1 and n_own < n_q - 6):
         raise ValueError(
-            f"pulled: {name} must have n > 6 coordinates and n - 6 own rows, fewer if it shows "
+            f"pulled: {name} must have n >= 6 coordinates and n - 6 own rows, fewer if it shows "
             f"several faces and is not rigid, got {n_q} and {n_own}"
         )
-    shown = polynomial(f"pulled: face of {name}", face, n_q)
-    size = 12 * n_faces
-    held = polynomial(f"pulled: rows of {name}", rows, size)
-    if len(shown.c) != size or len(held.c) != n_own:
+    shown = _Map(f"pulled: face of {name}", face, n_q)
+    held = _Map(f"pulled: rows of {name}", rows, size)
+    if len(shown.z) != size or len(held.z) != n_own:
         raise ValueError(
             f"pulled: {name} must return {size} numbers of the face and {n_own} of rows, got "
-            f"{len(shown.c)} and {len(held.c)}"
+            f"{len(shown.z)} and {len(held.z)}"
+        )
+    linear = _are_numbers(shown.slope)
+    if linear and not _are_numbers(jacobian(held.slope.ravel(), held.x)):
+        raise ValueError(
+            f"pulled: rows of {name} must be at most quadratic in its faces, which are linear in "
+            "its coordinates (EnergyMomentum relies on it); write them as products"
         )
 
     def matrix(mass: float, center: np.ndarray, second: np.ndarray) -> np.ndarray:
@@ -250,9 +242,8 @@ def pulled(
         return W
 
     def constants(mass: float, center: np.ndarray, second: np.ndarray) -> np.ndarray:
-        """Return W, room for phi and a face acceleration, three (12 k, n), one (12 k, 12 k)."""
-        W = matrix(mass, center, second).ravel()
-        return np.concatenate([W, np.zeros(2 * size + 3 * size * n_q + size**2)])
+        """Return W row by row."""
+        return matrix(mass, center, second).ravel()
 
     def faces(q: np.ndarray) -> np.ndarray:
         """Return the faces (k, 4, 3)."""
@@ -263,53 +254,32 @@ def pulled(
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return q and the v with Y v = y' that keeps the own rows."""
         q = np.asarray(coordinates(position, rotation), float)
-        y = np.concatenate([position, rotation.T.ravel()])
-        if q.shape != (n_q,) or not np.allclose(np.ravel(face(q))[:12], y, atol=1e-9):
+        first = np.concatenate([position, rotation.T.ravel()])
+        y = faces(q).ravel() if q.shape == (n_q,) else np.full(size, np.nan)
+        if not np.allclose(y[:12], first, atol=1e-9):
             raise ValueError(
                 f"pulled: coordinates of {name} must return {n_q} numbers whose face is the given "
-                f"pose, got {q.tolist()} for {y.tolist()}"
+                f"pose, got {q.tolist()} for {first.tolist()}"
             )
-        y = np.ravel(face(q))
-        Y, gradient = shown.L + shown.H @ q, held.L + held.H @ y
-        ranks = np.linalg.matrix_rank(Y), np.linalg.matrix_rank(gradient @ Y)
-        if ranks != (n_q, n_own) or not np.allclose(rows(y), 0.0, atol=1e-9):
+        Y = shown.slope_at(q)
+        gradients = held.slope_at(y) @ Y
+        if not np.isfinite(Y).all() or np.linalg.matrix_rank(Y) < n_q:
+            here = ", ".join(f"{x} = {value:.6g}" for x, value in zip(velocities, q, strict=True))
             raise ValueError(
-                f"pulled: {name} needs a face map of rank {n_q} and rows of rank {n_own} that are "
-                f"zero in every rigid pose, got ranks {ranks[0]} and {ranks[1]}, rows {rows(y)}"
+                f"pulled: coordinates of {name} must move its faces, each in another way, which "
+                f"they do not where {here}; take another pose, or other coordinates"
+            )
+        rank = np.linalg.matrix_rank(gradients) if np.isfinite(gradients).all() else 0
+        if rank != n_own or not np.allclose(rows(y), 0.0, atol=1e-9):
+            raise ValueError(
+                f"pulled: {name} needs rows of rank {n_own} that are zero in every rigid pose, got "
+                f"rank {rank}, rows {rows(y)}"
             )
         rate = np.concatenate([velocity, np.cross(omega, rotation.T).ravel()])
         return q, np.linalg.lstsq(Y[:12], rate, rcond=None)[0]
 
     initial(np.array([0.3, -0.2, 0.5]), _TURN, np.zeros(3), np.zeros(3))
     retract, flow = vector_space(n_q)
-    value, slope, bend = shown.value, shown.slope, shown.bend
-    row_slope, row_bend = held.slope, held.bend
-
-    @jit
-    def shown_faces(F: Any, n: Any) -> None:
-        """Write the faces."""
-        value(F, n.q, n.y)
-
-    @jit
-    def face_velocity(F: Any, n: Any) -> None:
-        """Write Y v."""
-        slope(F, n.q, n.v, n.yd)
-
-    @jit
-    def face_acceleration(F: Any, n: Any) -> None:
-        """Write Y v' + H[v, v]."""
-        slope(F, n.q, n.a, n.ydd)
-        bend(F, n.v, n.v, n.ydd)
-
-    @jit
-    def own_rates(F: Any, n: Any) -> None:
-        """Write both derivatives of the rows from those of the face."""
-        row_slope(F, n.y, n.yd, n.rate)
-        row_slope(F, n.y, n.ydd, n.second)
-        row_bend(F, n.yd, n.yd, n.second)
-
-    residual, force = _residual(shown, held, n_q, n_faces)
-    maps, second_maps = _maps(shown, n_q)
     return Formulation(
         name=name,
         velocities=tuple(velocities),
@@ -321,19 +291,12 @@ def pulled(
         constants=constants,
         initial=initial,
         retract=retract,
-        face=shown_faces,
-        face_velocity=face_velocity,
-        face_acceleration=face_acceleration,
-        residual=residual,
-        tangent=_tangent(shown, held, force, n_q, n_own, n_faces),
-        maps=maps,
-        own_rates=own_rates,
         flow=flow,
-        second_maps=second_maps,
-        linear=not np.any(shown.H),
+        linear=linear,
         n_faces=n_faces,
         faces=faces,
         mass_matrix=matrix,
+        **_functions(shown, held),
     )
 
 

@@ -1,9 +1,10 @@
 r"""``se3``: the rigid body on SE(3), body-fixed components, a constant mass matrix.
 
 :math:`q = (x, p)` with the unit quaternion p of R, :math:`v = (U, \Omega)` with
-:math:`\dot x = RU`, :math:`\dot R = R\tilde\Omega`, and :math:`q \boxplus \Delta = H\exp(\Delta)`.
-With :math:`s = m\rho_c` and J about the origin, both in body axes, :math:`\gamma = R^Tg` and
-:math:`\phi_k = R^Tf_k` the face force in body axes,
+:math:`\dot x = RU`, :math:`\dot R = R\tilde\Omega`, and
+:math:`q \boxplus \Delta = H\psi(\Delta)` with a local map (``algebra/local_maps.py``), by default
+:math:`\psi = \exp`. With :math:`s = m\rho_c` and J about the origin, both in body axes,
+:math:`\gamma = R^Tg` and :math:`\phi_k = R^Tf_k` the face force in body axes,
 
 .. math::
    M &= \begin{bmatrix} mI & -\tilde s \\ \tilde s & J \end{bmatrix}, \qquad
@@ -26,18 +27,13 @@ References
 
 from __future__ import annotations
 
-from typing import Any
+from functools import cache
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from mbd.algebra.local_maps import EXPONENTIAL, LocalMap, local_map_of
 from mbd.algebra.rotations import in_body_axes, quaternion_from_matrix
-from mbd.algebra.se3 import (
-    exp,
-    inverse_tangent,
-    inverse_tangent_blocks,
-    tangent,
-    tangent_blocks,
-)
 from mbd.algebra.so3 import quaternion_exp, quaternion_matrix, quaternion_product
 from mbd.algebra.vec import (
     add_identity,
@@ -57,6 +53,7 @@ from mbd.algebra.vec import (
     times,
     vec_mat,
 )
+from mbd.base.recorded_call import remembered
 from mbd.formulations.formulation import Formulation
 from mbd.formulations.so3 import constants, face, own_rates, rotation
 from mbd.machine.buffer import GX, MAP_ROW, ROTATION, TRANSLATION, W_G, W_K, W_M
@@ -73,23 +70,6 @@ def initial(
 
 
 # --- functions of numbers, also for other velocities on the same group ----------------------------
-@jit
-def move(F: Any, q0: int, u: Any, theta: Any, q: int) -> None:
-    """Write H exp(u, theta), the quaternion at unit length."""
-    p = (F[q0 + 3], F[q0 + 4], F[q0 + 5], F[q0 + 6])
-    r, t = exp(u, theta)
-    # R t = t + 2 e x (e x t + p0 t)
-    e = (p[1], p[2], p[3])
-    c = plus(cross(e, t), times(p[0], t))
-    store3(F, q, plus(load3(F, q0), plus(t, times(2.0, cross(e, c)))))
-    p = quaternion_product(p, r)
-    s = 1.5 - 0.5 * (p[0] * p[0] + p[1] * p[1] + p[2] * p[2] + p[3] * p[3])
-    F[q + 3] = s * p[0]
-    F[q + 4] = s * p[1]
-    F[q + 5] = s * p[2]
-    F[q + 6] = s * p[3]
-
-
 @jit
 def write_velocity(F: Any, n: Any, U: Any, Omega: Any) -> None:
     """Write R U and omega x d_k."""
@@ -130,8 +110,8 @@ def body_forces(F: Any, n: Any, U: Any, Omega: Any, dU: Any, dOmega: Any) -> Any
 
 
 @jit
-def add_blocks(F: Any, n: Any, U: Any, Omega: Any, theta: Any, S: int, ld: int) -> None:
-    """Add w_M M + w_G G + w_K K T to the 6x6 block at F[S]; K needs only T(theta) of SO(3)."""
+def add_blocks(F: Any, n: Any, U: Any, Omega: Any, T: Any, S: int, ld: int) -> None:
+    """Add w_M M + w_G G + w_K K T to the 6x6 block at F[S]; K needs only T of SO(3)."""
     wM, wG, wK = F[W_M], F[W_G], F[W_K]
     R = rotation(F, n.y)
     m, s, J = F[n.par], load3(F, n.par + 1), load9(F, n.par + 4)
@@ -142,7 +122,6 @@ def add_blocks(F: Any, n: Any, U: Any, Omega: Any, theta: Any, S: int, ld: int) 
         vec_mat(load3(F, n.f + 6), R),
         vec_mat(load3(F, n.f + 9), R),
     )
-    T = tangent(theta)
     # sum_k tilde(e_k) tilde(phi_k) = sum_k phi_k e_k^T - (e_k . phi_k) I
     t = f1[0] + f2[1] + f3[2]
     K = (
@@ -179,14 +158,16 @@ def _write9(F: Any, i: int, A: Any) -> None:
 
 
 @jit
-def write_maps(F: Any, n: Any, to: Any, U: Any, Omega: Any, u: Any, theta: Any) -> None:
-    """Write R [w0 I, -b~], the same times T, and R [0, -c~] T.
+def write_maps(
+    F: Any, n: Any, to: Any, U: Any, Omega: Any, u: Any, theta: Any, blocks: Any
+) -> None:
+    """Write R [w0 I, -b~], the same times [T, C; 0, T], and R [0, -c~] T.
 
     b is the weighted vector and c its velocity, both in body axes.
     """
     R = rotation(F, n.y)
     w0, b = F[to.w], load3(F, to.w + 1)
-    T, C = tangent_blocks(u, theta)
+    T, C = blocks(u, theta)
     Rb = mat_tilde(R, b)
     A = mat_plus(mat_mat(Rb, T), -w0, mat_mat(R, C))
     B = mat_mat(R, T)
@@ -203,11 +184,10 @@ def write_maps(F: Any, n: Any, to: Any, U: Any, Omega: Any, u: Any, theta: Any) 
 
 @jit
 def write_second_maps(
-    F: Any, n: Any, to: Any, U: Any, Omega: Any, dU: Any, dOmega: Any, theta: Any
+    F: Any, n: Any, to: Any, U: Any, Omega: Any, dU: Any, dOmega: Any, T: Any
 ) -> None:
     """Write R [w0 Omega~, -w0 U~ - c~ - Omega~ b~], c = Omega x b, and R [0, -x''~] T."""
     R, w0, b = rotation(F, n.y), F[to.w], load3(F, to.w + 1)
-    T = tangent(theta)
     zero = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
     x = plus(times(w0, plus(dU, cross(Omega, U))), cross(dOmega, b))
     x = plus(x, cross(Omega, cross(Omega, b)))
@@ -218,13 +198,59 @@ def write_second_maps(
     _write9(F, to.AQ + 3, mat_plus(zero, -1.0, mat_mat(mat_tilde(R, x), T)))
 
 
+class Increments(NamedTuple):
+    """Functions of numbers in which the local map is, velocities in body axes."""
+
+    move: Any  #: (F, q0, u, theta, q): write H psi(u, theta)
+    tangent: Any  #: theta -> T
+    blocks: Any  #: (u, theta) -> T and its derivative along u
+    rates: Any  #: (u, theta, U, Omega) -> T^-1(u, theta) (U, Omega)
+    motion: Any  #: (F, q0, motion, twist) -> (u, theta), (U, Omega) of what `carry` is given
+
+
+@cache
+def increments(local_map: LocalMap) -> Increments:
+    """Return the functions of a local map that has the operators of rigid motions."""
+    quaternion, coordinates = local_map.quaternion, local_map.coordinates
+    blocks, inverse_blocks = local_map.tangent_blocks, local_map.inverse_tangent_blocks
+
+    @jit
+    def tangent(theta: Any) -> Any:
+        return blocks(theta, theta)[0]
+
+    @jit
+    def move(F: Any, q0: int, u: Any, theta: Any, q: int) -> None:
+        p = (F[q0 + 3], F[q0 + 4], F[q0 + 5], F[q0 + 6])
+        r, t = quaternion(theta), vec_mat(u, tangent(theta))
+        # R t = t + 2 e x (e x t + p0 t)
+        e = (p[1], p[2], p[3])
+        c = plus(cross(e, t), times(p[0], t))
+        store3(F, q, plus(load3(F, q0), plus(t, times(2.0, cross(e, c)))))
+        p = quaternion_product(p, r)
+        s = 1.5 - 0.5 * (p[0] * p[0] + p[1] * p[1] + p[2] * p[2] + p[3] * p[3])
+        F[q + 3] = s * p[0]
+        F[q + 4] = s * p[1]
+        F[q + 5] = s * p[2]
+        F[q + 6] = s * p[3]
+
+    @jit
+    def rates(u: Any, theta: Any, U: Any, Omega: Any) -> Any:
+        T, C = inverse_blocks(u, theta)
+        return plus(mat_vec(T, U), mat_vec(C, Omega)), mat_vec(T, Omega)
+
+    @jit
+    def motion(F: Any, q0: int, d: int, w: int) -> Any:
+        turn = load3(F, d + 3)
+        p = (F[q0 + 3], F[q0 + 4], F[q0 + 5], F[q0 + 6])
+        turned = quaternion_matrix(quaternion_product(p, quaternion_exp(turn)))
+        x, theta = vec_mat(load3(F, d), quaternion_matrix(p)), coordinates(turn)
+        T, _ = inverse_blocks(theta, theta)
+        return vec_mat(x, T), theta, vec_mat(load3(F, w), turned), load3(F, w + 3)
+
+    return Increments(move, tangent, blocks, rates, motion)
+
+
 # --- functions of one node ------------------------------------------------------------------------
-@jit
-def retract(F: Any, n: Any) -> None:
-    """Write H exp(d)."""
-    move(F, n.q0, load3(F, n.d), load3(F, n.d + 3), n.q)
-
-
 @jit
 def face_velocity(F: Any, n: Any) -> None:
     """Write R U and omega x d_k."""
@@ -246,81 +272,96 @@ def residual(F: Any, n: Any, s: float) -> None:
     store3(F, n.x + 3, times(s, moment))
 
 
-@jit
-def add_tangent(F: Any, n: Any) -> None:
-    """Add w_M M + w_G G + w_K K T."""
-    add_blocks(F, n, load3(F, n.v), load3(F, n.v + 3), load3(F, n.d + 3), n.S, n.ld)
+@cache
+def _formulation(name: str, local_map: LocalMap) -> Formulation:
+    """Return the formulation whose motions move by a local map."""
+    steps = increments(local_map)
+    move, tangent, blocks = steps.move, steps.tangent, steps.blocks
+    rates, motion_of = steps.rates, steps.motion
+
+    @jit
+    def retract(F: Any, n: Any) -> None:
+        """Write H psi(d)."""
+        move(F, n.q0, load3(F, n.d), load3(F, n.d + 3), n.q)
+
+    @jit
+    def add_tangent(F: Any, n: Any) -> None:
+        """Add w_M M + w_G G + w_K K T."""
+        T = tangent(load3(F, n.d + 3))
+        add_blocks(F, n, load3(F, n.v), load3(F, n.v + 3), T, n.S, n.ld)
+
+    @jit
+    def flow(F: Any, n: Any, k: int) -> None:
+        """Write T^-1 (U, Omega)."""
+        u, theta = rates(load3(F, n.d), load3(F, n.d + 3), load3(F, n.v), load3(F, n.v + 3))
+        store3(F, k, u)
+        store3(F, k + 3, theta)
+
+    @jit
+    def carry(F: Any, n: Any, motion: int, twist: int) -> None:
+        """Write the coordinates of the motion and (U, Omega)."""
+        u, theta, U, Omega = motion_of(F, n.q0, motion, twist)
+        store3(F, n.d, u)
+        store3(F, n.d + 3, theta)
+        store3(F, n.v, U)
+        store3(F, n.v + 3, Omega)
+
+    @jit
+    def maps(F: Any, n: Any, to: Any) -> None:
+        """Write the maps of an attachment."""
+        u, theta = load3(F, n.d), load3(F, n.d + 3)
+        write_maps(F, n, to, load3(F, n.v), load3(F, n.v + 3), u, theta, blocks)
+
+    @jit
+    def second_maps(F: Any, n: Any, to: Any) -> None:
+        """Write the maps of the acceleration of an attachment."""
+        U, Omega, dU, dOmega = load3(F, n.v), load3(F, n.v + 3), load3(F, n.a), load3(F, n.a + 3)
+        write_second_maps(F, n, to, U, Omega, dU, dOmega, tangent(load3(F, n.d + 3)))
+
+    return Formulation(
+        name=name,
+        velocities=("U_x", "U_y", "U_z", "Omega_x", "Omega_y", "Omega_z"),
+        velocity_kinds=(TRANSLATION,) * 3 + (ROTATION,) * 3,
+        own_rows=(),
+        own_kinds=(),
+        n_q=7,
+        quaternion=3,
+        axes=True,
+        constants=constants,
+        initial=initial,
+        stacks=True,
+        retract=retract,
+        face=face,
+        face_velocity=face_velocity,
+        face_acceleration=face_acceleration,
+        residual=residual,
+        tangent=add_tangent,
+        maps=maps,
+        own_rates=own_rates,
+        flow=flow,
+        carry=carry,
+        second_maps=second_maps,
+        canonical=local_map is EXPONENTIAL,
+    )
 
 
-@jit
-def body_rates(u: Any, theta: Any, U: Any, Omega: Any) -> Any:
-    """Return T^-1(u, theta) (U, Omega)."""
-    T, C = inverse_tangent_blocks(u, theta)
-    return plus(mat_vec(T, U), mat_vec(C, Omega)), mat_vec(T, Omega)
+@remembered
+def SE3(local_map: LocalMap | Literal["exponential", "cayley"] = "exponential") -> Formulation:
+    """Return ``se3`` with increments of motion by a local map.
+
+    Parameters
+    ----------
+    local_map : {"exponential", "cayley"} or LocalMap
+        See `mbd.SO3`; one of your own needs ``tangent_blocks`` and their inverse.
+
+    Examples
+    --------
+    >>> import mbd
+    >>> mbd.SE3("cayley").name
+    'se3 (cayley)'
+    """
+    used = local_map_of("SE3", local_map, motions=True)
+    return _formulation("se3" if used is EXPONENTIAL else f"se3 ({used.name})", used)
 
 
-@jit
-def body_motion(F: Any, q0: int, d: int, w: int) -> Any:
-    """Return (u, theta) and (U, Omega) of what `carry` is given."""
-    theta = load3(F, d + 3)
-    p = (F[q0 + 3], F[q0 + 4], F[q0 + 5], F[q0 + 6])
-    turned = quaternion_matrix(quaternion_product(p, quaternion_exp(theta)))
-    x = vec_mat(load3(F, d), quaternion_matrix(p))
-    return vec_mat(x, inverse_tangent(theta)), theta, vec_mat(load3(F, w), turned), load3(F, w + 3)
-
-
-@jit
-def flow(F: Any, n: Any, k: int) -> None:
-    """Write T^-1 (U, Omega)."""
-    u, theta = body_rates(load3(F, n.d), load3(F, n.d + 3), load3(F, n.v), load3(F, n.v + 3))
-    store3(F, k, u)
-    store3(F, k + 3, theta)
-
-
-@jit
-def carry(F: Any, n: Any, motion: int, twist: int) -> None:
-    """Write the logarithm of the motion and (U, Omega)."""
-    u, theta, U, Omega = body_motion(F, n.q0, motion, twist)
-    store3(F, n.d, u)
-    store3(F, n.d + 3, theta)
-    store3(F, n.v, U)
-    store3(F, n.v + 3, Omega)
-
-
-@jit
-def maps(F: Any, n: Any, to: Any) -> None:
-    """Write the maps of an attachment."""
-    write_maps(F, n, to, load3(F, n.v), load3(F, n.v + 3), load3(F, n.d), load3(F, n.d + 3))
-
-
-@jit
-def second_maps(F: Any, n: Any, to: Any) -> None:
-    """Write the maps of the acceleration of an attachment."""
-    U, Omega, dU, dOmega = load3(F, n.v), load3(F, n.v + 3), load3(F, n.a), load3(F, n.a + 3)
-    write_second_maps(F, n, to, U, Omega, dU, dOmega, load3(F, n.d + 3))
-
-
-SE3 = Formulation(
-    name="se3",
-    velocities=("U_x", "U_y", "U_z", "Omega_x", "Omega_y", "Omega_z"),
-    velocity_kinds=(TRANSLATION,) * 3 + (ROTATION,) * 3,
-    own_rows=(),
-    own_kinds=(),
-    n_q=7,
-    quaternion=3,
-    axes=True,
-    constants=constants,
-    initial=initial,
-    stacks=True,
-    retract=retract,
-    face=face,
-    face_velocity=face_velocity,
-    face_acceleration=face_acceleration,
-    residual=residual,
-    tangent=add_tangent,
-    maps=maps,
-    own_rates=own_rates,
-    flow=flow,
-    carry=carry,
-    second_maps=second_maps,
-)
+CANONICAL = SE3()

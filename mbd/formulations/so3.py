@@ -1,7 +1,8 @@
 r"""``so3``: the rigid body on R^3 x SO(3), inertial components (Kynema's rigid body).
 
 :math:`q = (x, p)` with the unit quaternion p of R, :math:`v = (\dot x, \omega)`,
-:math:`q \boxplus \Delta = (x + \Delta_x, \exp(\tilde\Delta_\theta) R)`. With
+:math:`q \boxplus \Delta = (x + \Delta_x, \psi(\Delta_\theta) R)` with a local map
+(``algebra/local_maps.py``), by default :math:`\psi = \exp\tilde\Delta_\theta`. With
 :math:`\eta` the offset of the centre of mass and :math:`\varrho` the inertia about the origin of
 the body frame, both in inertial components, and :math:`\ddot u` the acceleration of the origin
 less gravity,
@@ -22,18 +23,14 @@ References
 
 from __future__ import annotations
 
-from typing import Any
+from functools import cache
+from typing import Any, Literal
 
 import numpy as np
 
+from mbd.algebra.local_maps import EXPONENTIAL, LocalMap, local_map_of
 from mbd.algebra.rotations import quaternion_from_matrix
-from mbd.algebra.se3 import inverse_tangent
-from mbd.algebra.so3 import (
-    quaternion_exp,
-    quaternion_matrix,
-    quaternion_product,
-    tangent,
-)
+from mbd.algebra.so3 import quaternion_exp, quaternion_matrix, quaternion_product
 from mbd.algebra.vec import (
     add_identity,
     add_mat,
@@ -58,6 +55,7 @@ from mbd.algebra.vec import (
     vec_mat,
     weighted,
 )
+from mbd.base.recorded_call import remembered
 from mbd.formulations.formulation import Formulation
 from mbd.machine.buffer import GX, ROTATION, TRANSLATION, W_G, W_K, W_M
 from mbd.machine.jit import jit
@@ -77,19 +75,6 @@ def initial(
     """Return q = (x, p) and v = (velocity, omega), inertial components."""
     q = np.concatenate([position, quaternion_from_matrix(rotation)], -1)
     return q, np.concatenate([velocity, omega], -1)
-
-
-@jit
-def retract(F: Any, n: Any) -> None:
-    """Write x + d_x and exp(d_theta) R, the quaternion at unit length."""
-    store3(F, n.q, plus(load3(F, n.q0), load3(F, n.d)))
-    p = (F[n.q0 + 3], F[n.q0 + 4], F[n.q0 + 5], F[n.q0 + 6])
-    p = quaternion_product(quaternion_exp(load3(F, n.d + 3)), p)
-    s = 1.5 - 0.5 * (p[0] * p[0] + p[1] * p[1] + p[2] * p[2] + p[3] * p[3])
-    F[n.q + 3] = s * p[0]
-    F[n.q + 4] = s * p[1]
-    F[n.q + 5] = s * p[2]
-    F[n.q + 6] = s * p[3]
 
 
 @jit
@@ -151,7 +136,7 @@ def residual(F: Any, n: Any, s: float) -> None:
 
 
 @jit
-def add_tangent(F: Any, n: Any) -> None:
+def add_tangent(F: Any, n: Any, tangent: Any) -> None:
     """Add w_M M + w_G G + w_K (K + C) T."""
     wM, wG, wK = F[W_M], F[W_G], F[W_K]
     R = rotation(F, n.y)
@@ -192,7 +177,7 @@ def add_tangent(F: Any, n: Any) -> None:
 
 
 @jit
-def maps(F: Any, n: Any, to: Any) -> None:
+def write_maps(F: Any, n: Any, to: Any, tangent: Any) -> None:
     """Write P = [w0 I; b~], PT = [w0 I; T^T b~], DP = [0; -T^T b~ omega~], b~ = tilde(b)."""
     w0 = F[to.w]
     b = minus(weighted(F, n.y, to.w), times(w0, load3(F, n.y)))
@@ -212,7 +197,7 @@ def maps(F: Any, n: Any, to: Any) -> None:
 
 
 @jit
-def second_maps(F: Any, n: Any, to: Any) -> None:
+def write_second_maps(F: Any, n: Any, to: Any, tangent: Any) -> None:
     """Write, by omega, e x (omega x b) + omega x (e x b); by increments (alpha~ + omega~^2) db."""
     b = minus(weighted(F, n.y, to.w), times(F[to.w], load3(F, n.y)))
     T, omega, alpha = tangent(load3(F, n.d + 3)), load3(F, n.v + 3), load3(F, n.a + 3)
@@ -227,60 +212,111 @@ def second_maps(F: Any, n: Any, to: Any) -> None:
 
 
 @jit
-def flow(F: Any, n: Any, k: int) -> None:
-    """Write the velocity and T^-1 omega."""
-    theta = load3(F, n.d + 3)
-    back = inverse_tangent((-theta[0], -theta[1], -theta[2]))
-    store3(F, k, load3(F, n.v))
-    store3(F, k + 3, mat_vec(back, load3(F, n.v + 3)))
-
-
-@jit
-def convect(F: Any, s: float, d: int, w: int) -> None:
-    """Turn the angular part of w by s theta."""
-    turn = quaternion_matrix(quaternion_exp(times(s, load3(F, d + 3))))
-    store3(F, w + 3, mat_vec(turn, load3(F, w + 3)))
-
-
-@jit
-def carry(F: Any, n: Any, motion: int, twist: int) -> None:
-    """Write the translation and R_0 theta; the velocity and R Omega."""
-    theta = load3(F, motion + 3)
-    p = (F[n.q0 + 3], F[n.q0 + 4], F[n.q0 + 5], F[n.q0 + 6])
-    turned = quaternion_product(p, quaternion_exp(theta))
-    store3(F, n.d, load3(F, motion))
-    store3(F, n.d + 3, mat_vec(quaternion_matrix(p), theta))
-    store3(F, n.v, load3(F, twist))
-    store3(F, n.v + 3, mat_vec(quaternion_matrix(turned), load3(F, twist + 3)))
-
-
-@jit
 def own_rates(F: Any, n: Any) -> None:
     """No own rows."""
 
 
-SO3 = Formulation(
-    name="so3",
-    velocities=("x", "y", "z", "theta_x", "theta_y", "theta_z"),
-    velocity_kinds=(TRANSLATION,) * 3 + (ROTATION,) * 3,
-    own_rows=(),
-    own_kinds=(),
-    n_q=7,
-    quaternion=3,
-    axes=True,
-    constants=constants,
-    initial=initial,
-    stacks=True,
-    retract=retract,
-    face=face,
-    face_velocity=face_velocity,
-    face_acceleration=face_acceleration,
-    residual=residual,
-    tangent=add_tangent,
-    maps=maps,
-    own_rates=own_rates,
-    flow=flow,
-    convect=convect,
-    carry=carry,
-    second_maps=second_maps,
-)
+@cache
+def _formulation(name: str, local_map: LocalMap) -> Formulation:
+    """Return the formulation whose rotations move by a local map."""
+    quaternion, coordinates = local_map.quaternion, local_map.coordinates
+    tangent, inverse_tangent = local_map.tangent, local_map.inverse_tangent
+
+    @jit
+    def retract(F: Any, n: Any) -> None:
+        """Write x + d_x and psi(d_theta) R, the quaternion at unit length."""
+        store3(F, n.q, plus(load3(F, n.q0), load3(F, n.d)))
+        p = (F[n.q0 + 3], F[n.q0 + 4], F[n.q0 + 5], F[n.q0 + 6])
+        p = quaternion_product(quaternion(load3(F, n.d + 3)), p)
+        s = 1.5 - 0.5 * (p[0] * p[0] + p[1] * p[1] + p[2] * p[2] + p[3] * p[3])
+        F[n.q + 3] = s * p[0]
+        F[n.q + 4] = s * p[1]
+        F[n.q + 5] = s * p[2]
+        F[n.q + 6] = s * p[3]
+
+    @jit
+    def tangent_of(F: Any, n: Any) -> None:
+        add_tangent(F, n, tangent)
+
+    @jit
+    def maps(F: Any, n: Any, to: Any) -> None:
+        write_maps(F, n, to, tangent)
+
+    @jit
+    def second_maps(F: Any, n: Any, to: Any) -> None:
+        write_second_maps(F, n, to, tangent)
+
+    @jit
+    def flow(F: Any, n: Any, k: int) -> None:
+        """Write the velocity and T^-1 omega."""
+        back = inverse_tangent(load3(F, n.d + 3))
+        store3(F, k, load3(F, n.v))
+        store3(F, k + 3, mat_vec(back, load3(F, n.v + 3)))
+
+    @jit
+    def convect(F: Any, s: float, d: int, w: int) -> None:
+        """Turn the angular part of w by s theta."""
+        turned = quaternion_matrix(quaternion(times(s, load3(F, d + 3))))
+        store3(F, w + 3, mat_vec(turned, load3(F, w + 3)))
+
+    @jit
+    def carry(F: Any, n: Any, motion: int, twist: int) -> None:
+        """Write the translation and R_0 theta; the velocity and R Omega."""
+        theta = load3(F, motion + 3)
+        p = (F[n.q0 + 3], F[n.q0 + 4], F[n.q0 + 5], F[n.q0 + 6])
+        turned = quaternion_product(p, quaternion_exp(theta))
+        store3(F, n.d, load3(F, motion))
+        store3(F, n.d + 3, mat_vec(quaternion_matrix(p), coordinates(theta)))
+        store3(F, n.v, load3(F, twist))
+        store3(F, n.v + 3, mat_vec(quaternion_matrix(turned), load3(F, twist + 3)))
+
+    return Formulation(
+        name=name,
+        velocities=("x", "y", "z", "theta_x", "theta_y", "theta_z"),
+        velocity_kinds=(TRANSLATION,) * 3 + (ROTATION,) * 3,
+        own_rows=(),
+        own_kinds=(),
+        n_q=7,
+        quaternion=3,
+        axes=True,
+        constants=constants,
+        initial=initial,
+        stacks=True,
+        retract=retract,
+        face=face,
+        face_velocity=face_velocity,
+        face_acceleration=face_acceleration,
+        residual=residual,
+        tangent=tangent_of,
+        maps=maps,
+        own_rates=own_rates,
+        flow=flow,
+        convect=convect,
+        carry=carry,
+        second_maps=second_maps,
+        canonical=local_map is EXPONENTIAL,
+    )
+
+
+@remembered
+def SO3(local_map: LocalMap | Literal["exponential", "cayley"] = "exponential") -> Formulation:
+    """Return ``so3`` with increments of rotation by a local map.
+
+    Parameters
+    ----------
+    local_map : {"exponential", "cayley"} or LocalMap
+        "exponential": rotation vectors, canonical coordinates of the first kind; "cayley": twice
+        the tangent of half the angle, along the axis. The motion is the same to the order of the
+        method; at "cayley" a step must turn the body by much less than half a circle.
+
+    Examples
+    --------
+    >>> import mbd
+    >>> mbd.SO3("cayley").name, mbd.SO3().name
+    ('so3 (cayley)', 'so3')
+    """
+    used = local_map_of("SO3", local_map)
+    return _formulation("so3" if used is EXPONENTIAL else f"so3 ({used.name})", used)
+
+
+CANONICAL = SO3()

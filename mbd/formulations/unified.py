@@ -8,7 +8,7 @@ r"""``unified``: six translational velocities of points of the body, and no othe
    \bar M = D^{-T}MD^{-1}, \qquad \bar N(y) = [\,I,\; \tilde y^T\,]\,D^{-1}, \qquad
    \bar\Gamma w = D^{-T}\Psi MD^{-1}w
 
-and the position :math:`q = (x, p)` moves by :math:`H\exp(D^{-1}\Delta)`: all functions are those of
+and the position :math:`q = (x, p)` moves by :math:`H\psi(D^{-1}\Delta)`: all functions are those of
 ``se3`` between :math:`D^{-T}` and :math:`D^{-1}`.
 
 References
@@ -24,6 +24,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from mbd.algebra.local_maps import EXPONENTIAL, LocalMap, local_map_of
 from mbd.algebra.vec import load3, store3, times
 from mbd.base.checked import numbers, one_of
 from mbd.base.recorded_call import remembered
@@ -111,12 +112,17 @@ def _add_between(F: Any, E: int, A: int, S: int, ld: int) -> None:
 
 
 @cache
-def _formulation(numbers: tuple[float, ...], name: str, sized: bool) -> Formulation:
+def _formulation(
+    numbers: tuple[float, ...], name: str, sized: bool, local_map: LocalMap
+) -> Formulation:
     r"""Return the formulation of a set, points before directions; its D^-1 is compiled in.
 
     A set that is sized has for each body a length l of its own, :math:`D = D_1\,diag(I, l I)`,
     which is kept after the pose, q = (x, p, l).
     """
+    steps = se3.increments(local_map)
+    move, tangent_of, blocks = steps.move, steps.tangent, steps.blocks
+    rates, motion_of = steps.rates, steps.motion
     set_ = np.reshape(numbers, (2, 6, 3))
     D, E_matrix = projection(*set_), inverse(*set_)
     E = tuple(float(x) for x in E_matrix.ravel())
@@ -165,7 +171,7 @@ def _formulation(numbers: tuple[float, ...], name: str, sized: bool) -> Formulat
     @jit
     def retract(F: Any, n: Any) -> None:
         u, theta = halves(F, n.q0, n.d)
-        se3.move(F, n.q0, u, theta, n.q)
+        move(F, n.q0, u, theta, n.q)
         if sized:
             F[n.q + 7] = F[n.q0 + 7]
 
@@ -194,7 +200,7 @@ def _formulation(numbers: tuple[float, ...], name: str, sized: bool) -> Formulat
         work = n.par + _CONSTANTS + 36
         for i in range(work, work + 36):
             F[i] = 0.0
-        se3.add_blocks(F, n, U, Omega, theta, work, 6)
+        se3.add_blocks(F, n, U, Omega, tangent_of(theta), work, 6)
         if sized:
             s = 1.0 / F[n.q + 7]
             for i in range(3):
@@ -208,7 +214,7 @@ def _formulation(numbers: tuple[float, ...], name: str, sized: bool) -> Formulat
     def maps(F: Any, n: Any, to: Any) -> None:
         U, Omega = halves(F, n.q, n.v)
         u, theta = halves(F, n.q, n.d)
-        se3.write_maps(F, n, to, U, Omega, u, theta)
+        se3.write_maps(F, n, to, U, Omega, u, theta, blocks)
         map_back(F, n.q, to.P)
         map_back(F, n.q, to.PT)
         if to.rate:
@@ -219,7 +225,7 @@ def _formulation(numbers: tuple[float, ...], name: str, sized: bool) -> Formulat
         U, Omega = halves(F, n.q, n.v)
         dU, dOmega = halves(F, n.q, n.a)
         _, theta = halves(F, n.q, n.d)
-        se3.write_second_maps(F, n, to, U, Omega, dU, dOmega, theta)
+        se3.write_second_maps(F, n, to, U, Omega, dU, dOmega, tangent_of(theta))
         map_back(F, n.q, to.AV)
         map_back(F, n.q, to.AQ)
 
@@ -227,12 +233,12 @@ def _formulation(numbers: tuple[float, ...], name: str, sized: bool) -> Formulat
     def flow(F: Any, n: Any, k: int) -> None:
         u, theta = halves(F, n.q0, n.d)
         U, Omega = halves(F, n.q0, n.v)
-        u, theta = se3.body_rates(u, theta, U, Omega)
+        u, theta = rates(u, theta, U, Omega)
         write(F, n.q0, k, u, theta)
 
     @jit
     def carry(F: Any, n: Any, motion: int, twist: int) -> None:
-        u, theta, U, Omega = se3.body_motion(F, n.q0, motion, twist)
+        u, theta, U, Omega = motion_of(F, n.q0, motion, twist)
         write(F, n.q0, n.d, u, theta)
         write(F, n.q0, n.v, U, Omega)
 
@@ -259,6 +265,7 @@ def _formulation(numbers: tuple[float, ...], name: str, sized: bool) -> Formulat
         carry=carry,
         second_maps=second_maps,
         sized=sized,
+        canonical=local_map is EXPONENTIAL,
     )
 
 
@@ -270,6 +277,7 @@ def Unified(
     directions: Any = None,
     alpha: float | None = None,
     length: Any = None,
+    local_map: LocalMap | Literal["exponential", "cayley"] = "exponential",
 ) -> Formulation:
     r"""Return a formulation with six velocities :math:`w_i = b_i\cdot\bar v(y_i)` [m/s].
 
@@ -284,6 +292,8 @@ def Unified(
     length : float or, hexahedral, 3 floats [m]
         Size of such a set. By default each body has its own: the power of 64 m that is
         next to its radius of gyration about its origin, which is 1 m from 1/8 m to 8 m.
+    local_map : {"exponential", "cayley"} or LocalMap
+        Of increments of motion, see `mbd.SE3`.
 
     Returns
     -------
@@ -335,7 +345,10 @@ def Unified(
         name = "unified (own set)"
     inverse(y, b)
     sized = points is None and length is None
-    return _formulation((*y.ravel().tolist(), *b.ravel().tolist()), name, sized)
+    used = local_map_of("Unified", local_map, motions=True)
+    if used is not EXPONENTIAL:
+        name = f"{name[:-1]}, {used.name})" if name.endswith(")") else f"{name} ({used.name})"
+    return _formulation((*y.ravel().tolist(), *b.ravel().tolist()), name, sized, used)
 
 
 def length_of(radius: float) -> float:

@@ -54,7 +54,7 @@ def share_reactions(solution: Solution, stiffness: Mapping[str, Any]) -> Solutio
     r"""Return the run with the reactions of redundant joints shared as their stiffness tells.
 
     The motion and all reactions that are unique stay as they are. Joints without a stiffness are
-    rigid beside the others; what the stiffness leaves open stays as in the run.
+    rigid compared with the others; what the stiffness leaves open stays as in the run.
 
     Parameters
     ----------

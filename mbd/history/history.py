@@ -74,7 +74,7 @@ class History(Trajectory):
             return StructureHistory(name, nodes_of, own)
         if own is not None:
             return own
-        if name in system and system[name].reads:
+        if name in system and (system[name].reads or system[name].coordinates):
             return RowHistory(system[name], self)
         raise no_part("Solution", name, [*nodes, *system.structures, *system.joints])
 

@@ -40,7 +40,7 @@ class Coordinates:
     def of(cls, coordinates: Mapping[str, Coordinate], column: dict[str, int]) -> Coordinates:
         """Take coordinates by name; `column` has the places of bodies among the faces."""
         elements = [
-            Element(total((x.measure,)), x.attachments, (0.0, 0.0, 1.0), (0.0,))
+            Element(total((x.measure,)), x.attachments, (0.0, 0.0, 1.0, *x.numbers), (0.0,))
             for x in coordinates.values()
         ]
         periodic = np.array([x.measure.periodic for x in coordinates.values()], bool)

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from mbd.history.trajectory import Trajectory
     from mbd.model.model import Model
     from mbd.parts.joint import Joint
+    from mbd.parts.part import Part
 
 _ORIGIN = (1.0, 0.0, 0.0, 0.0)
 _AT_ONCE = 1024  # faces whose numbers stay in the cache of the processor
@@ -217,17 +218,14 @@ class JointHistory(PartHistory):
         return self.reaction()
 
     def _columns(self) -> list[str]:
-        return [f"{x}{ending}" for x in self.joint.coordinates for ending in ("", "_rate")]
+        return _of_coordinates(self.joint)
 
     def _column(self, name: str) -> np.ndarray:
         """Return a free coordinate, its rate or second rate."""
-        free, trajectory = self.joint.coordinates, self._trajectory
-        for order, ending in ((2, "_second_rate"), (1, "_rate"), (0, "")):
-            what = name.removesuffix(ending)
-            if name.endswith(ending) and what in free:
-                bodies, one = coordinate(trajectory.model, f"{self.name}.{what}")
-                return one.of_run(trajectory, bodies)[order][:, 0]
-        raise AttributeError(self._lacks(name))
+        column = _coordinate(self.joint, name, self._trajectory)
+        if column is None:
+            raise AttributeError(self._lacks(name))
+        return column
 
     def _there(self) -> str:
         own = ", ".join(self._columns()) or "none"
@@ -236,10 +234,11 @@ class JointHistory(PartHistory):
 
 
 class RowHistory(PartHistory):
-    """A part that is no joint, over time: drive, motor, transmission, rows that a body wears.
+    """A part that is no joint, over time: drive, motor, transmission, function of places.
 
     Where the part has them ``load`` and ``tension``: of a drive or a motor its load [N m or N],
-    positive where it drives the second body forward, of a rope its tension [N].
+    positive where it drives the second body forward, of a rope its tension [N]. Of a ``Gauge``
+    its ``value``, ``value_rate`` and ``value_second_rate``.
     """
 
     def __init__(self, part: Any, trajectory: Trajectory) -> None:
@@ -270,14 +269,32 @@ class RowHistory(PartHistory):
         return Reaction(force, moment)
 
     def _columns(self) -> list[str]:
-        return list(self.part.reads)
+        return [*self.part.reads, *_of_coordinates(self.part)]
 
     def _column(self, name: str) -> np.ndarray:
         if name not in self.part.reads:
-            raise AttributeError(self._lacks(name))
+            column = _coordinate(self.part, name, self._trajectory)
+            if column is None:
+                raise AttributeError(self._lacks(name))
+            return column
         if not self.owners:
             return of_law(self.part, name, self._trajectory)
         return np.asarray(self.part.reads[name] * self.lam[:, 0])
+
+
+def _of_coordinates(part: Part) -> list[str]:
+    """Return the names of the coordinates of a part and of their rates."""
+    return [f"{x}{ending}" for x in part.coordinates for ending in ("", "_rate")]
+
+
+def _coordinate(part: Part, name: str, trajectory: Trajectory) -> np.ndarray | None:
+    """Return a coordinate of a part, its rate or second rate; None if it has no such one."""
+    for order, ending in ((2, "_second_rate"), (1, "_rate"), (0, "")):
+        what = name.removesuffix(ending)
+        if name.endswith(ending) and what in part.coordinates:
+            bodies, one = coordinate(trajectory.model, f"{part.name}.{what}")
+            return one.of_run(trajectory, bodies)[order][:, 0]
+    return None
 
 
 def _multipliers(trajectory: Trajectory, owner: str) -> np.ndarray:

@@ -249,8 +249,8 @@ def set_step(I: Any, F: Any, h: float) -> None:
 def refresh(I: Any, F: Any) -> None:
     r"""Find accelerations and multipliers again at the start of the step, with \ddot\Phi = 0.
 
-    Those of a step that was too large carry its error, of the order :math:`h^2 \dddot v`: beside a
-    much smaller step it would pass for a change of the motion.
+    Those of a step that was too large carry its error, of the order :math:`h^2 \dddot v`: in a much
+    smaller step it would pass for a change of the motion.
     """
     S = ints(F)
     elastic, S[m.ELASTIC] = S[m.ELASTIC], 1

@@ -261,7 +261,7 @@ def _project_velocities(model: FrozenModel, work: Workspace) -> None:
     r"""Satisfy the time derivative of the rows by an impulse, :math:`M\,\Delta v = B^T\Lambda`.
 
     Redundant rows cost digits of one solution, so that it would be no longer the nearest: it is
-    refined by what the impulse leaves out of balance, large enough not to be lost beside loads.
+    refined by what the impulse leaves out of balance, large enough not to be lost among loads.
     """
     lam, v = model.numbering.lam, model.numbering.v
     _, rate = violations(work)

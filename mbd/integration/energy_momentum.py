@@ -3,9 +3,12 @@ r"""The energy-momentum scheme (average vector field): loop, parameters, models.
 .. math:: \frac{2}{h^2} M (q_1 - q_0 - h v_0) - Q_{1/2} + H_d^T \lambda = 0, \qquad h(q_1) = 0,
           \qquad v_1 = \frac{2}{h}(q_1 - q_0) - v_0
 
-Rows are quadratic in linear coordinates, so that :math:`H_d`, the mean of their gradient along the
+On linear coordinates rows are quadratic, so that :math:`H_d`, the mean of their gradient along the
 step, is the gradient at the midpoint and :math:`h(q_1) - h(q_0) = H_d (q_1 - q_0)` exactly:
 constraints do no work. Springs act by the secant of their energy (``interactions/springs.py``).
+
+Quaternions have steps of their own, with rows and springs on mean faces, of which the same holds
+(``Formulation.conserving``, ``formulations/homogeneous_steps.py``).
 
 A step is found in :math:`\Delta = q_1 - q_0` and :math:`\lambda`. Every iteration evaluates the
 end, for the rows, and the middle, for the forces; the matrix is exact, with rows of the gradient at
@@ -32,7 +35,8 @@ from typing import Any, Literal
 import numpy as np
 
 from mbd.base.checked import one_of, whole
-from mbd.base.tolerances import MIDPOINT_CLOSE, NEWTON_ROUND_OFF, STEP_HALVED
+from mbd.base.tolerances import NEWTON_ROUND_OFF, STEP_HALVED
+from mbd.formulations.families import conserving_family, family
 from mbd.integration.method import Facts
 from mbd.integration.newton_loop import (
     CONVERGED,
@@ -92,19 +96,21 @@ def _evaluate_middle(I: Any, F: Any, t: float) -> None:
 
 
 @jit
-def _correct(I: Any, F: Any) -> float:
-    """Subtract the solution from Delta and lam; return its size in round-off."""
-    size, delta = 0.0, own_vector(I, DELTA)
+def _correct(I: Any, F: Any) -> Any:
+    """Subtract the solution from Delta and lam; return its size in round-off, and Delta's, <= 1."""
+    size, way, delta = 0.0, 0.0, own_vector(I, DELTA)
     for i in range(I[N_U]):
         if is_velocity(I, i):
             x = F[I[X] + i]
             F[delta + i] -= x
-            size = max(size, abs(x) / F[FLOOR + I[I[UNKNOWN_KIND] + i]])
+            kind = I[I[UNKNOWN_KIND] + i]
+            size = max(size, abs(x) / F[FLOOR + kind])
+            way = max(way, abs(F[delta + i]) / F[m.UNIT + kind])
             if x != x:
                 size = math.inf
         else:
             F[I[A] + i] -= F[I[X] + i] / F[m.SCALE_R]
-    return size
+    return size, min(way, 1.0)
 
 
 @jit
@@ -139,7 +145,11 @@ def _guess(I: Any, F: Any, steps: int) -> None:
 
 @jit
 def _iterate(I: Any, F: Any, t: float, careful: bool) -> int:
-    """Find Delta and lam, carefully by a new matrix each time; return the status."""
+    """Find Delta and lam, carefully by a new matrix each time; return the status.
+
+    What an iteration leaves, by its rate, must be round-off of the way made in the step and not of
+    the positions: it is much the same from step to step, and adds up.
+    """
     S = ints(F)
     last = math.inf
     for iteration in range(S[m.MAX_ITER]):
@@ -157,11 +167,12 @@ def _iterate(I: Any, F: Any, t: float, careful: bool) -> int:
                 return PIVOTS
         else:
             call(S[m.LINEAR], I, F, 0)
-        size = _correct(I, F)
+        size, way = _correct(I, F)
         S[m.N_ITER] += 1
         if not size < 1e300:
             return FAILED
-        if size <= MIDPOINT_CLOSE or (size > 0.5 * last and size < NEWTON_ROUND_OFF):
+        left = size if iteration == 0 else size * (size / last)
+        if left * F[m.FAR] <= way or (size > 0.5 * last and size < NEWTON_ROUND_OFF):
             return CONVERGED if rows_open <= 1.0 else FAILED
         if size > 0.05 * last or iteration == 3:
             S[m.HAVE_FACTOR] = 0
@@ -196,7 +207,10 @@ def _finish(I: Any, F: Any, t: float) -> bool:
     delta, last, before = own_vector(I, DELTA), own_vector(I, LAST), own_vector(I, BEFORE)
     for i in range(I[N_U]):
         if is_velocity(I, i):
-            F[I[V] + i] = 2 / h * F[delta + i] - F[I[VN] + i]
+            F[I[V] + i] = 2 * (F[delta + i] / h) - F[I[VN] + i]
+    stage(I, F, m.ENDING)
+    for i in range(I[N_U]):
+        if is_velocity(I, i):
             F[I[A] + i] = F[I[AL] + i] = (F[I[V] + i] - F[I[VN] + i]) / h
             F[before + i] = F[last + i]
             F[last + i] = F[delta + i]
@@ -266,8 +280,8 @@ def _in_parts(I: Any, F: Any, t: float, h: float) -> int:
     for i in range(I[m.N_U]):
         F[I[V] + i] = F[start + i]
         F[I[D] + i] = -F[way + i]
+    S[m.PHASE], S[m.HISTORY] = m.START, 0
     stage(I, F, m.PLACE)
-    S[m.HISTORY] = 0
     return FAILED
 
 
@@ -308,12 +322,12 @@ class EnergyMomentum:
     Springs with laws and stops too: they act by their mean over the elongation. A law of rate or
     time drives or dissipates; its means are taken at the rate and time of the middle.
 
-    For bodies whose coordinates are linear, ``formulation="directors"``, and point masses. Second
-    order; a conservative system keeps its total energy, whatever the step, and what symmetry
-    conserves is conserved. Accelerations are mean values over a step, and multipliers those of its
-    middle: they are first order at the recorded instants.
+    For bodies with ``formulation="directors"``, ``"euler_parameters"`` or ``"scalable"``, rigid or
+    of a free scale, and point masses. Second order; a conservative system keeps its total energy,
+    whatever the step, and what symmetry conserves is conserved. Accelerations are mean values over
+    a step, and multipliers those of its middle: they are first order at the recorded instants.
 
-    Equation :eq:`midpoint` of the theory page.
+    Equations :eq:`midpoint` and :eq:`meanface` of the theory page.
 
     Parameters
     ----------
@@ -325,7 +339,8 @@ class EnergyMomentum:
     References
     ----------
     .. [1] Gebhardt and Romero, The rotating rigid body model based on a non-twisting frame, 2020.
-       Gonzalez, J. Nonlinear Science 6 (1996).
+       Gonzalez, J. Nonlinear Science 6 (1996). Simo and Wong, Int. J. Numer. Methods Eng. 31,
+       1991.
     """
 
     max_iterations: int = 40
@@ -357,11 +372,12 @@ class EnergyMomentum:
                     "that the midpoint rule does not conserve its energy; use GeneralizedAlpha, or "
                     "a Beam with formulation='directors'"
                 )
-            if not body.formulation.linear:
+            if not (body.formulation.linear or body.formulation.conserving):
                 raise ValueError(
                     f"EnergyMomentum: {body.name!r} is carried by {body.formulation.name!r}, whose "
-                    "face is not linear in its coordinates, so that the midpoint rule does not "
-                    "conserve its energy; use formulation='directors', or GeneralizedAlpha"
+                    "face is not linear in its coordinates and which has no step that conserves "
+                    "its energy and momenta; use formulation='euler_parameters', 'scalable' or "
+                    "formulation='directors', or GeneralizedAlpha"
                 )
         for name, elements in model.numbering.elements.items():
             if not all(element.kind.secant for element, _ in elements):
@@ -377,18 +393,44 @@ class EnergyMomentum:
                     "of an energy yet (a measure without a secant gradient, an added mass); use "
                     "GeneralizedAlpha"
                 )
+        self._refuse_masses(model)
         self._replace(model, S)
         S[m.MAX_ITER] = self.max_iterations
 
     @staticmethod
+    def _refuse_masses(model: FrozenModel) -> None:
+        """Refuse elements with mass on bodies whose faces move on curves within a step."""
+        for part in model.system.parts.values():
+            for element in part.elements():
+                for end in element.attachments if element.kind.accelerated else ():
+                    body = model.nodes.get(end.body)
+                    if body is not None and not body.formulation.linear:
+                        raise ValueError(
+                            f"EnergyMomentum: {part.name!r} has mass and moves with {body.name!r}, "
+                            f"which is carried by {body.formulation.name!r}; its energy is kept on "
+                            "linear coordinates only: use formulation='directors', or "
+                            "GeneralizedAlpha"
+                        )
+
+    @staticmethod
     def _replace(model: FrozenModel, S: np.ndarray) -> None:
-        """Let springs act by their means and secants."""
+        """Let springs act by their means and secants, and bodies by their own steps."""
         kinds = {e.kind for part in model.system.parts.values() for e in part.elements()}
         stands_for: dict[Any, Any] = {}
         for kind in kinds:
             if kind.conserving is not None:
                 stands_for |= dict(zip((kind.forces, kind.tangent), kind.conserving, strict=True))
-        for which in (m.FORCES, m.TANGENT):
+        S[m.ENDING + 1] = 0
+        for s, form in enumerate(dict.fromkeys(x.formulation for x in model.nodes.values())):
+            if form.conserving is None:
+                continue
+            one, own = family(form), conserving_family(form)
+            for name in ("place", "velocities", "residual", "tangent", "maps"):
+                stands_for[getattr(one, name)] = getattr(own, name)
+            to = S[m.ENDING] + 2 * S[m.ENDING + 1]
+            S[to : to + 2] = own.ending.address, model.kernels[m.VELOCITIES][s][1]
+            S[m.ENDING + 1] += 1
+        for which in (m.PLACE, m.FORCES, m.RESIDUAL, m.TANGENT, m.MAPS):
             for s, (kernel, _) in enumerate(model.kernels[which]):
                 if kernel in stands_for:
                     S[S[which] + 2 * s] = stands_for[kernel].address

@@ -209,6 +209,15 @@ class GeneralizedAlpha:
                 "'position', where multipliers feel every change of the step"
             )
 
+        if chosen:
+            for body in model.nodes.values():
+                if not body.formulation.canonical:
+                    raise ValueError(
+                        f"simulate: {body.name!r} is carried by {body.formulation.name!r}, whose "
+                        "increments are no canonical coordinates: what a step of generalized-alpha "
+                        "lacks by them is not estimated; use RadauCollocation for rtol, or steps"
+                    )
+
     def _failed(self, model: FrozenModel, where: str) -> str:
         """Return the message on a step that failed."""
         stabilized = ", constraints='stabilized'"

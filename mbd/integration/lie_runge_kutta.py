@@ -224,7 +224,8 @@ class LieRungeKutta4:
         "motion_vector": velocities and the incremental motion vector are advanced together, this
         one with :math:`\dot q = T^{-1}(q) v`, then :math:`H_{n+1} = H_n \exp(\Delta q)` [1]_; for
         ``so3``, ``se3``, ``unified``, mass points, and whatever is free on linear coordinates.
-        "commutator_free": products of exponentials, no tangent operator [3]_; for the same bodies.
+        "commutator_free": products of exponentials, no tangent operator [3]_; for the same bodies,
+        where increments are canonical coordinates (not those of a Cayley map).
         "quaternion": the body is moved by its unit quaternion and angular velocity in body axes
         [2]_, and the formulation gives the accelerations; for every formulation of the library
         whose body is rigid. Own rows (the norm of Euler parameters, orthonormal directors) hold by
@@ -283,7 +284,8 @@ class LieRungeKutta4:
         for s, formulation in enumerate(dict.fromkeys(b.formulation for b in bodies.values())):
             kernels = family(formulation)
             kernel = kernels.carry if self.scheme == "quaternion" else kernels.flow
-            S[S[m.FLOW] + 2 * s] = kernel.address
+            if self.scheme != "commutator_free":
+                S[S[m.FLOW] + 2 * s] = kernel.address
             if kernels.convect is not None and self.scheme == "motion_vector":
                 to = S[m.CONVECT] + 2 * S[m.CONVECT + 1]
                 S[to : to + 2] = kernels.convect.address, S[S[m.FLOW] + 2 * s + 1]
@@ -301,13 +303,19 @@ class LieRungeKutta4:
                     f"{subject}, which does not say how a unit quaternion moves it (a body that "
                     "changes its scale has no such motion); use GeneralizedAlpha"
                 )
-        elif formulation.flow is None or formulation.n_own:
+        elif formulation.n_own or (formulation.flow is None and self.scheme == "motion_vector"):
             way_out = "" if formulation.carry is None else "scheme='quaternion', or "
+            way_out = way_out if formulation.n_own else "scheme='commutator_free', or "
             raise ValueError(
                 f"{subject}, whose coordinates are no group with a tangent operator; the scheme "
                 f"{self.scheme!r} needs so3, se3, unified, point, or coordinates without rows of "
                 f"their own, such as Scalable(rigid=False); use {way_out}"
                 "GeneralizedAlpha"
+            )
+        elif self.scheme == "commutator_free" and not formulation.canonical:
+            raise ValueError(
+                f"{subject}, whose increments are no canonical coordinates; 'commutator_free' "
+                "composes exponentials, use scheme='motion_vector'"
             )
 
 

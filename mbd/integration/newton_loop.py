@@ -405,14 +405,25 @@ def keep_record(I: Any, F: Any) -> None:
 @jit
 def set_weights(I: Any, F: Any) -> None:
     """Set the weights of the iteration matrix from step size and method."""
-    S = ints(F)
-    w_m, w_g, w_k, turn = scaled_rates(F[ALPHA_M], F[ALPHA_F], F[BETA], F[GAMMA], F[H])
+    w_m, w_g, w_k, _ = scaled_rates(F[ALPHA_M], F[ALPHA_F], F[BETA], F[GAMMA], F[H])
+    scale_matrix(F, w_m, w_g, w_k)
+
+
+@jit
+def scale_matrix(F: Any, w_m: float, w_g: float, w_k: float) -> None:
+    r"""Set the weights of the iteration matrix.
+
+    An increment x of positions is one of :math:`w_G/w_K\,x` of velocities and of
+    :math:`w_M/w_K\,x` of accelerations. Equations of motion are multiplied by :math:`w_K`, with
+    them multipliers; rows on velocities by :math:`w_K/w_G`.
+    """
+    S, turn = ints(F), w_k / w_g
     F[m.W_M], F[m.W_G], F[m.W_K], F[m.SCALE_R] = w_m, w_g, w_k, w_k
     for k in range(m.N_UNKNOWN_KINDS):
         F[m.PER_UNIT + k] = 1.0 / F[m.UNIT + k]
         F[m.RATE + k] = (w_m if k < m.FORCE else 1.0) / w_k
     F[m.ROW_RATE] = F[m.ROW_TURN] = turn
-    F[m.POSITION_TURN] = 0.0 if S[m.LEVEL] == m.POSITION else F[m.ROW_TURN]
+    F[m.POSITION_TURN] = 0.0 if S[m.LEVEL] == m.POSITION else turn
     F[m.ROUND] = 1.0
 
 

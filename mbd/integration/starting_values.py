@@ -13,7 +13,7 @@ Where rows are met at the level of positions, the velocities of the method leave
 .. math:: v_0 = v(t_0) - \tfrac1h M^{-1}B^T(BM^{-1}B^T)^{-1}\,
    \Phi\bigl(q_0 \boxplus (h v(t_0) + h^2((\tfrac12-\beta)a_0 + \beta a_1))\bigr).
 
-What velocities lack of the rows belongs to the size of the step: beside a step of another size it
+What velocities lack of the rows belongs to the size of the step: for a step of another size it
 would be divided by that, and multipliers be off by :math:`h_0^2/h`. There the run restarts.
 
 References

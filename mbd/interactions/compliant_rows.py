@@ -3,7 +3,7 @@ r"""Compliant rows: constraints that give way in proportion to their multipliers
 .. math:: \Phi(q, t) - C\lambda = 0, \qquad C > 0,
 
 is the spring :math:`\lambda = \Phi/C` with its force as an unknown of its own. Newton's method has,
-beside the residual :math:`r + B^T\lambda`,
+with the residual :math:`r + B^T\lambda`,
 
 .. math:: \begin{bmatrix} S & B^T \\ B & -C/w \end{bmatrix}
           \begin{bmatrix} \Delta x \\ w\,\Delta\lambda \end{bmatrix} =
@@ -28,15 +28,21 @@ from typing import Any
 from mbd.algebra.vec import dot, load3, minus, store3, times
 from mbd.interactions.discrete_gradient import discrete_gradient
 from mbd.interactions.driven_rows import motion
-from mbd.interactions.gradients import accept_of, add_measured_row, add_tension, value_of
+from mbd.interactions.gradients import (
+    accept_of,
+    add_measured_row,
+    add_tension,
+    gradient,
+    value_of,
+)
 from mbd.interactions.kind import Kind
-from mbd.interactions.measures import GRAD, Measure
+from mbd.interactions.measures import Measure
 from mbd.interactions.pullback import add_multiple, at, each, form_maps, push, subtract_own
 from mbd.interactions.rows import add_coincide
 from mbd.machine import buffer as m
 from mbd.machine.jit import ints, jit
 
-COMPLIANCE, STRESS = 2, 3  # places of the numbers, after those of the motion, and of the room
+COMPLIANCE = 2  # place of the number after those of the motion; then come those of the measure
 _PAIRS = ((0, 0), (0, 1), (1, 0), (1, 1))
 
 
@@ -54,26 +60,28 @@ def _mean(
 def compliant(measure: Measure) -> Kind:
     r"""Return :math:`u - c - s\,t - f(t) = C\lambda` of a measure u as a kind with one row.
 
-    Numbers are (c, s, C); a periodic measure has one of memory, the angle last accepted.
+    Numbers are (c, s, C) and those of the measure; a periodic one has one of memory, the angle last
+    accepted.
     """
-    n, of, value = measure.n, measure.shape, value_of(measure)
+    n, of, value = measure.n, measure.shape, value_of(measure, COMPLIANCE + 1)
+    stress = COMPLIANCE + 1 + measure.numbers
 
     @each
     def forces(I: Any, F: Any, e: Any) -> None:
-        S, s, lam, x = ints(F), I[m.SCRATCH], I[m.A] + e.u, I[m.X] + e.u
+        S, lam, x = ints(F), I[m.A] + e.u, I[m.X] + e.u
         phase, C = S[m.PHASE], F[e.numbers + COMPLIANCE]
         f, _, _ = motion(I, F, e.numbers, e.law)
         u, ud = value(I, F, e, phase == m.STRESS_AHEAD)
         if S[m.ELASTIC]:
             F[x] = 0.0
             if phase == m.STRESS_AHEAD:
-                F[e.numbers + STRESS] = (u - f + ud) / C
+                F[e.numbers + stress] = (u - f + ud) / C
                 return
-            F[lam] = F[e.numbers + STRESS] if phase == m.STRESS_GIVEN else (u - f) / C
+            F[lam] = F[e.numbers + stress] if phase == m.STRESS_GIVEN else (u - f) / C
         else:
             F[x] = u - f - C * F[lam]
         for a in range(n):
-            push(I, F, m.FY, I[e.ends + a], F[lam], load3(F, s + GRAD + 3 * a))
+            push(I, F, m.FY, I[e.ends + a], F[lam], gradient(I, F, of, a))
 
     @each
     def tangent(I: Any, F: Any, e: Any) -> None:
@@ -93,12 +101,12 @@ def compliant(measure: Measure) -> Kind:
         F[m.POTENTIAL] += 0.5 * F[e.numbers + COMPLIANCE] * lam * lam
         F[m.SUPPLIED] -= lam * speed
 
-    means = discrete_gradient(measure, _mean, STRESS, row=True)
+    means = discrete_gradient(measure, _mean, COMPLIANCE + 1, row=True)
     return Kind(
         f"compliant {measure.name} row", n, 1, measure.all_pairs, forces, tangent, _rates(1),
         accept_of(measure), turns=measure.periodic, room=2, stresses=1, secant=measure.conserves,
         conserving=means if measure.conserves else None, smooth=True, own_block=True, energy=energy,
-        unit=measure.unit,
+        work=measure.work, unit=measure.unit,
     )  # fmt: skip
 
 

@@ -35,9 +35,18 @@ import math
 from typing import Any
 
 from mbd.algebra.vec import load3, plus, store3, times
-from mbd.interactions.gradients import GAMMA, X, add_bent, add_products, value_of
+from mbd.interactions.gradients import (
+    GAMMA,
+    X,
+    add_hessian,
+    add_products,
+    evaluation,
+    gradient,
+    value_of,
+    vectors,
+)
 from mbd.interactions.laws import evaluate_law
-from mbd.interactions.measures import GRAD, HXD, LAW_IN, LAW_OUT, NORMAL, XA, Measure
+from mbd.interactions.measures import HXD, LAW_IN, LAW_OUT, NORMAL, XA, Measure
 from mbd.interactions.pullback import (
     add_through,
     at,
@@ -163,19 +172,21 @@ def mean_pull(
 def discrete_gradient(measure: Measure, mean: Any, size: int, row: bool = False) -> tuple[Any, Any]:
     """Return the kernels of forces and tangent; a spring has `size` numbers and room for two.
 
-    The mean tension is the multiplier of a compliant ``row``.
+    Those of the measure are between them. The mean tension is the multiplier of a compliant
+    ``row``.
     """
-    evaluate, n, secant = measure.evaluate, measure.n, measure.secant
-    value = value_of(measure)
+    n, of, secant, curved = measure.n, measure.shape, measure.secant, measure.curved
+    evaluate, value = evaluation(measure, size), value_of(measure, size)
+    size += measure.numbers
 
     @jit
     def look_at_end(I: Any, F: Any, e: Any, h: float) -> None:
         """Evaluate the measure at the end of the step, x + x' h/2."""
-        s = I[m.SCRATCH]
+        to = vectors(I, of, XA)
         for a in range(n):
             x = plus(at(I, F, m.Y, I[e.ends + a]), times(0.5 * h, at(I, F, m.YD, I[e.ends + a])))
-            store3(F, s + XA + 3 * a, x)
-        evaluate(F, s)
+            store3(F, to + 3 * a, x)
+        evaluate(I, F, e)
 
     @jit
     def acting(I: Any, F: Any, e: Any, u: float) -> Any:
@@ -187,7 +198,7 @@ def discrete_gradient(measure: Measure, mean: Any, size: int, row: bool = False)
     @each
     def forces(I: Any, F: Any, e: Any) -> None:
         """At the ends of the step keep the measure; in the middle act."""
-        s, phase = I[m.SCRATCH], ints(F)[m.PHASE]
+        phase = ints(F)[m.PHASE]
         u, _ = value(I, F, e, False)
         if row:
             F[I[m.X] + e.u] = 0.0
@@ -200,18 +211,20 @@ def discrete_gradient(measure: Measure, mean: Any, size: int, row: bool = False)
             if row:
                 F[I[m.A] + e.u] = f
             for a in range(n):
-                push(I, F, m.FY, I[e.ends + a], f, load3(F, s + GRAD + 3 * a))
+                push(I, F, m.FY, I[e.ends + a], f, gradient(I, F, of, a))
 
     @each
     def tangent(I: Any, F: Any, e: Any) -> None:
         """Add the derivative by the end, twice: the weight of the stiffness is that of the middle.
 
-        The gradient at the end waits where the rates of gradients are elsewhere.
+        The gradient at the end waits where the rates of gradients are elsewhere, or after the
+        Hessian of a full measure.
         """
         s, h, wK = I[m.SCRATCH], F[m.ROW_RATE], F[m.W_K]
+        last = vectors(I, of, NORMAL) + 9 * n * n if of.full else s + HXD
         look_at_end(I, F, e, h)
         for a in range(n):
-            store3(F, s + HXD + 3 * a, load3(F, s + GRAD + 3 * a))
+            store3(F, last + 3 * a, gradient(I, F, of, a))
         u, _ = value(I, F, e, False)
         f, stiff, damp = acting(I, F, e, u)
         form_maps(I, F, e, n, False)
@@ -221,13 +234,14 @@ def discrete_gradient(measure: Measure, mean: Any, size: int, row: bool = False)
                 continue
             if r == a:
                 clear(F, vector(I, a, GAMMA), 3)
-            g, nu = load3(F, s + GRAD + 3 * a), load3(F, s + NORMAL + 3 * a)
+            by_end = times(stiff + 2 * damp / h, gradient(I, F, of, a))
+            if curved:
+                by_end = plus(by_end, times(2 * f, load3(F, s + NORMAL + 3 * a)))
             n_v = I[I[e.ends + a] + m.ATT_N]
-            by_end = plus(times(stiff + 2 * damp / h, g), times(2 * f, nu))
             add_through(F, vector(I, r, GAMMA), map_of(I, a, m.P), n_v, wK, by_end)
-            add_through(F, vector(I, r, X), map_of(I, a, m.PT), n_v, 1.0, load3(F, s + HXD + 3 * a))
+            add_through(F, vector(I, r, X), map_of(I, a, m.PT), n_v, 1.0, load3(F, last + 3 * a))
         add_products(I, F, e, n, False)
-        add_bent(I, F, e, n, wK * f)
+        add_hessian(I, F, e, of, wK * f)
         if row:
             subtract_own(I, F, e, 1, 1.0)
 

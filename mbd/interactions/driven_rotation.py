@@ -146,7 +146,7 @@ def _axis(S: Any) -> Any:
 def _nearer(I: Any, F: Any, e: Any, R: Any) -> Any:
     """Return R, or a rotation on the way to it from a pose where the rows vanish by mistake.
 
-    From half a turn off, the step tan 1.176 = 2.4 rad of Newton's method ends 0.74 rad beside R.
+    From half a turn off, the step tan 1.176 = 2.4 rad of Newton's method ends 0.74 rad from R.
     """
     C = _present(I, F, e)
     S = mat_mat((C[0], C[3], C[6], C[1], C[4], C[7], C[2], C[5], C[8]), R)

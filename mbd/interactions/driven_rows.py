@@ -9,7 +9,8 @@ With factors :math:`k_j`, a constant c, a slope s and a user's law f(t),
 Angles count turns (``turns.py``); an angle alone begins with those of the law that it follows.
 Time derivatives hold those of the law, so that the first accelerations are consistent ones. Numbers
 of an element are
-:math:`(c, s, k_1, k_2, \dots)`, its memory is one number for each measure.
+:math:`(c, s, k_1, k_2, \dots)`, after each factor those of its measure; its memory is one number
+for each measure.
 
 The laws of one measure are compiled once and chained, whatever the sum.
 """
@@ -19,12 +20,11 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from mbd.algebra.vec import dot, load3
-from mbd.interactions.gradients import add_measured_row, value_of
+from mbd.interactions.gradients import add_measured_row, gradient, second_rate, value_of
 from mbd.interactions.kind import Kind
 from mbd.interactions.laws import evaluate_law
-from mbd.interactions.measures import GRAD, LAW_IN, LAW_OUT, Measure, along
-from mbd.interactions.pullback import ElementRecord, at, each, push
+from mbd.interactions.measures import LAW_IN, LAW_OUT, Measure
+from mbd.interactions.pullback import ElementRecord, each, push
 from mbd.interactions.turns import remember
 from mbd.machine import buffer as m
 from mbd.machine.jit import jit
@@ -56,10 +56,10 @@ def _first(e: Any) -> Any:
 
 
 @jit
-def _following(e: Any, n: int) -> Any:
-    """Return the record of the term after one with n attachments."""
+def _following(e: Any, n: int, numbers: int) -> Any:
+    """Return the record of the term after one with n attachments and these numbers."""
     return ElementRecord(
-        e.u, e.numbers + 1, e.memory + 1, e.law, e.ends + n, e.blocks + 4 * n,
+        e.u, e.numbers + 1 + numbers, e.memory + 1, e.law, e.ends + n, e.blocks + 4 * n,
         e.pairs + 2 * n * n, e.end,
     )  # fmt: skip
 
@@ -82,15 +82,16 @@ def _forces(measures: tuple[Measure, ...]) -> Any:
             return 0.0, 0.0
 
         return nothing
-    value, n, following = value_of(measures[0]), measures[0].n, _forces(measures[1:])
+    value, of, following = value_of(measures[0], 1), measures[0].shape, _forces(measures[1:])
+    n, numbers = of.n, measures[0].numbers
 
     @jit
     def forces(I: Any, F: Any, e: Any, lam: float) -> Any:
-        s, k = I[m.SCRATCH], F[e.numbers]
+        k = F[e.numbers]
         u, ud = value(I, F, e, True)
         for a in range(n):
-            push(I, F, m.FY, I[e.ends + a], lam * k, load3(F, s + GRAD + 3 * a))
-        rest, rest_rate = following(I, F, _following(e, n), lam)
+            push(I, F, m.FY, I[e.ends + a], lam * k, gradient(I, F, of, a))
+        rest, rest_rate = following(I, F, _following(e, n, numbers), lam)
         return k * u + rest, k * ud + rest_rate
 
     return forces
@@ -106,17 +107,14 @@ def _second_rates(measures: tuple[Measure, ...]) -> Any:
             return 0.0
 
         return nothing
-    value, n, of = value_of(measures[0]), measures[0].n, measures[0].shape
-    following = _second_rates(measures[1:])
+    value, of, following = value_of(measures[0], 1), measures[0].shape, _second_rates(measures[1:])
+    numbers = measures[0].numbers
 
     @jit
     def second(I: Any, F: Any, e: Any) -> float:
-        s = I[m.SCRATCH]
         _, ud = value(I, F, e, True)
-        udd = along(F, s, of, ud)
-        for a in range(n):
-            udd += dot(load3(F, s + GRAD + 3 * a), at(I, F, m.YDD, I[e.ends + a]))
-        return F[e.numbers] * udd + following(I, F, _following(e, n))
+        udd = second_rate(I, F, e, of, ud)
+        return F[e.numbers] * udd + following(I, F, _following(e, of.n, numbers))
 
     return second
 
@@ -131,14 +129,16 @@ def _tangent(measures: tuple[Measure, ...], rate: bool) -> Any:
             pass
 
         return nothing
-    value, n, of = value_of(measures[0]), measures[0].n, measures[0].shape
-    add_following = _tangent(measures[1:], rate)
+    value, of, add_following = (
+        value_of(measures[0], 1), measures[0].shape, _tangent(measures[1:], rate),
+    )  # fmt: skip
+    numbers = measures[0].numbers
 
     @jit
     def tangent(I: Any, F: Any, e: Any, lam: float) -> None:
         _, ud = value(I, F, e, True)
         add_measured_row(I, F, e, of, rate, ud, F[e.numbers], lam)
-        add_following(I, F, _following(e, n), lam)
+        add_following(I, F, _following(e, of.n, numbers), lam)
 
     return tangent
 
@@ -190,6 +190,7 @@ def total(measures: tuple[Measure, ...], rate: bool = False) -> Kind:
     return Kind(
         name, n, 1, tuple(pairs), forces, tangent, rates, accept, damped=rate, turns=some,
         stateless=alone, smooth=True, secant=False, energy=energy, unit=unit,
+        work=max(x.work for x in measures),
     )  # fmt: skip
 
 
@@ -203,15 +204,15 @@ def _store(measures: tuple[Measure, ...]) -> Any:
             pass
 
         return nothing
-    value, n, following = value_of(measures[0]), measures[0].n, _store(measures[1:])
-    periodic = measures[0].periodic
+    value, n, following = value_of(measures[0], 1), measures[0].n, _store(measures[1:])
+    periodic, numbers = measures[0].periodic, measures[0].numbers
 
     @jit
     def store(I: Any, F: Any, e: Any) -> None:
         if periodic:
             u, ud = value(I, F, e, True)
             remember(I, F, e.memory, u, ud)
-        following(I, F, _following(e, n))
+        following(I, F, _following(e, n, numbers))
 
     return store
 

@@ -6,6 +6,8 @@ the same with the trial map, :math:`\gamma', \nu'`, the Hessian adds to the bloc
 
 .. math:: \gamma\,(\kappa\gamma' - \nu')^T + \nu\,(\mu\nu' - \gamma')^T
           + \sum_{ab} h_{ab} P_a P_{T,b}^T .
+
+That of a full measure is added pair by pair, :math:`\sum_{ab} P_a H_{ab} P_{T,b}^T`.
 """
 
 from __future__ import annotations
@@ -18,18 +20,22 @@ from mbd.interactions.kind import Kind
 from mbd.interactions.measures import (
     GRAD,
     HESS,
+    HXD,
     KAPPA,
     MU,
     NORMAL,
     XA,
     XD,
+    ZERO,
     Measure,
+    along,
     hessian_times,
 )
 from mbd.interactions.pullback import (
     add_column,
     add_multiple,
     add_row,
+    add_stiffness,
     add_through,
     at,
     clear,
@@ -49,20 +55,52 @@ from mbd.machine.simd import add_outer1, add_outer2
 GAMMA, NU, X, Z, ROW = 0, 1, 2, 3, 4  # vectors on a face: gamma, nu, what they are multiplied by
 
 
+@jit
+def vectors(I: Any, of: Any, which: int) -> int:
+    """Return where XA, XD, HXD or GRAD of a measure begin; of a full one after all maps."""
+    return vector(I, of.n, 0) + which // 4 * of.n if of.full else I[m.SCRATCH] + which
+
+
+@jit
+def gradient(I: Any, F: Any, of: Any, a: int) -> Any:
+    """Return the gradient of a measure by attachment a."""
+    return load3(F, vectors(I, of, GRAD) + 3 * a)
+
+
 @cache
-def value_of(measure: Measure) -> Any:
+def evaluation(measure: Measure, first: int) -> Any:
+    """Return a function that evaluates a measure at its vectors, with numbers from `first` on."""
+    evaluate, of = measure.evaluate, measure.shape
+    if of.full:
+
+        @jit
+        def full(I: Any, F: Any, e: Any) -> float:
+            return evaluate(F, vectors(I, of, XA), e.numbers + first)  # type: ignore[no-any-return]
+
+        return full
+
+    @jit
+    def closed(I: Any, F: Any, e: Any) -> float:
+        return evaluate(F, I[m.SCRATCH])  # type: ignore[no-any-return]
+
+    return closed
+
+
+@cache
+def value_of(measure: Measure, first: int = 0) -> Any:
     """Return a function that evaluates a measure; with ``rates`` it leaves those of its vectors.
 
     It returns u and du/dt or zero; of an angle u counts turns, by the memory of the element.
+    Numbers of the measure are those of the element from `first` on.
     """
-    evaluate, n, periodic = measure.evaluate, measure.n, measure.periodic
+    evaluate, of, periodic = evaluation(measure, first), measure.shape, measure.periodic
 
     @jit
     def value(I: Any, F: Any, e: Any, rates: bool) -> Any:
         moves = rates or (periodic and F[m.T] != F[m.T_LAST])
-        _load(I, F, e, n, moves)
-        u = evaluate(F, I[m.SCRATCH])
-        rate = _rate(I, F, n, GRAD) if moves else 0.0
+        _load(I, F, e, of, moves or of.full)
+        u = evaluate(I, F, e)
+        rate = _rate(I, F, of, GRAD) if moves else 0.0
         if periodic:
             u = counted(I, F, e.memory, u, rate)
         return u, rate
@@ -102,27 +140,50 @@ def unwrapped_angle(measure: Measure) -> Kind:
 
 
 @jit
-def _load(I: Any, F: Any, e: Any, n: int, rates: bool) -> None:
-    """Leave n vectors, with ``rates`` theirs too."""
-    s = I[m.SCRATCH]
-    for a in range(n):
-        store3(F, s + XA + 3 * a, at(I, F, m.Y, I[e.ends + a]))
+def _load(I: Any, F: Any, e: Any, of: Any, rates: bool) -> None:
+    """Leave the vectors, with ``rates`` theirs too."""
+    x, xd = vectors(I, of, XA), vectors(I, of, XD)
+    for a in range(of.n):
+        store3(F, x + 3 * a, at(I, F, m.Y, I[e.ends + a]))
         if rates:
-            store3(F, s + XD + 3 * a, at(I, F, m.YD, I[e.ends + a]))
+            store3(F, xd + 3 * a, at(I, F, m.YD, I[e.ends + a]))
 
 
 @jit
-def _rate(I: Any, F: Any, n: int, which: int) -> float:
-    """Return g.x' of the n vectors, or n.x'."""
-    s, total = I[m.SCRATCH], 0.0
-    for a in range(n):
-        total += dot(load3(F, s + which + 3 * a), load3(F, s + XD + 3 * a))
+def _rate(I: Any, F: Any, of: Any, which: int) -> float:
+    """Return g.x' of the vectors, or n.x'."""
+    g, xd, total = vectors(I, of, which), vectors(I, of, XD), 0.0
+    for a in range(of.n):
+        total += dot(load3(F, g + 3 * a), load3(F, xd + 3 * a))
+    return total
+
+
+@jit
+def _turn(I: Any, F: Any, of: Any, rate: float) -> float:
+    """Return n.x', where a rate asks for it and there is an n."""
+    return _rate(I, F, of, NORMAL) if rate != 0.0 and not of.full else 0.0
+
+
+@jit
+def second_rate(I: Any, F: Any, e: Any, of: Any, ud: float) -> float:
+    """Return g.x'' + x'.H x', the second time derivative; ud = g.x' was evaluated just now."""
+    total = 0.0
+    if of.full:
+        hx, xd = vectors(I, of, HXD), vectors(I, of, XD)
+        for a in range(of.n):
+            total += dot(load3(F, hx + 3 * a), load3(F, xd + 3 * a))
+    else:
+        total = along(F, I[m.SCRATCH], of, ud)
+    for a in range(of.n):
+        total += dot(gradient(I, F, of, a), at(I, F, m.YDD, I[e.ends + a]))
     return total
 
 
 @jit
 def change_of_gradient(I: Any, F: Any, of: Any, a: int, ud: float, turn: float) -> Any:
     """Return (H x')_a with ud = g.x' and turn = n.x'."""
+    if of.full:
+        return load3(F, vectors(I, of, HXD) + 3 * a)
     s = I[m.SCRATCH]
     hx = hessian_times(F, s, of.n, a, ud, turn)
     return plus(hx, times(F[s + MU] * turn, load3(F, s + NORMAL + 3 * a))) if of.bent else hx
@@ -149,12 +210,20 @@ def add_products(I: Any, F: Any, e: Any, n: int, two: bool) -> None:
 
 
 @jit
-def add_bent(I: Any, F: Any, e: Any, n: int, weight: float) -> None:
-    """Add weight h_ab P_a P_T,b^T of n attachments."""
-    h = I[m.SCRATCH] + HESS
+def add_hessian(I: Any, F: Any, e: Any, of: Any, weight: float) -> None:
+    """Add weight h_ab P_a P_T,b^T of all attachments; of a full measure weight P_a H_ab P_T,b^T."""
+    n = of.n
+    h = vectors(I, of, NORMAL) if of.full else I[m.SCRATCH] + HESS
     for a in range(n):
         for b in range(n):
-            if F[h + 4 * a + b] != 0.0:
+            if of.full:
+                x = h + 9 * n * a + 3 * b
+                (xx, xy, xz), (yx, yy, yz) = load3(F, x), load3(F, x + 3 * n)
+                zx, zy, zz = load3(F, x + 6 * n)
+                H = (xx, xy, xz, yx, yy, yz, zx, zy, zz)
+                if H != ZERO:
+                    add_stiffness(I, F, e, a * n + b, a, b, weight, H)
+            elif F[h + 4 * a + b] != 0.0:
                 add_multiple(I, F, e, a * n + b, a, b, weight * F[h + 4 * a + b])
 
 
@@ -174,27 +243,27 @@ def add_tension(
     I: Any, F: Any, e: Any, of: Any, ud: float, f: float, stiff: float, damp: float
 ) -> None:
     """Add the tangent of the forces f g: f H, and the change of f with u and its rate, times g."""
-    s, wG, wK, n = I[m.SCRATCH], F[m.W_G], F[m.W_K], of.n
+    wG, wK, n = F[m.W_G], F[m.W_K], of.n
     form_maps(I, F, e, n, damp != 0.0)
-    turn = _rate(I, F, n, NORMAL) if damp != 0.0 else 0.0
+    turn = _turn(I, F, of, damp)
     for a in range(n):
         r = face(I, e, a)
         if r < 0:
             continue
         if r == a:
             clear(F, vector(I, a, GAMMA), 4)
-        g, x, n_v = load3(F, s + GRAD + 3 * a), vector(I, r, X), I[I[e.ends + a] + m.ATT_N]
+        g, x, n_v = gradient(I, F, of, a), vector(I, r, X), I[I[e.ends + a] + m.ATT_N]
         add_through(F, vector(I, r, GAMMA), map_of(I, a, m.P), n_v, 1.0, g)
         add_through(F, x, map_of(I, a, m.PT), n_v, wK * stiff, g)
         if damp != 0.0:
             change = change_of_gradient(I, F, of, a, ud, turn)
-            add_through(F, x, velocity_map(I, e, a), n_v, wG * damp, g)
+            add_through(F, x, velocity_map(I, F, e, a), n_v, wG * damp, g)
             add_through(F, x, map_of(I, a, m.DP), n_v, wK * damp, g)
             add_through(F, x, map_of(I, a, m.PT), n_v, wK * damp, change)
         if of.curved:
             gather_hessian(I, F, e, of, r, a, wK * f)
     add_products(I, F, e, n, of.curved)
-    add_bent(I, F, e, n, wK * f)
+    add_hessian(I, F, e, of, wK * f)
 
 
 @jit
@@ -206,20 +275,21 @@ def add_measured_row(
     By its rate g.x', where that is met, the row has the gradient g in the velocities; by positions
     it turns with x' and with g' = H x'. A row on velocities, ``on_rates``, always has.
     """
-    s, n = I[m.SCRATCH], of.n
+    n = of.n
     by_rate = F[m.ROW_TURN] if on_rates else F[m.POSITION_TURN]
     form_maps(I, F, e, n, on_rates or by_rate != 0.0)
-    turn = _rate(I, F, n, NORMAL) if by_rate != 0.0 else 0.0
+    turn = _turn(I, F, of, by_rate)
     for a in range(n):
         r = face(I, e, a)
         if r < 0:
             continue
         if r == a:
             clear(F, vector(I, a, GAMMA), 5)
-        g, row, n_v = load3(F, s + GRAD + 3 * a), vector(I, r, ROW), I[I[e.ends + a] + m.ATT_N]
+        g, row, n_v = gradient(I, F, of, a), vector(I, r, ROW), I[I[e.ends + a] + m.ATT_N]
         add_through(F, vector(I, r, GAMMA), map_of(I, a, m.P), n_v, 1.0, g)
         by_velocity = on_rates or by_rate != 0.0
-        add_through(F, row, velocity_map(I, e, a) if by_velocity else map_of(I, a, m.PT), n_v, k, g)
+        trial = velocity_map(I, F, e, a) if by_velocity else map_of(I, a, m.PT)
+        add_through(F, row, trial, n_v, k, g)
         if by_rate != 0.0:
             change = change_of_gradient(I, F, of, a, ud, turn)
             add_through(F, row, map_of(I, a, m.DP), n_v, k * by_rate, g)
@@ -232,4 +302,4 @@ def add_measured_row(
             add_column(I, F, e, a, 0, k, vector(I, a, GAMMA))
     if of.curved:
         add_products(I, F, e, n, True)
-    add_bent(I, F, e, n, k * lam)
+    add_hessian(I, F, e, of, k * lam)

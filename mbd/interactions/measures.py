@@ -28,9 +28,9 @@ from mbd.algebra.vec import dot, load3, mat_plus, minus, outer, plus, store3, ti
 from mbd.base.recorded_call import reduced
 from mbd.machine.jit import jit
 
-# places in the scratch space: vectors, their rates, gradient, n, h (4x4), Hessian times rate
-XA, XD, GRAD, NORMAL, HESS, HXD, LAW_IN, LAW_OUT, KAPPA, MU = 0, 12, 24, 36, 48, 64, 76, 80, 84, 85
-_ZERO = (0.0,) * 9
+# places in the scratch space: vectors, their rates, Hessian times rate, gradient, n, h (4x4)
+XA, XD, HXD, GRAD, NORMAL, HESS, LAW_IN, LAW_OUT, KAPPA, MU = 0, 12, 24, 36, 48, 60, 76, 80, 84, 85
+ZERO = (0.0,) * 9
 
 
 @jit
@@ -89,6 +89,7 @@ class MeasureShape(NamedTuple):
     n: int
     curved: bool
     bent: bool
+    full: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,6 +102,8 @@ class Measure:
     :math:`g\cdot(x_1 - x_0) = u_1 - u_0`; that of a bilinear measure has the property as it is. It
     leaves in h the derivative of this one by the vectors of the middle, in n that by ``last``.
     ``pairs`` are the (a, b) with a Hessian of their own (h or, if ``curved``, all).
+    A ``full`` one has any number of vectors and any Hessian, and takes ``numbers`` of the element,
+    see ``recorded.py``; ``curved`` then says that it is not quadratic.
     """
 
     name: str
@@ -112,6 +115,8 @@ class Measure:
     bent: bool = False
     secant: Callable[..., Any] = keep_gradient
     unit: str = "-"
+    full: bool = False
+    numbers: int = 0
 
     @property
     def conserves(self) -> bool:
@@ -121,7 +126,12 @@ class Measure:
     @property
     def shape(self) -> MeasureShape:
         """What its kernels are compiled for."""
-        return MeasureShape(self.n, self.curved, self.bent)
+        return MeasureShape(self.n, self.curved and not self.full, self.bent, self.full)
+
+    @property
+    def work(self) -> int:
+        """Floats that it needs after the maps of its attachments."""
+        return 15 * self.n + 9 * self.n**2 + 1 if self.full else 0
 
     @property
     def all_pairs(self) -> tuple[tuple[int, int], ...]:
@@ -150,7 +160,7 @@ def hessian_times(F: Any, s: int, n: int, b: int, ud: float, turn: float) -> Any
 
 @jit
 def along(F: Any, s: int, of: Any, ud: float) -> float:
-    """Return xd^T H xd, the part of the second rate that velocities make; ud = g.xd."""
+    """Return xd^T H xd, the part of the second rate that velocities make, of one not full."""
     total = 0.0
     for a in range(of.n):
         for b in range(of.n):
@@ -170,12 +180,12 @@ def along(F: Any, s: int, of: Any, ud: float) -> float:
 def bend(F: Any, s: int, a: int, b: int) -> Any:
     """Return the part mu n_a n_b^T of the Hessian of a bent measure."""
     na, nb = load3(F, s + NORMAL + 3 * a), load3(F, s + NORMAL + 3 * b)
-    return mat_plus(_ZERO, F[s + MU], outer(na, nb))
+    return mat_plus(ZERO, F[s + MU], outer(na, nb))
 
 
 @jit
 def _clear(F: Any, s: int) -> None:
-    for i in range(GRAD, HXD):
+    for i in range(GRAD, LAW_IN):
         F[s + i] = 0.0
     F[s + KAPPA] = 0.0
 

@@ -112,9 +112,13 @@ def map_of(I: Any, a: int, which: int) -> int:
 
 
 @jit
-def velocity_map(I: Any, e: Any, a: int) -> int:
-    """Return the place of the map PV of attachment a: P where test = trial."""
-    return map_of(I, a, I[I[e.ends + a] + m.ATT_PV])
+def velocity_map(I: Any, F: Any, e: Any, a: int) -> int:
+    """Return the place of the map PV of attachment a: P where test = trial.
+
+    In the middle of a conserving step rates are differences over the step, and move as its end.
+    """
+    in_step = ints(F)[m.PHASE] == m.MIDDLE
+    return map_of(I, a, m.PT if in_step else I[I[e.ends + a] + m.ATT_PV])
 
 
 @jit
@@ -239,7 +243,7 @@ def add_stiffness(I: Any, F: Any, e: Any, p: int, a: int, b: int, s: float, K: A
 def add_damping(I: Any, F: Any, e: Any, p: int, a: int, b: int, G: Any) -> None:
     """Add P_a G (w_G P_V,b + w_K P_D,b)^T to the block of pair p, if any; G by the rate of b."""
     if coupled(I, F, e, p):
-        V, PV_b, DP_b = vector(I, a, 0), velocity_map(I, e, b), map_of(I, b, m.DP)
+        V, PV_b, DP_b = vector(I, a, 0), velocity_map(I, F, e, b), map_of(I, b, m.DP)
         wG, wK, n = F[m.W_G], F[m.W_K], I[I[e.ends + b] + m.ATT_N]
         for c in range(3):
             x, y, z = G[3 * c], G[3 * c + 1], G[3 * c + 2]
@@ -259,7 +263,7 @@ def add_inertia(I: Any, F: Any, e: Any, a: int, b: int, n: int, by: Any) -> None
     p = a * n + b
     if coupled(I, F, e, p):
         V, columns = vector(I, a, 0), I[I[e.ends + b] + m.ATT_N]
-        PT_b, DP_b, PV_b = map_of(I, b, m.PT), map_of(I, b, m.DP), velocity_map(I, e, b)
+        PT_b, DP_b, PV_b = map_of(I, b, m.PT), map_of(I, b, m.DP), velocity_map(I, F, e, b)
         AV_b, AQ_b = second_map(I, n, b, m.AV), second_map(I, n, b, m.AQ)
         wM, wG, wK = F[m.W_M], F[m.W_G], F[m.W_K]
         for c in range(3):

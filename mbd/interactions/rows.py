@@ -34,10 +34,12 @@ from mbd.interactions.gradients import (
     ROW,
     accept_of,
     add_measured_row,
+    gradient,
+    second_rate,
     value_of,
 )
 from mbd.interactions.kind import Kind
-from mbd.interactions.measures import DOT, GRAD, Measure, along
+from mbd.interactions.measures import DOT, Measure
 from mbd.interactions.pullback import (
     add_column,
     add_multiple,
@@ -56,8 +58,8 @@ from mbd.machine import buffer as m
 from mbd.machine.buffer import ATT_N, DP, MAP_ROW, PT, P
 from mbd.machine.jit import jit
 
-A, FY, PHID, PHIDD, POSITION_TURN, SCRATCH, W_K, X, Y, YD, YDD = (
-    m.A, m.FY, m.PHID, m.PHIDD, m.POSITION_TURN, m.SCRATCH, m.W_K, m.X, m.Y, m.YD, m.YDD,
+A, FY, PHID, PHIDD, POSITION_TURN, W_K, X, Y, YD, YDD = (
+    m.A, m.FY, m.PHID, m.PHIDD, m.POSITION_TURN, m.W_K, m.X, m.Y, m.YD, m.YDD,
 )  # fmt: skip
 
 
@@ -80,7 +82,7 @@ def add_coincide(I: Any, F: Any, e: Any) -> None:
         if I[I[e.ends + a] + ATT_N] == 0:
             continue
         sign = 1.0 if a == 0 else -1.0
-        rows = map_of(I, a, PT) if turn == 0.0 else velocity_map(I, e, a)
+        rows = map_of(I, a, PT) if turn == 0.0 else velocity_map(I, F, e, a)
         for r in range(3):
             add_row(I, F, e, a, r, sign, rows + MAP_ROW * r)
             add_column(I, F, e, a, r, sign, map_of(I, a, P) + MAP_ROW * r)
@@ -111,7 +113,7 @@ def add_gradient(I: Any, F: Any, e: Any, a: int, r: int, g: Any, rate: Any) -> N
     """
     turn = F[POSITION_TURN]
     x, column, n_v = vector(I, a, ROW), vector(I, a, GAMMA), I[I[e.ends + a] + ATT_N]
-    set_through(F, x, map_of(I, a, PT) if turn == 0.0 else velocity_map(I, e, a), n_v, 1.0, g)
+    set_through(F, x, map_of(I, a, PT) if turn == 0.0 else velocity_map(I, F, e, a), n_v, 1.0, g)
     if turn != 0.0:
         add_through(F, x, map_of(I, a, DP), n_v, turn, g)
         add_through(F, x, map_of(I, a, PT), n_v, turn, rate)
@@ -259,17 +261,17 @@ TWIST = Kind("twist", 6, 1, _PAIRS, twist_forces, twist_tangent, twist_rates, sm
 def row(measure: Measure) -> Kind:
     """Return the constraint ``measure - c = 0`` as a kind with one row.
 
-    A periodic measure has one number of memory: the angle last accepted.
+    Numbers are c and those of the measure. A periodic measure has one number of memory: the angle
+    last accepted.
     """
-    n, of, value = measure.n, measure.shape, value_of(measure)
+    n, of, value = measure.n, measure.shape, value_of(measure, 1)
 
     @each
     def forces(I: Any, F: Any, e: Any) -> None:
-        s = I[SCRATCH]
         u, _ = value(I, F, e, False)
         F[I[X] + e.u] = u - F[e.numbers]
         for a in range(n):
-            push(I, F, FY, I[e.ends + a], F[I[A] + e.u], load3(F, s + GRAD + 3 * a))
+            push(I, F, FY, I[e.ends + a], F[I[A] + e.u], gradient(I, F, of, a))
 
     @each
     def tangent(I: Any, F: Any, e: Any) -> None:
@@ -279,16 +281,12 @@ def row(measure: Measure) -> Kind:
 
     @each
     def rates(I: Any, F: Any, e: Any) -> None:
-        s = I[SCRATCH]
         _, rate = value(I, F, e, True)
-        second = along(F, s, of, rate)
-        for a in range(n):
-            second += dot(load3(F, s + GRAD + 3 * a), at(I, F, YDD, I[e.ends + a]))
         F[I[PHID] + e.u] = rate
-        F[I[PHIDD] + e.u] = second
+        F[I[PHIDD] + e.u] = second_rate(I, F, e, of, rate)
 
     return Kind(
         f"{measure.name} row", n, 1, measure.all_pairs, forces, tangent, rates,
         accept_of(measure), turns=measure.periodic, smooth=True, secant=not measure.curved,
-        unit=measure.unit,
+        work=measure.work, unit=measure.unit,
     )  # fmt: skip

@@ -168,7 +168,7 @@ def slip(
         for b in range(first, first + FRAME):
             c = F[s + C + b]
             add4(F, test, c, map_of(I, b, m.P), 3 * m.MAP_ROW)
-            add4(F, trial, c, velocity_map(I, e, b), 3 * m.MAP_ROW)
+            add4(F, trial, c, velocity_map(I, F, e, b), 3 * m.MAP_ROW)
             add4(F, drift, c * turn, map_of(I, b, m.DP), 3 * m.MAP_ROW)
         for r in range(n_rows):
             d = load3(F, s + XS + 3 * directions[r])

@@ -27,7 +27,6 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
-from mbd.algebra.vec import load3
 from mbd.interactions.discrete_gradient import (
     discrete_gradient,
     mean_held,
@@ -36,10 +35,10 @@ from mbd.interactions.discrete_gradient import (
     mean_push,
     mean_tension,
 )
-from mbd.interactions.gradients import accept_of, add_tension, value_of
+from mbd.interactions.gradients import accept_of, add_tension, gradient, value_of
 from mbd.interactions.kind import Kind
 from mbd.interactions.laws import evaluate_law
-from mbd.interactions.measures import GRAD, LAW_IN, LAW_OUT, Measure
+from mbd.interactions.measures import LAW_IN, LAW_OUT, Measure
 from mbd.interactions.pullback import each, push
 from mbd.machine import buffer as m
 from mbd.machine.jit import ints, jit
@@ -171,6 +170,19 @@ def _stretched(
     return 0.5 * f * x, f, f
 
 
+@jit
+def _lifted(I: Any, F: Any, s: int, number: int, law: int, u: float, last: float, V: float) -> Any:
+    """Return the potential of a tension that is a number, and this twice."""
+    return F[number] * u, F[number], F[number]
+
+
+@cache
+def potential(measure: Measure) -> Kind:
+    """Return the force of a potential that is the measure itself [J]; its number is one."""
+    force = _acting("potential", measure, _held, mean_held, _lifted, 1, smooth=True)
+    return replace(force, damped=False)
+
+
 @cache
 def spring(measure: Measure) -> Kind:
     """Return the spring-damper on a measure; numbers are (stiffness, damping, reference)."""
@@ -219,10 +231,13 @@ def _acting(
 ) -> Kind:
     """Return the force along the gradient of a measure: tension, mean over a step, potential.
 
-    Of its numbers there are `size`; two more hold the measure at the ends of a conserving step, and
-    where energies are asked for the last measure and its potential.
+    Of its numbers there are `size`, then come those of the measure; two more hold the measure at
+    the ends of a conserving step, and where energies are asked for the last measure and its
+    potential.
     """
-    n, of, value = measure.n, measure.shape, value_of(measure)
+    n, of, value = measure.n, measure.shape, value_of(measure, size)
+    conserving = discrete_gradient(measure, mean, size) if measure.conserves else None
+    size += measure.numbers
 
     @each
     def forces(I: Any, F: Any, e: Any) -> None:
@@ -236,7 +251,7 @@ def _acting(
         if phase == m.STRESS_GIVEN:
             f = F[e.numbers + size]
         for a in range(n):
-            push(I, F, m.FY, I[e.ends + a], f, load3(F, s + GRAD + 3 * a))
+            push(I, F, m.FY, I[e.ends + a], f, gradient(I, F, of, a))
 
     @each
     def tangent(I: Any, F: Any, e: Any) -> None:
@@ -274,7 +289,8 @@ def _acting(
         room=2,
         stresses=1,
         secant=measure.conserves,
-        conserving=discrete_gradient(measure, mean, size) if measure.conserves else None,
+        conserving=conserving,
+        work=measure.work,
         energy=energy,
         unit=measure.unit,
     )

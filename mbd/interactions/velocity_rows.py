@@ -64,7 +64,7 @@ def tangent(I: Any, F: Any, e: Any) -> None:
         clear(F, row, 1)
         clear(F, column, 1)
         add_through(F, column, map_of(I, this, m.P), n_v, s, g)
-        add_through(F, row, velocity_map(I, e, this), n_v, s, g)
+        add_through(F, row, velocity_map(I, F, e, this), n_v, s, g)
         add_through(F, row, map_of(I, this, m.DP), n_v, turn * s, g)
         add_through(F, row, map_of(I, this, m.PT), n_v, turn * partner, rate)
         add_row(I, F, e, this, 0, 1.0, row)

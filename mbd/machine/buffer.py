@@ -126,11 +126,12 @@ NOT_FINITE, RAISED = 1, 2  # BAD_HOW
     SECOND_MAPS,  # those of accelerations, of models in which forces depend on some
     TANGENT, RATES, ACCEPT,
     FLOW, CONVECT,  # of explicit methods
+    ENDING,  # of conserving steps: velocities at their end, where coordinates are not linear
     ENERGY, LOADS,  # of results: what elements store, ...
     MOMENTA,  # and momenta of those with mass
     PIVOTS,  # by number of pivots of a front
     S_HEADER,
-) = range(49, 83, 2)  # fmt: skip
+) = range(49, 85, 2)  # fmt: skip
 STAGES = range(PLACE, S_HEADER, 2)
 
 # --- F: numbers of the step ----------------------------------------------------------------------

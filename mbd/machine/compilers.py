@@ -1,4 +1,4 @@
-"""Processes that compile kernels beside this one.
+"""Processes that compile kernels next to this one.
 
 They are new interpreters, which know nothing of the program that wants the kernels: these come as
 bytes, with the names of the files in which they are to be kept. Who begins a kernel holds the lock
@@ -73,7 +73,7 @@ def _close(compiler: subprocess.Popen[bytes]) -> None:
 
 
 def _wanted() -> int:
-    """Return how many compilers there may be beside this process, ``MBD_COMPILERS`` or fewer."""
+    """Return how many compilers there may be next to this process, ``MBD_COMPILERS`` or fewer."""
     number = os.environ.get("MBD_COMPILERS", "")
     if number.isdigit():
         return int(number)

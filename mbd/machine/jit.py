@@ -225,8 +225,8 @@ class Kernel:
         if PYTHON:
             self.function(I, F, k, *more)
             return
-        alone, beside = self._calls
-        (beside if self.long or F.size > _LARGE else alone)(
+        alone, unlocked = self._calls
+        (unlocked if self.long or F.size > _LARGE else alone)(
             _place(I, ENTRY), _place(F, np.float64), k, *more
         )
 
@@ -234,10 +234,10 @@ class Kernel:
     def _calls(self) -> tuple[Any, Any]:
         """The calls that keep and that release the lock of the interpreter."""
         arguments = *(ctypes.c_void_p,) * 2, *(ctypes.c_int64,) * len(self.signature.args[2:])
-        alone, beside = (
+        alone, unlocked = (
             prototype(None, *arguments) for prototype in (ctypes.PYFUNCTYPE, ctypes.CFUNCTYPE)
         )
-        return alone(self.address), beside(self.address)
+        return alone(self.address), unlocked(self.address)
 
 
 _PYTHON_KERNELS: list[Callable[..., Any]] = []
@@ -313,6 +313,10 @@ if PYTHON:
 
     ints: Any = integers
 
+    def part(F: np.ndarray, first: int) -> np.ndarray:
+        """Return F from a place on: a vector that is changed in place."""
+        return F[first:]
+
 else:
 
     @intrinsic
@@ -325,6 +329,15 @@ else:
             return builder.bitcast(first, context.get_value_type(pointer))
 
         return pointer(F), codegen
+
+    @intrinsic
+    def part(_typing: Any, F: Any, first: Any) -> Any:
+        """Return F from a place on: a vector that is changed in place."""
+
+        def codegen(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+            return builder.gep(args[0], [args[1]])
+
+        return F(F, types.int64), codegen
 
     @intrinsic
     def call(_typing: Any, address: Any, I: Any, F: Any, k: Any) -> Any:

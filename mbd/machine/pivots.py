@@ -1,7 +1,7 @@
 r"""The sweep of Gauss and Jordan over the pivots of a front, in vector registers.
 
 All loops over the pivots are unrolled: n rows of n numbers are loaded once and stored once,
-then the columns beside them, four at a time, take the same steps. These have to be the same: in
+then the columns next to them, four at a time, take the same steps. These have to be the same: in
 :math:`W = A_{pp}^{-1} A_{pu}` as a product the rows that are nearly dependent would cancel late. A
 kernel for each number of pivots is made when a model has such a front.
 """

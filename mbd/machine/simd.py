@@ -1,7 +1,7 @@
 """Loops over whole vector registers of four floats, for the block LU and the pull-back.
 
 LLVM does not find them by itself in loops as short as a joint has rows, so they are written as
-vector instructions here, each with its plain meaning beside it (used with ``NUMBA_DISABLE_JIT=1``).
+vector instructions here, each with its plain meaning by it (used with ``NUMBA_DISABLE_JIT=1``).
 Lengths n are rounded up to multiples of four, rows being padded with zeros, but in products. A
 *map* is a matrix of three rows, a *vector* a row, each of MAP_ROW numbers.
 """

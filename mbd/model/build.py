@@ -112,7 +112,8 @@ def built(
     layout.write_sides(buffers, stages.by_side)
     kernels = {stage: [x for some in of for x in some] for stage, of in stages.by_side.items()}
     calls = {stage: [at for _, at in some] for stage, some in kernels.items()}
-    calls[m.FLOW] = calls[m.CONVECT] = calls[m.VELOCITIES]  # explicit methods write their addresses
+    for stage in (m.FLOW, m.CONVECT, m.ENDING):  # methods write their addresses
+        calls[stage] = calls[m.VELOCITIES]
     I, F, size = buffers.arrays(calls)
     numbering = layout.numbering(bodies, rows)
     where = {body.name: node for body, node in zip(bodies, nodes, strict=True)}

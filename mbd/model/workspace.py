@@ -23,7 +23,7 @@ _STAGES = tuple(stage for stage in m.STAGES if stage not in _OF_RESULTS)
 
 
 class Workspace:
-    """The floats F of one run, with its integers S among them, beside the tables I of the model.
+    """The floats F of one run, with its integers S among them, and the tables I of the model.
 
     ``own`` numbers of a method follow those of the model, at F[I[METHOD]], and belong to snapshots;
     after them is room for ``extra`` ones, which do not. ``reused`` is an array of no use any more,

@@ -62,8 +62,8 @@ class JointSpring(Part):
 
     def elements(self) -> list[Element]:
         """Return the spring on the coordinate."""
-        numbers = (self.stiffness, self.damping, self.reference)
         u = self.coordinate
+        numbers = (self.stiffness, self.damping, self.reference, *u.numbers)
         return [Element(spring(u.measure), u.attachments, numbers, (u.start,), law=self.law)]
 
 
@@ -106,7 +106,7 @@ class JointFriction(Part):
     def elements(self) -> list[Element]:
         """Return the friction along the coordinate."""
         u = self.coordinate
-        numbers = (self.friction, self.speed)
+        numbers = (self.friction, self.speed, *u.numbers)
         return [Element(rubbing(u.measure), u.attachments, numbers, (u.start,))]
 
 
@@ -143,8 +143,10 @@ class Motor(Part):
         """Return the force on the coordinate."""
         u = self.coordinate
         if self.tension is not None:
-            return [Element(held(u.measure), u.attachments, (self.tension,), (u.start,))]
-        return [Element(motor(u.measure), u.attachments, (0.0,) * 3, (u.start,), law=self.law)]
+            numbers = (self.tension, *u.numbers)
+            return [Element(held(u.measure), u.attachments, numbers, (u.start,))]
+        numbers = (0.0, 0.0, 0.0, *u.numbers)
+        return [Element(motor(u.measure), u.attachments, numbers, (u.start,), law=self.law)]
 
 
 class Stop(Part):
@@ -196,8 +198,8 @@ class Stop(Part):
 
     def elements(self) -> list[Element]:
         """Return the stops on the coordinate."""
-        numbers = (self.stiffness, self.dissipation, self.lower, self.upper)
         u = self.coordinate
+        numbers = (self.stiffness, self.dissipation, self.lower, self.upper, *u.numbers)
         return [Element(stop(u.measure), u.attachments, numbers, (u.start,))]
 
     def push(self, u: np.ndarray, rate: np.ndarray) -> np.ndarray:

@@ -111,6 +111,11 @@ class RigidBody(Body):
             angular_velocity=omega,
             shapes=checked_shapes(owner, shape),
         )
+        if not formulation.holonomic:  # not every velocity is one of its own
+            try:
+                self.q_and_v(self.position)
+            except ValueError as error:
+                raise ValueError(f"{owner}: {error}") from None
 
     @classmethod
     def from_mass_matrix(cls, name: str, matrix: Any, **options: Any) -> RigidBody:

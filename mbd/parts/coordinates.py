@@ -84,10 +84,11 @@ def sum_row(
 ) -> Element:
     """Return sum k u - c - s t - f(t) = 0; c is by default what the initial pose satisfies."""
     start = sum(k * x.start for k, x in zip(factors, terms, strict=True))
+    of_terms = [z for k, x in zip(factors, terms, strict=True) for z in (k, *x.numbers)]
     return Element(
         total(tuple(x.measure for x in terms), rate),
         [end for x in terms for end in x.attachments],
-        (start if constant is None else constant, slope, *factors),
+        (start if constant is None else constant, slope, *of_terms),
         tuple(x.start for x in terms),
         rows=names,
         row_kinds=(VELOCITY_ROW if rate else terms[0].row_kind,),

@@ -102,7 +102,7 @@ class Drive(Part):
         names = ("velocity" if self.rate else "position",)
         if self.compliance:
             u = self.coordinate
-            numbers = (self.constant, self.slope, self.compliance)
+            numbers = (self.constant, self.slope, self.compliance, *u.numbers)
             start = (u.start,) if u.measure.periodic else ()
             return [
                 Element(

@@ -364,7 +364,7 @@ def chosen(owner: str, what: Any, name: str | None = None) -> Coordinate:
                 f"{shown(name)}"
             )
         return what
-    if not isinstance(what, Joint):
+    if not isinstance(what, Joint) and not (isinstance(what, Part) and what.coordinates):
         raise TypeError(
             f"{owner}: must act on a joint or one of its coordinates (such as hinge.angle), got "
             f"{shown(what)}"

@@ -201,7 +201,7 @@ def _of_ellipsoid(a: float, b: float, c: float) -> tuple[float, ...]:
 def _about(b: float, c: float, beta: float, gamma: float) -> float:
     """Return the inertia about an axis, over the displaced mass."""
     less, both = b * b - c * c, b * b + c * c
-    if less * less <= float_info.epsilon * both * both:  # as the inertia is then, beside m b^2
+    if less * less <= float_info.epsilon * both * both:  # the inertia is then, of m b^2
         return 0.0
     return less * less * (gamma - beta) / (2 * less + both * (beta - gamma)) / 5
 

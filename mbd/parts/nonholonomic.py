@@ -267,6 +267,11 @@ class NonTwisting(Part):
         self.name = label(name, "NonTwisting")
         self.body = acted_upon(self.name, body)
         needs_axes(self.name, "NonTwisting", self.body)
+        if not self.body.formulation.holonomic:
+            raise ValueError(
+                f"{self.name}: {self.body.name!r} must be able to twist, got one on "
+                f"{self.body.formulation.name!r}, which has the row built in; leave the part out"
+            )
         self.a = number(self.name, "a", a, "-", positive=False)
         if self.a > 1:
             raise ValueError(f"{self.name}: a must be in [0, 1] [-], got {self.a:g}")

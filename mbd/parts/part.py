@@ -83,6 +83,10 @@ class Applied:
         return "N m" if self.moment else "N"
 
 
+#: units of measures, and of forces along them
+LOAD_UNITS = {"m": "N", "rad": "N m", "-": "N m", "m^2": "N/m"}
+
+
 @dataclass(frozen=True)
 class Coordinate:
     """A coordinate that a joint leaves free, such as ``hinge.angle``.
@@ -91,7 +95,7 @@ class Coordinate:
     ----------
     joint, name : str
     unit : str
-        "rad" or "m".
+        "rad" or "m"; of a function "-" or "m^2" too.
     bodies : tuple of Body
     start : float [rad or m]
         Value at the initial pose; an angle in (-pi, pi].
@@ -99,6 +103,8 @@ class Coordinate:
         The function of faces that it is, with gradient and Hessian.
     attachments : tuple of Attachment
         Points and directions of the bodies that the measure takes.
+    numbers : tuple of float
+        Those that it takes besides.
     """
 
     joint: str
@@ -108,16 +114,17 @@ class Coordinate:
     start: float
     measure: Measure
     attachments: tuple[Attachment, ...]
+    numbers: tuple[float, ...] = ()
 
     @property
     def load_unit(self) -> str:
         """Unit of a force along the coordinate."""
-        return {"rad": "N m", "m": "N"}[self.unit]
+        return LOAD_UNITS[self.unit]
 
     @property
     def row_kind(self) -> int:
         """Kind of the multiplier of a row on the coordinate."""
-        return {"rad": MOMENT, "m": FORCE}[self.unit]
+        return FORCE if self.unit.startswith("m") else MOMENT
 
     def __repr__(self) -> str:
         return f"Coordinate({self.joint}.{self.name} [{self.unit}])"
@@ -150,6 +157,9 @@ class Part(Recorded):
         ``(u, rate) -> load`` along ``coordinate`` over time [N m or N], if it is a contact.
     bars : sequence of Element
         Those between neighbours of its nodes, if it is a cable.
+    relative : bool
+        Whether it acts between its bodies alone, so that action is reaction; else inertial axes are
+        a party to it.
     """
 
     drawer: ClassVar[str] = "forces"
@@ -163,6 +173,7 @@ class Part(Recorded):
     applied: Applied | None = None
     push: Callable[[Any, Any], np.ndarray] | None = None
     bars: Sequence[Element] = ()
+    relative: bool = True
     name: str
     law: Any = None
     tension: float | None = None

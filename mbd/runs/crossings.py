@@ -1,6 +1,6 @@
 r"""Zero crossings of the functions of events, over all stretches of a run.
 
-A value counts as zero where it is round-off beside the largest so far, :math:`|g| \le \epsilon
+A value counts as zero where it is round-off of the largest so far, :math:`|g| \le \epsilon
 \max|g|`. An event happens where its function comes from one side and arrives at zero, or passes it;
 one that leaves zero has not happened. After an event the side is the one to which the function
 leaves, and zeros do not count until it has left.

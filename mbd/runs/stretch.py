@@ -44,7 +44,7 @@ from mbd.runs.plan import Plan
 from mbd.runs.progress import Progress
 from mbd.runs.record import Record, at_once, columns
 
-EVENT = 3  # beside CONVERGED, FAILED, PIVOTS: an event ended the stretch
+EVENT = 3  # next to CONVERGED, FAILED, PIVOTS: an event ended the stretch
 _CHUNK_SECONDS = 0.1  # how long compiled code runs before Python looks around
 _CHUNK_UNKNOWNS = 10_000  # in all steps of the first piece: some ms
 _CHUNK_GROWTH = 32  # most by which a piece has more steps than the one before

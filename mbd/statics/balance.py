@@ -133,7 +133,7 @@ class Statics:
         return replace(now, K=K.tocsr(), added=added, forces=forces, carried=carried)
 
     def imbalance(self, balance: Balance, factor: float) -> Imbalance:
-        """Return what is out of balance beside the loads at a load factor."""
+        """Return what is out of balance, as a share of the loads, at a load factor."""
         factors = dict.fromkeys(self.scaled, factor)
         return imbalance(self.model, balance.state, balance.residual, balance.K, factors=factors)
 

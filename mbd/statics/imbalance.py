@@ -1,4 +1,4 @@
-r"""Forces and moments out of balance on bodies, beside the loads and beside round-off.
+r"""Forces and moments out of balance on bodies, compared with loads and round-off.
 
 Generalized forces g of a body are what forces f on its face :math:`y = (x, d_1, d_2, d_3)` do,
 :math:`g = Z^T f`. With the smallest such f, and in the sizes of ``metric.py``,
@@ -77,23 +77,23 @@ class Imbalance:
 
     @property
     def share(self) -> float:
-        """The largest beside the loads [-]."""
+        """The largest as a share of the loads [-]."""
         return float((self.on_bodies / np.maximum(self._loads, np.finfo(float).tiny)).max())
 
     @property
     def small(self) -> bool:
-        """Whether all is small beside the loads, or there are none."""
+        """Whether all is small compared with the loads, or there are none."""
         return self.idle or bool(np.all(self.on_bodies <= REST_BALANCE * self._loads))
 
     @property
     def round(self) -> bool:
-        """Whether all is small beside the loads, or is round-off."""
+        """Whether all is small compared with the loads, or is round-off."""
         allowed = np.maximum(REST_BALANCE * self._loads, REST_ROUND_OFF * self.round_off)
         return self.idle or bool(np.all(self.on_bodies <= allowed))
 
     @property
     def balanced(self) -> bool:
-        """Whether all is small beside the loads, or is round-off that is less than they are.
+        """Whether all is small compared with the loads, or is round-off that is less than they are.
 
         More than the loads hides whether they are in balance.
         """

@@ -80,7 +80,7 @@ class _Target:
             )
             aim = 0.0 if self.rate else float(self.wanted[0])
             self.element = Element(
-                total((u.measure,)), u.attachments, (aim, 0.0, 1.0), (u.start,), (key,),
+                total((u.measure,)), u.attachments, (aim, 0.0, 1.0, *u.numbers), (u.start,), (key,),
                 (u.row_kind,),
             )  # fmt: skip
         elif name in model.nodes and what in ("position", "velocity"):

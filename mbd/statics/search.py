@@ -1,6 +1,6 @@
 r"""Search for an equilibrium: its poses, three kinds of steps between them, its result.
 
-*Newton's steps with stresses of their own* come first: stresses are iterates beside the pose
+*Newton's steps with stresses of their own* come first: stresses are iterates as the pose is
 (``stresses.py``), for a step along what is soft stretches what is stiff by the square of its
 length, which they do not see. Beams whose stiffness along is 1e12 times that across bend far in
 some ten steps. They are shortened until the step that the same matrix makes from their end is
@@ -29,8 +29,8 @@ is Newton's step where the stiffness is well above :math:`\epsilon W`, and zero 
 whatever round-off leaves of g there. W has the size of the stiffness body by body.
 
 The search ends where Newton's steps stop getting shorter, or are shorter than positions are
-resolved. Steps know stiff directions from soft ones; forces do not: beside what a stiff direction
-makes of the round-off of positions, or of a displacement, a real load may be small.
+resolved. Steps know stiff directions from soft ones; forces do not: a real load may be small
+compared with what a stiff direction makes of the round-off of positions, or of a displacement.
 
 The multipliers are those that balance forces rather than moments (``metric.py``), so that K holds
 the stiffness of tensions, and D is the size of these forces: bodies of a long chain turn side by
@@ -267,8 +267,8 @@ class Search:
     def in_balance(self, end: SearchResult, place: SearchPose, way: Way) -> bool:
         """Tell whether the end of Newton's steps is an equilibrium.
 
-        Where round-off is more than the loads, the last step must be small beside theirs; else
-        other steps tell no more.
+        Where round-off is more than the loads, the last step must be small compared with theirs;
+        else other steps tell no more.
         """
         if end.imbalance.balanced or not end.imbalance.round:
             return end.imbalance.balanced

@@ -60,7 +60,7 @@ def steady(motion: SmallMotion) -> Minimal:
 def require_balance(motion: SmallMotion) -> None:
     """Check that the accelerations are those of a steady motion.
 
-    What they should not be times the mass is out of balance, and is seen beside the loads as that
+    What they should not be times the mass is out of balance, and is compared with the loads as that
     of an equilibrium is.
     """
     model, state = motion.model, motion.state
@@ -74,7 +74,7 @@ def require_balance(motion: SmallMotion) -> None:
     raise ValueError(
         f"the state is neither an equilibrium nor a steady motion: {who!r} accelerates "
         f"({model.numbering.v_labels[worst]}: {state.a[worst]:.3g} instead of "
-        f"{wanted[worst]:.3g} per s^2); out of balance are {rest.largest}, beside loads of "
+        f"{wanted[worst]:.3g} per s^2); out of balance are {rest.largest}, with loads of "
         f"{rest.loads}; find one with mbd.equilibrium(system), or give the rate of the frame, "
         "rotating=(x, y, z) [rad/s]"
     )

@@ -1,11 +1,12 @@
-"""``mbd.compare``: one model in several formulations and by several methods, errors and cost."""
+"""``mbd.bench`` and ``mbd.compare``: a model in several formulations, by several methods."""
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, dataclass, fields, replace
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, Literal
 
 from mbd.base.checked import file_path, listed, meant, shown, whole
@@ -18,12 +19,13 @@ from mbd.formulations.formulation import Formulation
 from mbd.front.solution import Solution
 from mbd.integration.generalized_alpha import GeneralizedAlpha
 from mbd.integration.method import name_of
-from mbd.runs.methods import changed
+from mbd.runs.methods import METHODS, changed
 from mbd.runs.methods import method as integrator_of
 from mbd.runs.plan import number_of_steps
+from mbd.studies.benchmarks import BENCHMARKS
 from mbd.studies.comparison import Comparison
-from mbd.studies.error_measures import Values, comparable, determined
-from mbd.studies.trials import Trial, reference_of, tabulate, telling
+from mbd.studies.error_measures import Values, comparable, determined, owner
+from mbd.studies.trials import Trial, published, reference_of, tabulate, telling
 
 if TYPE_CHECKING:
     from mbd.model.system import System
@@ -62,7 +64,8 @@ def compare(
         :class:`mbd.GeneralizedAlpha`, :class:`mbd.EnergyMomentum`, :class:`mbd.LieRungeKutta4`, an
         object or words such as ``"LieRungeKutta4(scheme='quaternion')"``, or one of your own;
         default that of the scene. Formulations that it cannot move are refused with the reason, the
-        others run. Several in a list, or words with commas: each formulation by each of them.
+        others run. Several in a list, or words with commas: each formulation by each of them;
+        "all" are those of the library.
     rho : float [-], optional
         Spectral radius of :class:`mbd.GeneralizedAlpha`; default that of the scene, or 0.8. A
         method with weights, as ``GeneralizedAlpha.hht()``, has none.
@@ -92,10 +95,11 @@ def compare(
 
     Notes
     -----
-    The default reference is Richardson's extrapolation of the first formulation that runs, from its
-    two finest steps and half the finest step, :math:`x(h) = x + c_p h^p + c_{p+1} h^{p+1}` with the
-    order p of the method; Newton's iteration of these three runs goes to the tolerance 1e-10. What
-    the last term changes in the extrapolation from the two finest of these runs is taken as the
+    The default reference is Richardson's extrapolation of the first formulation that runs, by the
+    method of the highest order, from its two finest steps and half the finest step,
+    :math:`x(h) = x + c_p h^p + c_{p+1} h^{p+1}` with the order p of the method; Newton's iteration
+    of these three runs goes to the tolerance 1e-10. What the last term changes in the extrapolation
+    from the two finest of these runs is taken as the
     error of the reference. Errors below twice that, or of the size of round-off, do not count in
     the observed orders. With a single step there is no last term, and the error of the reference is
     not known.
@@ -110,29 +114,148 @@ def compare(
     >>> [row["status"] for row in table.rows]
     ['done', 'done']
     """
-    make, name, run = maker(build, parameters)
-    steps = sizes(steps, run)
-    end = number("compare", "t_end", run.get("t_end") if t_end is None else t_end, "s",
-                 positive=True)  # fmt: skip
-    number_of_steps("compare", end, steps[-1])
+    subject = subject_of("compare", build, parameters)
+    return _measured(
+        subject, integrators(subject, method, rho, newton), formulations=formulations, steps=steps,
+        t_end=t_end, watch=watch, turns=turns, reference=reference,
+    )  # fmt: skip
+
+
+def bench(
+    problem: Callable[..., System] | str | Path,
+    *,
+    formulations: str | Iterable[str | Formulation] | None = None,
+    methods: Any = "all",
+    steps: Sequence[float] | None = None,
+    t_end: float | None = None,
+    watch: str | Sequence[str] | None = None,
+    turns: int = 3,
+    reference: str | Formulation | Solution | Mapping[str, Any] | None = None,
+    **parameters: Any,
+) -> Comparison:
+    """Run a problem in all formulations by all methods; measure errors against what is known of it.
+
+    It is :func:`mbd.compare` with other defaults: those of the problem, and all methods. One of
+    your own joins by its name in a list.
+
+    Parameters
+    ----------
+    problem : str, Path or callable
+        A problem of a publication, `mbd bench` lists them; or a scene or a function, as in
+        :func:`mbd.compare`.
+    formulations : str, or sequence of str and Formulation, optional
+        Default those of the problem, else all: ``["all", mine]`` is these and one more.
+    methods : integrator or str, or sequence of these
+        ``["all", Mine()]`` are those of the library and one more.
+    steps : sequence of float [s], optional
+        Default those of the problem, else 4, 2 and 1 times the step of the scene.
+    t_end : float [s], optional
+        Default that of the problem, else of the scene.
+    watch, turns
+        As in :func:`mbd.compare`.
+    reference : str, Formulation, Solution or mapping, optional
+        Default the values that the scene knows at `t_end` of itself, with its own parameters;
+        without such the extrapolation that :func:`mbd.compare` has.
+    **parameters
+        Further parameters of the scene; with others than its own nothing is known of it.
+
+    Returns
+    -------
+    Comparison
+
+    Examples
+    --------
+    >>> import mbd
+    >>> table = mbd.bench("unstable_axis", formulations="so3, se3", steps=[1e-3, 5e-4], turns=0)
+    >>> sorted({row["method"] for row in table.rows if row["status"] == "done"})
+    ['GeneralizedAlpha', 'LieRungeKutta4', 'RadauCollocation']
+    """
+    mark = BENCHMARKS.get(problem) if isinstance(problem, str) else None
+    if mark is None:
+        subject = subject_of("bench", problem, parameters)
+        values = getattr(subject.module, "REFERENCE", ())
+    else:
+        formulations = mark.formulations if formulations is None else formulations
+        steps = mark.steps if steps is None else steps
+        t_end = mark.t_end if t_end is None else t_end
+        subject = subject_of("bench", mark.scene, {**mark.parameters, **parameters}, str(problem))
+        values = mark.values(subject.module)
+        subject = replace(subject, notes=(f"the problem is that of {mark.source}",))
+    if not parameters:  # the values are those of the scene's own
+        subject = replace(subject, reference=values)
+    return _measured(
+        subject, integrators(subject, methods), steps=steps, t_end=t_end, watch=watch, turns=turns,
+        formulations="all" if formulations is None else formulations, reference=reference,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What is run: the function that builds it, and what a scene says of itself.
+
+    Attributes
+    ----------
+    who : str
+        Begins errors.
+    make : callable
+        ``make(formulation=..., **parameters) -> System``.
+    parameters : dict
+    name : str
+    run : dict
+        How the scene is run.
+    module : module, optional
+        Its file.
+    reference : sequence
+        Entries of ``REFERENCE`` that are errors measured against, where nothing else is given.
+    notes : tuple of str
+    """
+
+    who: str
+    make: Callable[..., System]
+    parameters: dict[str, Any]
+    name: str
+    run: dict[str, Any]
+    module: ModuleType | None = None
+    reference: Sequence[tuple[str, float, Any, float, str]] = ()
+    notes: tuple[str, ...] = ()
+
+
+def _measured(
+    subject: Subject,
+    several: dict[str, Any],
+    *,
+    formulations: Any,
+    steps: Any,
+    t_end: Any,
+    watch: Any,
+    turns: Any,
+    reference: Any,
+) -> Comparison:
+    """Run each formulation by each method with each step; return the table."""
+    who, run = subject.who, subject.run
+    steps = sizes(who, steps, run)
+    end = number(who, "t_end", run.get("t_end") if t_end is None else t_end, "s", positive=True)
+    number_of_steps(who, end, steps[-1])
     if steps[0] > end:
         raise ValueError(
-            f"compare: steps must not be longer than t_end = {end:g} s, got {steps[0]:g}"
+            f"{who}: steps must not be longer than t_end = {end:g} s, got {steps[0]:g}"
         )
-    turns = whole("compare", "turns", turns, 0)
-    several = integrators(run, method, rho, newton)
+    turns = whole(who, "turns", turns, 0)
     options = {"t_end": end, "project": run.get("project"), "progress": False}
-    formulated = chosen(formulations)
+    formulated = chosen(who, formulations)
     for one in formulated:
-        one.build(make, parameters)
+        one.build(who, subject.make, subject.parameters)
     trials = [one.by(how, word) for word, how in several.items() for one in formulated]
     built = [one for one in trials if one.model is not None]
     if not built and trials[0].error is not None:
         raise trials[0].error
     model: Any = built[0].model
-    names = watched(model, watch)
-    masks = determined(model, names)
-    against = reference_of(reference, trials, names, steps, options, masks)
+    keys = watched(who, model, watch)
+    masks = determined(model, dict.fromkeys(map(owner, keys)))
+    against = None
+    if reference is None and subject.reference:
+        against = published(subject.reference, model, keys, end)
+    against = against or reference_of(who, reference, trials, keys, steps, options, masks)
     for h in steps:
         for one in built:
             one.measure(h, options, against.values, masks)
@@ -140,11 +263,11 @@ def compare(
         for h in steps:
             for one in built:
                 one.clock(h, options)
-    rows = tabulate(trials, steps, against.error)
+    rows = tabulate(subject.name, trials, steps, against.error)
     facts = [how.facts for how in several.values()]
     how = facts[0].title if len(several) == 1 else f"{len(several)} methods"
-    title = f"{name} to t = {end:g} s, {how}"
-    notes = (*_not_unique(masks), *_shortened(steps, end), *_working(rows))
+    title = f"{subject.name} to t = {end:g} s, {how}"
+    notes = (*subject.notes, *_not_unique(masks), *_shortened(steps, end), *_working(rows))
     return Comparison(
         title, rows, against.label, against.error, telling(trials, rows), notes, facts[0].orders
     )
@@ -186,31 +309,33 @@ def _working(rows: list[dict[str, Any]]) -> list[str]:
     return []
 
 
-def maker(
-    build: Any, parameters: dict[str, Any]
-) -> tuple[Callable[..., System], str, dict[str, Any]]:
-    """Return the function, its name and how the scene is run."""
+def subject_of(
+    who: str, build: Any, parameters: dict[str, Any], name: str | None = None
+) -> Subject:
+    """Return what is run, of a scene or a function that builds it."""
+    what = "build" if who == "compare" else "problem"
     if isinstance(build, str | Path):
         from mbd.files.scenes import load
 
-        place = file_path("compare", build)
+        place = file_path(who, build)
         try:
             scene = load(place)
         except FileNotFoundError as error:
-            raise FileNotFoundError(f"compare: {error}") from None
+            raise FileNotFoundError(f"{who}: {error}") from None
         except ValueError as error:
-            raise ValueError(f"compare: {error}") from error
+            raise ValueError(f"{who}: {error}") from error
 
         def make(**options: Any) -> System:
             return scene.build(options)
 
-        function, name, run = scene.make, scene.path.stem, scene.run
+        function = scene.make
+        subject = Subject(who, make, parameters, name or scene.path.stem, scene.run, scene.module)
     elif callable(build) and not isinstance(build, type):
-        make, function, run = build, build, {}
-        name = getattr(build, "__name__", "build")
+        function = build
+        subject = Subject(who, build, parameters, getattr(build, "__name__", "build"), {})
     else:
         raise TypeError(
-            f"compare: build must be a function build(formulation=...) or a scene, got "
+            f"{who}: {what} must be a function build(formulation=...) or a scene, got "
             f"{shown(build)}"
         )
     has = inspect.signature(function).parameters
@@ -218,24 +343,31 @@ def maker(
         there = f"it has {', '.join(has) or 'none'}"
         if "formulation" not in has:
             raise ValueError(
-                f"compare: {name} has no parameter 'formulation' to compare; {there}; give its "
-                "bodies formulation=formulation"
+                f"{who}: {subject.name} has no parameter 'formulation' to compare; {there}; "
+                "give its bodies formulation=formulation"
             )
         for word in parameters:
             if word not in has:
-                near = meant(word, [*has, *inspect.signature(public("compare")).parameters])
-                raise ValueError(f"compare: {name} has no parameter {word!r}{near}; {there}")
-    return make, name, run
+                near = meant(word, [*has, *inspect.signature(public(who)).parameters])
+                raise ValueError(f"{who}: {subject.name} has no parameter {word!r}{near}; {there}")
+    return subject
 
 
-def integrators(run: dict[str, Any], method: Any, rho: Any, newton: Any) -> dict[str, Any]:
+def integrators(
+    subject: Subject, method: Any, rho: Any = None, newton: Any = None
+) -> dict[str, Any]:
     """Return the integrators by the words of the table: what is given, else what the scene says."""
     several = parted(method) if isinstance(method, str) else method
     if not isinstance(several, list | tuple):
         several = [several]
+    several = [
+        x for one in several for x in (METHODS if isinstance(one, str) and one == "all" else [one])
+    ]
     if not several:
-        raise ValueError("compare: method must be an integrator, or several in a list, got none")
-    each = [_integrator(run, x, rho, newton) for x in several]
+        raise ValueError(
+            f"{subject.who}: method must be an integrator, or several in a list, got none"
+        )
+    each = [_integrator(subject, x, rho, newton) for x in several]
     names = [name_of(x) for x in each]
     words = [n if names.count(n) == 1 else _words(x) for n, x in zip(names, each, strict=True)]
     return {w if words.count(w) == 1 else f"{w} {i + 1}": x
@@ -250,34 +382,35 @@ def _words(method: Any) -> str:
     return f"{name_of(method)}({options})" if options else name_of(method)
 
 
-def _integrator(run: dict[str, Any], method: Any, rho: Any, newton: Any) -> Any:
+def _integrator(subject: Subject, method: Any, rho: Any, newton: Any) -> Any:
     """Return one integrator."""
+    run = subject.run
     options = {k: x for k, x in (("rho", rho), ("newton", newton)) if x is not None}
     meant = run.get("method") if method is None else method
     if meant is None:
         return GeneralizedAlpha(**{"rho": run.get("rho", GeneralizedAlpha.rho), **options})
-    return changed(integrator_of(meant, "compare: "), **options)
+    return changed(integrator_of(meant, f"{subject.who}: "), **options)
 
 
-def sizes(steps: Any, run: dict[str, Any]) -> list[float]:
+def sizes(who: str, steps: Any, run: dict[str, Any]) -> list[float]:
     """Return the step sizes, coarse ones first."""
     if steps is None:
         if "step" not in run:
-            raise ValueError("compare: steps must be given [s], such as steps=[1e-3, 5e-4]")
+            raise ValueError(f"{who}: steps must be given [s], such as steps=[1e-3, 5e-4]")
         steps = [4 * run["step"], 2 * run["step"], run["step"]]
     expected = "steps must be a number or a list of numbers [s], such as [1e-3, 5e-4]"
-    values = [steps] if isinstance(steps, int | float) else _listed(steps, expected)
+    values = [steps] if isinstance(steps, int | float) else _listed(who, steps, expected)
     if not values:
-        raise ValueError("compare: steps must have at least one step [s], got none")
-    return sorted({number("compare", "step", h, "s", positive=True) for h in values}, reverse=True)
+        raise ValueError(f"{who}: steps must have at least one step [s], got none")
+    return sorted({number(who, "step", h, "s", positive=True) for h in values}, reverse=True)
 
 
-def _listed(value: Any, expected: str) -> list[Any]:
+def _listed(who: str, value: Any, expected: str) -> list[Any]:
     """Return a list of what can be listed and is no text."""
-    return list(listed(f"compare: {expected}", value))
+    return list(listed(f"{who}: {expected}", value))
 
 
-def chosen(formulations: Any) -> list[Trial]:
+def chosen(who: str, formulations: Any) -> list[Trial]:
     """Return the formulations, each once, each with a name of its own."""
     if isinstance(formulations, Formulation):
         formulations = [formulations]
@@ -285,46 +418,47 @@ def chosen(formulations: Any) -> list[Trial]:
         formulations = parted(formulations)
     expected = "formulations must be names or Formulations in a list, or names with commas"
     trials: list[Trial] = []
-    for x in _listed(formulations, expected):
+    for x in _listed(who, formulations, expected):
         for choice in NAMES if isinstance(x, str) and x == "all" else [x]:
-            one = Trial(_choice(choice))
+            one = Trial(_choice(who, choice))
             if not any(one.formulation is other.formulation for other in trials):
                 same = sum(one.formulation.name == other.formulation.name for other in trials)
                 trials.append(Trial(one.choice, f"{one.name} {same + 1}") if same else one)
     if not trials:
-        raise ValueError(f"compare: name formulations, of {', '.join(NAMES)}")
+        raise ValueError(f"{who}: name formulations, of {', '.join(NAMES)}")
     return trials
 
 
-def _choice(choice: Any) -> str | Formulation:
+def _choice(who: str, choice: Any) -> str | Formulation:
     """Return a name as it is, for the scene, and of words with options the formulation."""
     if not isinstance(choice, str | Formulation):
         raise TypeError(
-            f"compare: a formulation must be a name or a Formulation, got {shown(choice)}"
+            f"{who}: a formulation must be a name or a Formulation, got {shown(choice)}"
         )
     if isinstance(choice, Formulation) or choice in NAMES:
         return choice
     if "(" in choice:
         return named(choice)
     raise ValueError(
-        f"compare: formulations must be all or of {', '.join(NAMES)}, got {shown(choice)}"
+        f"{who}: formulations must be all or of {', '.join(NAMES)}, got {shown(choice)}"
         f"{meant(choice, NAMES)}; options are written EulerParameters('reduced')"
     )
 
 
-def watched(model: Any, watch: Any) -> list[str]:
-    """Return the names of the parts that count."""
-    parts = list(dict.fromkeys(key.rpartition(".")[0] for key in comparable(model)))
+def watched(who: str, model: Any, watch: Any) -> list[str]:
+    """Return the names of the quantities of the parts that count."""
+    keys = list(comparable(model))
     if watch is None:
-        return parts
+        return keys
     expected = "watch must be names of bodies, joints and drives in a list"
-    names = [watch] if isinstance(watch, str) else _listed(watch, expected)
+    names = [watch] if isinstance(watch, str) else _listed(who, watch, expected)
     if not names:
-        raise ValueError("compare: watch must name something, got none; leave it out for all")
+        raise ValueError(f"{who}: watch must name something, got none; leave it out for all")
+    parts = list(dict.fromkeys(map(owner, keys)))
     for name in names:
         if not isinstance(name, str) or name not in parts:
             raise ValueError(
-                f"compare: there is no body or joint {shown(name)} to watch; there are "
+                f"{who}: there is no body or joint {shown(name)} to watch; there are "
                 f"{', '.join(parts[:20])}"
             )
-    return names
+    return [key for key in keys if owner(key) in names]

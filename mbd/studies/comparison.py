@@ -29,6 +29,7 @@ _LINES = ("-", "--", "-.", ":", (0, (6, 1, 1, 1, 1, 1)), (0, (1, 2)))
 
 #: Columns of the rows with their units; "" for text.
 COLUMNS = {
+    "problem": "",
     "formulation": "",
     "method": "",
     "step": "s",
@@ -74,12 +75,14 @@ class Comparison:
         ``angular_velocity_error`` [rad/s]: the largest at the end, over bodies (position and
         velocity of the origin). ``force_error`` [N], ``moment_error`` [N m]: over joints;
         ``load_error`` [N m or N]: over drives, motors, transmissions and ropes;
+        ``multipliers_error`` [N or N m]: over other rows, as those of :class:`mbd.NonTwisting`;
+        ``scale_error`` [-]: over bodies that change their size;
         ``..._error_relative`` is divided by the largest of its kind there. ``..._order``: slope of
         the errors of the formulation over its steps. ``gap``
         [m or -]: largest violation of a row in the run. ``energy_change`` [J]: largest departure
         of the total energy from its start, an error where ``conservative``. ``own_multiplier``
         [N m]: largest multiplier of rows of the formulation itself. ``rotation_drift`` [-]: largest
-        entry of :math:`R R^T - 1` at the end. ``condition``: of the iteration matrix of
+        entry of :math:`R R^T - 1` in the run. ``condition``: of the iteration matrix of
         generalized-alpha at the start, in the 1-norm.
         ``step_time`` [us]: median over the turns; ``time_ratio``: to the first formulation at the
         same step; ``run_time`` [s]: of the whole run.
@@ -159,9 +162,9 @@ class Comparison:
         path : str or Path, optional
             Where to write the picture; the ending says how.
         quantity : str, optional
-            Which error: "position", "rotation", "velocity", "angular_velocity", "force", "moment"
-            or "load"; by default the first of these with errors above round-off. A picture of a
-            quantity without any says so.
+            Which error: "position", "rotation", "velocity", "angular_velocity", "force", "moment",
+            "load", "multipliers" or "scale"; by default the first of these with errors above
+            round-off. A picture of a quantity without any says so.
 
         Returns
         -------
@@ -270,17 +273,19 @@ def _errors(comparison: Comparison, columns: list[Column]) -> list[str]:
 def _cost(comparison: Comparison) -> list[str]:
     """Return the table of sizes, iterations and times."""
     table = [
-        ["formulation", "q", "v", "rows", "own mult.", "step", "Newton", "factor.", "time",
-         "ratio"],
-        ["", "-", "-", "-", "N m", "s", "per step", "per step", "us/step", "-"],
+        ["formulation", "q", "v", "rows", "cond.", "own mult.", "step", "Newton", "factor.",
+         "drift", "time", "ratio"],
+        ["", "-", "-", "-", "-", "N m", "s", "per step", "per step", "-", "us/step", "-"],
     ]  # fmt: skip
     for name, rows in comparison.groups():
         for i, row in enumerate(rows):
             head = [name, *(str(row[k]) for k in ("n_q", "n_v", "n_rows"))]
             table.append(
                 (head if not i else [""] * 4)
-                + [_short(row["own_multiplier"], ".3g"), f"{row['step']:g}"]
+                + [_short(row["condition"], ".0e"), _short(row["own_multiplier"], ".3g")]
+                + [f"{row['step']:g}"]
                 + [_short(row[k], ".2f") for k in ("iterations", "factorizations")]
+                + [_short(row["rotation_drift"], ".0e")]
                 + [_short(row["step_time"], ".3g"), _short(row["time_ratio"], ".2f")]
             )
     return _aligned(table)
@@ -317,7 +322,8 @@ def _draw(comparison: Comparison, path: str | Path | None, quantity: str | None)
         next(iter(comparison.telling), "position") if quantity is None else quantity
     )
     where = None if path is None else checked_path(path, "plot")
-    figure = new_figure("plot", figsize=(8.0, 4.2))
+    styles = _styles(comparison)
+    figure = new_figure("plot", figsize=(8.0, 4.2 + 0.2 * max(0, len(styles) // 4 - 1)))
     left, right = figure.subplots(1, 2, sharey=True)
     unit, key = QUANTITIES[what].unit, f"{what}_error"
     left.set_xlabel("step size [s]")
@@ -325,7 +331,7 @@ def _draw(comparison: Comparison, path: str | Path | None, quantity: str | None)
     cost, cost_label = _price(comparison)
     right.set_xlabel(cost_label)
     if what in comparison.telling:
-        _draw_errors(comparison, left, right, key, cost)
+        _draw_errors(comparison, left, right, key, cost, styles)
     else:
         done = any(math.isfinite(row[key]) for row in comparison.rows)
         for ax in (left, right):
@@ -335,8 +341,12 @@ def _draw(comparison: Comparison, path: str | Path | None, quantity: str | None)
     for ax in (left, right):
         ax.grid(which="major", color="0.85", linewidth=0.7)
         ax.set_axisbelow(True)
-    if left.get_legend_handles_labels()[1]:
-        figure.legend(loc="outside lower center", ncols=4, frameon=False, handlelength=4)
+    if what in comparison.telling:
+        from matplotlib.lines import Line2D
+
+        drawn = [Line2D([], [], label=label, **style) for label, style in styles.items()]
+        figure.legend(handles=drawn, loc="outside lower center", ncols=4, frameon=False,
+                      handlelength=4)  # fmt: skip
     figure.suptitle(comparison.title, fontsize="medium", wrap=True)
     if where is not None:
         save_figure(figure, where, "plot", 200)
@@ -353,27 +363,43 @@ def _price(comparison: Comparison) -> tuple[Any, str]:
     return lambda row: row["steps"], "steps of the run [-]"
 
 
-def _draw_errors(comparison: Comparison, left: Any, right: Any, key: str, cost: Any) -> None:
+def _styles(comparison: Comparison) -> dict[str, dict[str, Any]]:
+    """Return how formulations are drawn, by colour, and several methods, by mark."""
+    shown = [row for _, (row, *_) in comparison.groups()]
+    formulations, methods = (list(dict.fromkeys(row[k] for row in shown))
+                             for k in ("formulation", "method"))  # fmt: skip
+    several = len({row["method"] for row in comparison.rows}) > 1
+    colours = {x: {"color": f"C{i}", "linewidth": 1.4} for i, x in enumerate(formulations)}
+    marks = {
+        x: {"marker": _MARKS[i % len(_MARKS)], "linestyle": _LINES[i % len(_LINES)],
+            "markerfacecolor": "none", "markeredgewidth": 1.4, "markersize": 10 - 1.2 * (i % 5)}
+        for i, x in enumerate(methods if several else formulations)
+    }  # fmt: skip
+    if not several:
+        return {x: colours[x] | marks[x] for x in formulations}
+    return colours | {x: marks[x] | {"color": "0.3"} for x in methods}
+
+
+def _draw_errors(
+    comparison: Comparison, left: Any, right: Any, key: str, cost: Any, styles: dict[str, Any]
+) -> None:
     """Draw the errors of each formulation over its steps and over what they cost."""
     from matplotlib.ticker import FormatStrFormatter, LogLocator, NullFormatter
 
     points = []
-    for i, (name, rows) in enumerate(comparison.groups()):
+    for _, rows in comparison.groups():
         shown = [row for row in rows if row[key] > 0]
         if not shown:
             continue
-        how = {
-            "marker": _MARKS[i % len(_MARKS)], "linestyle": _LINES[i % len(_LINES)],
-            "color": f"C{i}", "markerfacecolor": "none", "linewidth": 1.4,
-            "markersize": 10 - 1.2 * (i % 5), "markeredgewidth": 1.4,
-        }  # fmt: skip
+        how = styles.get(rows[0]["method"], {}) | styles[rows[0]["formulation"]]
         error = [row[key] for row in shown]
-        points += [(row["step"], row[key]) for row in shown]
-        left.loglog([row["step"] for row in shown], error, label=name, **how)
+        points += [(row["step"], row[key], row["method"]) for row in shown]
+        left.loglog([row["step"] for row in shown], error, **how)
         right.loglog([cost(row) for row in shown], error, **how)
     what = key.removesuffix("_error")
-    _guide(left, points, comparison.orders[QUANTITIES[what].reaction])
-    _decades(left.xaxis, sorted({h for h, _ in points}))
+    first = [(h, e) for h, e, method in points if method == comparison.rows[0]["method"]]
+    _guide(left, first, comparison.orders[QUANTITIES[what].reaction])
+    _decades(left.xaxis, sorted({h for h, *_ in points}))
     right.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     right.xaxis.set_major_formatter(FormatStrFormatter("%g"))
     right.xaxis.set_minor_formatter(NullFormatter())
@@ -381,7 +407,7 @@ def _draw_errors(comparison: Comparison, left: Any, right: Any, key: str, cost: 
 
 def _guide(ax: Any, points: list[tuple[float, float]], order: int) -> None:
     """Draw a line of the slope of the method below the points and write so."""
-    low, high = min(h for h, _ in points), max(h for h, _ in points)
+    low, high = (f((h for h, _ in points), default=0.0) for f in (min, max))
     if high <= low:
         return
     constant = 0.4 * min(error / h**order for h, error in points)

@@ -43,7 +43,7 @@ class ErrorMeasure:
     @property
     def reaction(self) -> bool:
         """Whether it comes with the multipliers, and has their order."""
-        return self.of in (Owner.JOINT, Owner.LOAD)
+        return self.of in (Owner.JOINT, Owner.LOAD, Owner.ROWS)
 
 
 def _measure(quantity: Quantity, head: str, power: int, unit: str = "") -> ErrorMeasure:
@@ -58,34 +58,57 @@ QUANTITIES = {
     "force": _measure(PartHistory.force, "force", 2),
     "moment": _measure(PartHistory.moment, "moment", 2),
     "load": ErrorMeasure(Owner.LOAD, "N m or N", "load", 2),
+    "multipliers": _measure(PartHistory.multipliers, "multiplier", 2, "N or N m"),
+    "scale": _measure(PartHistory.scale, "scale", 0),
 }
+_IN_BODY_AXES = {"angular_velocity_body": "angular_velocity"}  # is known of some bodies instead
 
 
 def comparable(model: Model) -> dict[str, str]:
-    """Return the quantity of everything that can be compared, such as "bar 1.position"."""
+    """Return the quantity of everything that can be compared, such as "bar 1.position".
+
+    Multipliers are those of parts that are neither bodies, joints nor drives, as a `NonTwisting`.
+    """
     items = model_items(model)
+    named = {load.name.rpartition(".")[0] for load in items["reading"]}
+    named |= model.nodes.keys() | model.system.joints.keys()
+    rows = [part for part in items["row"] if part.name not in named]
     parts = {
         f"{part.name}.{what}": what
-        for part in (*items["body"], *items["joint"])
+        for part in (*items["body"], *items["joint"], *rows)
         for what, x in QUANTITIES.items()
         if x.of in part.owners
     }
     return parts | {load.name: "load" for load in items["reading"]}
 
 
-def last(solution: Solution, names: Iterable[str]) -> Values:
-    """Return what is compared of parts, at the last instant."""
-    chosen, values = set(names), {}
-    for key in comparable(solution.model):
-        owner, _, what = key.rpartition(".")
-        if owner in chosen:
-            values[key] = np.atleast_1d(np.array(getattr(solution[owner], what)[-1]))
-    return values
+def known_as(model: Model) -> dict[str, str]:
+    """Return the quantity of everything of which a value may be given: rates in body axes too."""
+    can = comparable(model)
+    here = {f"{key.rpartition('.')[0]}.{other}": what for other, what in _IN_BODY_AXES.items()
+            for key, of in can.items() if of == what}  # fmt: skip
+    return can | here
+
+
+def owner(key: str) -> str:
+    """Return the name of the part in "bar 1.position"."""
+    return key.rpartition(".")[0]
+
+
+def last(solution: Solution, keys: Iterable[str]) -> Values:
+    """Return quantities of parts by their names at the last instant, those that the model has."""
+    there = known_as(solution.model)
+    return {
+        key: np.atleast_1d(np.array(getattr(solution[owner(key)], key.rpartition(".")[2])[-1]))
+        for key in keys
+        if key in there
+    }
 
 
 def quantity(key: str) -> str:
     """Return the quantity of a name; a tension is a load."""
     what = key.rpartition(".")[2]
+    what = _IN_BODY_AXES.get(what, what)
     return what if what in QUANTITIES else "load"
 
 
@@ -121,10 +144,14 @@ def determined(model: Model, names: Iterable[str]) -> Values:
                 moment[:] = False
                 if any(a.weights[0] for a in element.attachments):
                     force[:] = False
+        mine = [k for k in keys if owner(k) == name]
         if name in system.joints:
             masks |= {f"{name}.force": force, f"{name}.moment": moment}
+        elif f"{name}.multipliers" in mine:
+            rows = labels[model.numbering.owners[name]]
+            masks[f"{name}.multipliers"] = np.array([x not in free for x in rows])
         else:
-            masks |= {k: moment[:1] for k in keys if k.rpartition(".")[0] == name}
+            masks |= dict.fromkeys(mine, moment[:1])
     return masks
 
 
@@ -132,6 +159,7 @@ def noise(model: Model, what: str, h: float) -> float:
     """Return what round-off of positions may do to a quantity with steps h."""
     length = float(model.F[m.LENGTH])
     mass = model.heaviest.mass
-    size = {"rotation": 1.0, "angular_velocity": 1.0, "force": mass * length,
-            "moment": mass * length**2, "load": mass * length * max(1.0, length)}  # fmt: skip
+    either = mass * length * max(1.0, length)  # a force or a moment
+    size = {"rotation": 1.0, "angular_velocity": 1.0, "scale": 1.0, "force": mass * length,
+            "moment": mass * length**2, "load": either, "multipliers": either}  # fmt: skip
     return COMPARE_ROUND_OFF * size.get(what, length) / h ** QUANTITIES[what].power

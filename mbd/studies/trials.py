@@ -27,10 +27,11 @@ from mbd.studies.comparison import COLUMNS
 from mbd.studies.error_measures import (
     QUANTITIES,
     Values,
-    comparable,
     difference,
+    known_as,
     last,
     noise,
+    owner,
     quantity,
 )
 
@@ -70,14 +71,14 @@ class Trial:
         self.rows: dict[float, dict[str, Any]] = {}
         self.seconds: dict[float, list[float]] = {}
 
-    def build(self, make: Callable[..., System], parameters: dict[str, Any]) -> None:
+    def build(self, who: str, make: Callable[..., System], parameters: dict[str, Any]) -> None:
         """Build the model, or note why the scene refuses."""
         from mbd.model.system import System
 
         try:
-            system = called("compare: build", make, formulation=self.choice, **parameters)
+            system = called(f"{who}: build", make, formulation=self.choice, **parameters)
             if not isinstance(system, System):
-                raise TypeError(f"compare: build must return an mbd.System, got {system!r}")
+                raise TypeError(f"{who}: build must return an mbd.System, got {system!r}")
             self.model = system.build()
         except ValueError as error:
             self.error, self.refusal = error, str(error.__cause__ or error) or "ValueError"
@@ -133,10 +134,11 @@ class Trial:
         if not solution.success:
             return
         row["status"] = "done"
-        end = last(solution, {k.rpartition(".")[0] for k in truth})
-        turns = [x for k, x in end.items() if k.endswith(".rotation")]
+        turning = [x for x in solution.model.nodes.values() if x.formulation.axes]
+        turns = (solution[x.name].rotation for x in turning)
         away = (np.abs(R @ np.swapaxes(R, -1, -2) - np.eye(3)).max() for R in turns)
         row["rotation_drift"] = float(max(away, default=0.0))
+        end = last(solution, truth)
         for what in QUANTITIES:
             row[f"{what}_error"] = difference(end, truth, what, masks)
         zero = {k: np.zeros_like(x) for k, x in truth.items()}
@@ -165,7 +167,9 @@ class Trial:
         self.seconds.setdefault(h, []).append(best)
 
 
-def tabulate(trials: list[Trial], steps: list[float], unsure: dict[str, float]) -> list[dict]:
+def tabulate(
+    problem: str, trials: list[Trial], steps: list[float], unsure: dict[str, float]
+) -> list[dict]:
     """Return the rows of the comparison, each with all columns."""
     done = [one for one in trials if any(r["status"] == "done" for r in one.rows.values())]
     rows = []
@@ -173,8 +177,8 @@ def tabulate(trials: list[Trial], steps: list[float], unsure: dict[str, float]) 
         mine = []
         for h in steps[:1] if one.refusal else steps:
             row: dict[str, Any] = dict.fromkeys(COLUMNS, math.nan)
-            row |= {"formulation": one.name, "method": one.how, "step": h, "status": "refused",
-                    "steps": 0, "rejected": 0, "conservative": False,
+            row |= {"problem": problem, "formulation": one.name, "method": one.how, "step": h,
+                    "status": "refused", "steps": 0, "rejected": 0, "conservative": False,
                     "message": one.refusal}  # fmt: skip
             sizes = (("n_q", "n_q"), ("n_v", "n_v"), ("n_rows", "n_lam"))
             row |= {key: getattr(one.model, name, 0) for key, name in sizes}
@@ -236,10 +240,26 @@ class Reference:
     error: dict[str, float] = field(default_factory=lambda: dict.fromkeys(QUANTITIES, math.nan))
 
 
+def published(entries: Any, model: Model, keys: list[str], end: float) -> Reference | None:
+    """Return what a scene knows at the end of what counts, or None."""
+    can, names = known_as(model), {owner(key) for key in keys}
+    there = {
+        x: (value, source)
+        for x, t, value, _, source in entries
+        if abs(t - end) <= WHOLE_STEPS * end and x in can and owner(x) in names
+    }
+    if not there:
+        return None
+    sources = dict.fromkeys(source for _, source in there.values())
+    values = {x: np.atleast_1d(np.array(value, float)) for x, (value, _) in there.items()}
+    return Reference(values, f"what the scene knows: {', '.join(sources)}")
+
+
 def reference_of(
+    who: str,
     choice: Any,
     trials: list[Trial],
-    names: list[str],
+    keys: list[str],
     steps: list[float],
     options: dict[str, Any],
     masks: Values,
@@ -249,43 +269,46 @@ def reference_of(
         end = options["t_end"]
         if abs(choice.t[-1] - end) > WHOLE_STEPS * end:
             raise ValueError(
-                f"compare: the reference must end at t_end = {end:g} s, it ends at "
-                f"{choice.t[-1]:g} s"
+                f"{who}: the reference must end at t_end = {end:g} s, it ends at {choice.t[-1]:g} s"
             )
-        return Reference(last(choice, names), "the solution given")
+        return Reference(last(choice, keys), "the solution given")
     if isinstance(choice, Mapping):
-        return Reference(_values(choice, trials, names), "the values given")
-    for one in trials if choice is None else [_meant(choice, trials)]:
+        return Reference(_values(who, choice, trials, keys), "the values given")
+    best = sorted(trials, key=lambda one: -one.method.facts.orders[0])  # the first of the best
+    for one in best if choice is None else [_meant(who, choice, trials)]:
         if one.model is not None:
-            extrapolated = _extrapolated(one, names, steps, options, masks)
+            extrapolated = _extrapolated(one, keys, steps, options, masks)
             if extrapolated is not None:
                 return extrapolated
     return Reference({}, "nothing: the runs of the reference failed")
 
 
-def _values(given_values: Mapping[str, Any], trials: list[Trial], names: list[str]) -> Values:
+def _values(
+    who: str, given_values: Mapping[str, Any], trials: list[Trial], keys: list[str]
+) -> Values:
     """Return known values by name, checked."""
-    can = comparable(next(one.model for one in trials if one.model is not None))
-    values = {}
+    model = next(one.model for one in trials if one.model is not None)
+    can, names, values = known_as(model), {owner(key) for key in keys}, {}
     for key, value in given_values.items():
         if key not in can:
             raise ValueError(
-                f"compare: the reference may have {', '.join(list(can)[:20])}, got {shown(key)}"
+                f"{who}: the reference may have {', '.join(list(can)[:20])}, got {shown(key)}"
             )
         what = f"reference {key!r}"
         if can[key] == "rotation":
-            checked = rotation_matrix("compare", what, value)
+            checked = rotation_matrix(who, what, value)
         else:
-            size = 1 if can[key] == "load" else 3
+            rows = len(model.numbering.lam_labels[model.numbering.owners.get(owner(key), slice(0))])
+            size = {"load": 1, "scale": 1, "multipliers": rows}.get(can[key], 3)
             unit = QUANTITIES[can[key]].unit
             one = np.atleast_1d(value) if size == 1 else value
-            checked = vector("compare", what, one, unit, size)
-        if key.rpartition(".")[0] in names:
+            checked = vector(who, what, one, unit, size)
+        if owner(key) in names:
             values[key] = checked
     return values
 
 
-def _meant(choice: Any, trials: list[Trial]) -> Trial:
+def _meant(who: str, choice: Any, trials: list[Trial]) -> Trial:
     """Return the formulation that a reference names: its name, words with options, the object."""
     names = ", ".join(one.name for one in trials)
     formulation = choice
@@ -299,21 +322,20 @@ def _meant(choice: Any, trials: list[Trial]) -> Trial:
             formulation = None
     if not isinstance(formulation, Formulation):
         raise ValueError(
-            "compare: reference must be a solution, values by name or one of the formulations "
+            f"{who}: reference must be a solution, values by name or one of the formulations "
             f"({names}; of {', '.join(NAMES)}), got {shown(choice)}"
         )
     for one in trials:
         if one.formulation is formulation:
             return one
     raise ValueError(
-        f"compare: the reference {formulation.name!r} is not among the formulations, {names}; "
-        "add it"
+        f"{who}: the reference {formulation.name!r} is not among the formulations, {names}; add it"
     )
 
 
 def _extrapolated(
     one: Trial,
-    names: list[str],
+    keys: list[str],
     steps: list[float],
     options: dict[str, Any],
     masks: Values,
@@ -328,7 +350,7 @@ def _extrapolated(
         solution, _ = one.run(h, options, method=best)
         if solution is None or not solution.success:
             return None
-        runs.append(last(solution, names))
+        runs.append(last(solution, keys))
 
     def limit(n: int) -> Values:
         of = [weights(p, np.array(levels[-n:])) for p in one.method.facts.orders]

@@ -22,6 +22,8 @@ FORMS: dict[str, str | Formulation] = {
     "euler reduced B1": mbd.EulerParameters("reduced", "B1"),
     "euler projected": mbd.EulerParameters("projected"),
     "scalable u": mbd.Scalable(velocities="u"),
+    "so3 cayley": mbd.SO3("cayley"),
+    "se3 cayley": mbd.SE3("cayley"),
     "tetrahedral": mbd.Unified("tetrahedral"),
 }
 

@@ -389,7 +389,7 @@ def test_picture(chain, tmp_path):
     x, y = np.log(guide.get_xdata()), np.log(guide.get_ydata())
     assert (y[1] - y[0]) / (x[1] - x[0]) == pytest.approx(2)
     assert [t.get_text() for t in left.texts] == ["slope 2"]
-    with pytest.raises(ValueError, match="one of position, rotation, .*, load, got 'energy'"):
+    with pytest.raises(ValueError, match="one of position, rotation, .*, scale, got 'energy'"):
         chain.plot(quantity="energy")
 
 

@@ -2,6 +2,7 @@
 
 import importlib
 import sys
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -15,22 +16,37 @@ from mbd.integration.method import Facts, is_method
 PAGE = ROOT / "docs" / "contributing" / "integrator.rst"
 
 
-@pytest.fixture(scope="module")
-def euler(tmp_path_factory):
-    """Return the class of the page, from files outside the library."""
-    folder = tmp_path_factory.mktemp("outside")
+@contextmanager
+def outside(folder):
+    """Yield the classes of the page by name, from files in a folder outside the library."""
     sys.path.insert(0, str(folder))
-    modules = []
+    methods = {}
     for language, code in blocks(PAGE):
         if language == "python" and (file := file_of(code)):
             write(folder / file, code)
-            modules.append(importlib.import_module(file[:-3].replace("/", ".")))
-    assert len(modules) == 1, "one method is one file"
-    assert Path(modules[0].__file__).is_relative_to(folder)
-    yield modules[0].ImplicitEuler
+            module = importlib.import_module(file[:-3].replace("/", "."))
+            assert Path(module.__file__).is_relative_to(folder)
+            methods |= {k: x for k, x in vars(module).items() if is_method_class(x)}
+    yield methods
     sys.path.remove(str(folder))
     for name in [x for x in sys.modules if x.startswith("my_machine")]:
         del sys.modules[name]
+
+
+def is_method_class(value):
+    return isinstance(value, type) and isinstance(getattr(value, "facts", None), Facts)
+
+
+@pytest.fixture(scope="module")
+def methods(tmp_path_factory):
+    with outside(tmp_path_factory.mktemp("outside")) as found:
+        assert set(found) == {"Alpha", "ImplicitEuler"}  # one method is one file
+        yield found
+
+
+@pytest.fixture(scope="module")
+def euler(methods):
+    return methods["ImplicitEuler"]
 
 
 def swing(formulation="so3", redundant=False):
@@ -43,16 +59,18 @@ def swing(formulation="so3", redundant=False):
     return system
 
 
-def test_the_library_does_not_know_the_method(euler):
-    assert not hasattr(mbd, euler.__name__)
-    assert euler.__name__ not in "".join(p.read_text() for p in (ROOT / "mbd").rglob("*.py"))
-    assert is_method(euler())
-    assert not is_method(euler)
+def test_the_library_does_not_know_the_methods(methods):
+    for name, method in methods.items():
+        assert not hasattr(mbd, name)
+        assert f"class {name}" not in "".join(p.read_text() for p in (ROOT / "mbd").rglob("*.py"))
+        assert is_method(method())
+        assert not is_method(method)
 
 
+@pytest.mark.parametrize("name", ["Alpha", "ImplicitEuler"])
 @pytest.mark.parametrize("formulation", ["so3", "directors"])
-def test_it_has_the_order_that_it_declares(euler, formulation):
-    method = euler(tol=1e-11)
+def test_they_have_the_order_that_they_declare(methods, name, formulation):
+    method = methods[name](**({"tol": 1e-11} if name == "ImplicitEuler" else {}))
     ends = [
         mbd.simulate(swing(formulation), 0.4, h, method=method)["rod"].position[-1]
         for h in (8e-3, 4e-3, 2e-3)
@@ -61,15 +79,20 @@ def test_it_has_the_order_that_it_declares(euler, formulation):
     assert np.log2(ratio) == pytest.approx(method.facts.orders[0], abs=0.1)
 
 
-def test_it_meets_rows_and_shares_redundant_ones(euler):
-    one, two = (mbd.simulate(swing(redundant=x), 0.2, 2e-3, method=euler()) for x in (0, 1))
+@pytest.mark.parametrize("name", ["Alpha", "ImplicitEuler"])
+def test_they_meet_rows_and_share_redundant_ones(methods, name):
+    method = methods[name]()
+    one, two = (mbd.simulate(swing(redundant=x), 0.2, 2e-3, method=method) for x in (0, 1))
     assert two.gap.max() < 1e-11
     assert np.allclose(one["rod"].position, two["rod"].position, atol=1e-9)
     forces = two["hinge"].force + two["second"].force
     assert np.allclose(forces, one["hinge"].force, atol=1e-6)
 
 
-def test_events_files_and_the_last_short_step_are_those_of_all_methods(euler, tmp_path):
+@pytest.mark.parametrize("name", ["Alpha", "ImplicitEuler"])
+def test_events_files_and_the_last_short_step_are_those_of_all_methods(methods, name, tmp_path):
+    euler = methods[name]
+
     def height(instants):
         return instants["rod"].position[:, 2] + 0.3
 
@@ -81,7 +104,7 @@ def test_events_files_and_the_last_short_step_are_those_of_all_methods(euler, tm
     assert np.allclose(short.t, [0, 3e-3, 6e-3, 9e-3, 0.01])
     kept = mbd.load(short.save(tmp_path / "run.nc"))
     assert np.array_equal(kept["rod"].position, short["rod"].position)
-    assert "ImplicitEuler" in str(kept.method)
+    assert name in str(kept.method)
 
 
 def test_a_run_goes_on_as_if_it_had_not_stopped(euler):

@@ -1,29 +1,41 @@
 """Methods in plain Python: those of the page, on more models, and what surrounds them."""
 
+import ast
+
 import numpy as np
 import pytest
 from scenes import chain, four_bar
+from test_door_of_methods import outside
 from test_examples import ROOT, blocks
 
 import mbd
 from mbd.formulations import NAMES
 
 PAGE = ROOT / "docs" / "howto" / "own_method.rst"
-POSITIONS, RATES = "positions", "rates"
+LEVELS = {"positions": "position", "rates": "velocity", "stabilized": "stabilized"}
 
 
 @pytest.fixture(scope="module")
 def page():
     """Return the names of the page: its classes and functions."""
-    names = {}
+    names, kept = {}, (ast.Import, ast.ImportFrom, ast.ClassDef, ast.FunctionDef)
     for language, code in blocks(PAGE):
-        if language == "python" and any(x in code for x in ("class Half", "class Alpha")):
-            exec(code, names)
+        if language == "python":
+            tree = ast.parse(code)
+            tree.body = [x for x in tree.body if isinstance(x, kept)]
+            exec(compile(tree, PAGE.name, "exec"), names)
     return names
 
 
-def mixed():
-    """A chain of all formulations, a frame that does not twist, and a redundant loop."""
+@pytest.fixture(scope="module")
+def alpha(tmp_path_factory):
+    """Return the compiled method of the other page."""
+    with outside(tmp_path_factory.mktemp("compiled")) as methods:
+        yield methods["Alpha"]
+
+
+def mixed(*, loop=True):
+    """A chain of all formulations, a frame that does not twist, a redundant loop or three bars."""
     system = chain(6, NAMES, joint="Revolute", spin=0.5)
     needle = system.add(
         mbd.RigidBody("needle", mass=0.5, inertia=(0.01, 0.01, 0.01), position=(9.0, 0, 0),
@@ -37,30 +49,77 @@ def mixed():
                                        ("so3", "se3", "unified"), strict=True))
     ]  # fmt: skip
     ends = (system.ground, *bars, system.ground)
-    for i, at in enumerate(((0, 5, 0), (0, 5, 1), (2, 5, 1), (2, 5, 0))):
+    for i, at in enumerate(((0, 5, 0), (0, 5, 1), (2, 5, 1), (2, 5, 0))[: None if loop else 3]):
         system.add(mbd.Revolute(f"loop {i}", ends[i], ends[i + 1], at=at, axis=(0, 1, 0)))
     system.add(mbd.PointForce("push", bars[1], (30.0, 0, 0)))
     return system
 
 
-@pytest.mark.parametrize(("rows", "level"), [(POSITIONS, "position"), (RATES, "velocity")])
-def test_an_own_loop_is_that_of_the_library(page, rows, level):
-    """50 steps, all formulations, by positions with a redundant loop."""
-    system = mixed() if rows == POSITIONS else chain(6, NAMES, joint="Revolute", spin=0.5)
-    model = system.build()
-    assert model.redundant == (rows == POSITIONS)
-    how = mbd.GeneralizedAlpha(tol=1e-12, constraints=level)
-    first = mbd.simulate(model, 1e-2, 1e-2, method=how, project=True).state
-    library = mbd.simulate(model, 0.5, 1e-2, method=how, state=first)
-    own = mbd.simulate(model, 0.5, 1e-2, method=page["Alpha"](rows=rows), state=first)
-    assert own.success
-    assert np.abs(own.q - library.q).max() < 1e-10
-    assert np.abs(own.v - library.v).max() < 1e-9
-    unique = [i for i, x in enumerate(model.numbering.lam_labels)
-              if x not in set(model.report().not_unique)]  # fmt: skip
-    assert np.abs(own.lam[1:, unique] - library.lam[1:, unique]).max() < 1e-5
-    energy = own.energy.total - library.energy.total
-    assert np.abs(energy).max() < 1e-8
+def unique(model):
+    """Return the rows whose multipliers redundant rows leave unique."""
+    free = set(model.report().not_unique)
+    return [i for i, x in enumerate(model.numbering.lam_labels) if x not in free]
+
+
+def assert_same(one, other):
+    assert one.success
+    assert np.abs(one.q - other.q).max() < 1e-10
+    assert np.abs(one.v - other.v).max() < 1e-9
+    rows = unique(one.model)
+    assert np.abs(one.lam[1:, rows] - other.lam[1:, rows]).max() < 1e-5
+    assert np.abs(one.energy.total - other.energy.total).max() < 1e-8
+
+
+@pytest.mark.parametrize("rows", LEVELS)
+def test_an_own_loop_is_that_of_the_library(page, alpha, rows):
+    """50 steps, in Python and compiled; the rates of a redundant loop alone would lock it."""
+    model = mixed(loop=rows != "rates").build()
+    assert model.redundant == (rows != "rates")
+    how = mbd.GeneralizedAlpha(tol=1e-12, constraints=LEVELS[rows])
+    h = 2e-3
+    first = mbd.simulate(model, h, h, method=how, project=True).state
+    library = mbd.simulate(model, 51 * h, h, method=how, state=first)
+    own = mbd.simulate(model, 51 * h, h, method=page["Alpha"](rows=rows), state=first)
+    assert_same(own, library)
+    if rows != "stabilized":
+        compiled = mbd.simulate(model, 51 * h, h, method=alpha(rows=rows), state=first)
+        assert_same(compiled, library)
+        assert_same(compiled, own)
+
+
+def test_the_other_loops_converge_with_their_orders(page):
+    """No method of the library is theirs: to what collocation finds, on the same model."""
+    model = mixed().build()
+    start = mbd.consistent(model, project=True)
+    exact = mbd.simulate(model, 0.05, 5e-3, method=mbd.RadauCollocation(), state=start)
+
+    def errors(runs):
+        return [np.abs(q - exact.q[-1]).max() for q in runs]
+
+    half = errors(
+        mbd.simulate(model, 0.05, h, method=page["HalfExplicit"](), state=start).q[-1]
+        for h in (1e-2, 5e-3)
+    )
+    assert half[1] < 1e-7
+    assert half[0] / half[1] > 12
+    two = errors(page["bdf2"](model, start, 0.05 / n, n)[-1].q for n in (10, 20))
+    assert two[1] < 1e-3
+    assert two[0] / two[1] > 3.3
+
+
+def test_loops_have_thirty_lines_and_public_names(page):
+    """Of each: the step and what it needs; names of the library are those of mbd alone."""
+    for language, code in blocks(PAGE):
+        if language != "python":
+            continue
+        tree = ast.parse(code)
+        imported = {x.module for x in ast.walk(tree) if isinstance(x, ast.ImportFrom)}
+        assert not any(str(x).startswith("mbd") for x in imported)
+        assert not [x.attr for x in ast.walk(tree) if isinstance(x, ast.Attribute)
+                    if x.attr.startswith("_")]  # fmt: skip
+        for x in ast.walk(tree):
+            if isinstance(x, ast.FunctionDef):
+                assert x.end_lineno - x.lineno < 30, x.name
 
 
 def test_steps_onto_an_event_and_behind(page):

@@ -35,7 +35,7 @@ def in_python(system: System) -> bool:
     """Tell whether a part has a matrix, or a law, curve or section that is a function of Python."""
     values = [x for part in system.parts.values() for x in part.call.arguments().values()]
     return any(
-        issparse(x) or (callable(x) and recorded_call(x) is None)
+        issparse(x) or (callable(x) and (recorded_call(x) is None or isinstance(x, mbd.Function)))
         for x in values
         if not isinstance(x, mbd.Expression)
     )
@@ -102,7 +102,9 @@ def test_every_option_can_be_said(maker):
 
 def test_options_are_all_there():
     assert set(words.methods()) >= {"GeneralizedAlpha", "EnergyMomentum", "LieRungeKutta4"}
-    assert set(words.makers("formulations.")) == {"EulerParameters", "Scalable", "Unified"}
+    assert set(words.makers("formulations.")) == {
+        "EulerParameters", "S2", "SE3", "SO3", "Scalable", "Unified"
+    }  # fmt: skip
     assert set(words.arguments(System)) == {"gravity"}
     left = set(inspect.signature(mbd.simulate).parameters) - words.OF_A_CALL
     assert left == set(words.run_settings()), "add its type to ARGUMENTS, or it to OF_A_CALL"
@@ -228,10 +230,31 @@ def machine():
     return system
 
 
+OF_FUNCTIONS = {name: x for name, x in words.parts().items() if "function" in words.arguments(x)}
+
+
+@pytest.mark.parametrize("name", OF_FUNCTIONS)
+def test_functions_of_python_are_refused(name, tmp_path):
+    system = mbd.System()
+    ball = system.add(mbd.PointMass("ball", mass=1.0, position=(1, 0, 0)))
+    told = "Python code, which a file cannot hold; keep the model as a scene"
+    for function in (lambda p: p[0], mbd.Function(lambda p, a: a * p[0], a=2.0)):
+        other = mbd.System()
+        other.add(ball)
+        other.add(OF_FUNCTIONS[name]("part", function, on=[ball]))
+        with pytest.raises(ValueError, match=f"part: function is {told}"):
+            mbd.write(other, tmp_path / "model.toml")
+    text = to_text(system) + f'\n[forces.part]\ntype = "{name}"\nfunction = "x"\non = ["ball"]\n'
+    (tmp_path / "read.toml").write_text(text)
+    with pytest.raises(ValueError, match="part.*a function is code, which a file cannot hold"):
+        mbd.read(tmp_path / "read.toml")
+
+
 def test_no_part_is_forgotten():
     used = {type(p) for s in (everything("so3"), machine()) for p in s.parts.values()}
     missing = {n for n, x in words.parts().items() if x not in used} - set(MADE)
     missing -= {"FlexibleBody"}  # of files of matrices: tests/flexible/test_files.py
+    missing -= set(OF_FUNCTIONS)
     assert not missing, (
         f"add {missing} to everything() or machine(), so that it is written and read"
     )
@@ -318,7 +341,8 @@ def test_coordinates_are_named():
 
 
 FORMULATIONS = (
-    "so3", "se3", mbd.EulerParameters("reduced", "H"), mbd.Scalable(rigid=False, velocities="u"),
+    "so3", mbd.SE3("cayley"), mbd.EulerParameters("reduced", "H"),
+    mbd.Scalable(rigid=False, velocities="u"),
     mbd.Unified("tetrahedral", length=0.3),
     mbd.Unified(points=[(0, 0, 0), (0, 0, 0), (0, 0, 0), (0, 0, 1), (1, 0, 0), (0, 1, 0)],
                 directions=[(1, 0, 0), (0, 1, 0), (0, 0, 1), (1, 0, 0), (0, 1, 0), (0, 0, 1)]),

@@ -12,6 +12,7 @@ import pytest
 from scenes import hinged
 
 import mbd
+from mbd.algebra.local_maps import CAYLEY
 from mbd.analyses.checks import CheckError
 from mbd.studies.results import StudyTable
 
@@ -122,6 +123,9 @@ PARTS = {
     "LieRungeKutta4": lambda w: {},
     "RadauCollocation": lambda w: {},
     "ExplicitRungeKutta": lambda w: {},
+    "LocalMap": lambda w: {"name": "x", "quaternion": CAYLEY.quaternion, "tangent": CAYLEY.tangent,
+                           "inverse_tangent": CAYLEY.inverse_tangent,
+                           "coordinates": CAYLEY.coordinates},
     "LineLoad": lambda w: {"name": "x", "beam": mbd.Beam(**PARTS["Beam"](w)), "force": (0, 0, 1)},
     "Moment": lambda w: {"name": "x", "body": w.a, "moment": (1, 0, 0)},
     "Motor": along(effort=2.0),
@@ -143,6 +147,9 @@ PARTS = {
     "RollingDisc": pair(radius=0.2, axis=(1, 0, 0)),
     "Rope": lambda w: {"name": "x", "points": [w.a, w.b]},
     "RotationalSpring": lambda w: {"name": "x", "joint": w.h, "stiffness": 1.0},
+    "S2": lambda w: {},
+    "SE3": lambda w: {},
+    "SO3": lambda w: {},
     "Scalable": lambda w: {},
     "ScalingForce": lambda w: {"name": "x", "body": w.swelling, "force": 1.0},
     "Screw": pair(pitch=0.1, **PLACED),
@@ -250,6 +257,8 @@ def studied():
 
 FUNCTIONS = {
     "assemble_pose": lambda: {"system": driven(), "targets": {"h.angle": 0.1}},
+    "bench": lambda: {"problem": chain, "steps": [1e-2], "t_end": 0.01, "turns": 0,
+                      "formulations": "so3", "methods": "GeneralizedAlpha"},
     "buckling": lambda: {"system": pressed()},
     "campbell": lambda: {"system": rotor(), "speeds": [0.0], "bodies": "a"},
     "check_formulation": lambda: {"formulation": "point"},
@@ -512,7 +521,7 @@ def test_an_argument_that_there_is_not_is_named_with_the_one_that_may_be_meant(n
         mbd.write(driven().system, **arguments)
     if name == "write":
         arguments["system"] = driven().system
-    if name in ("closed_loop", "compare", "fit", "optimize", "study"):
+    if name in ("bench", "closed_loop", "compare", "fit", "optimize", "study"):
         arguments = FUNCTIONS[name]()
     taken = [k for k, x in inspect.signature(make).parameters.items()
              if x.kind not in (x.VAR_KEYWORD, x.VAR_POSITIONAL)]  # fmt: skip

@@ -115,7 +115,7 @@ def wrong_facts(law):
         for name in ("faces", "mass_matrix"):
             if getattr(law, name) is not None:
                 yield name, {name: scaled(factor, getattr(law, name))}
-    for name in ("linear", "axes", "rigid", "galerkin"):
+    for name in ("linear", "axes", "rigid", "galerkin", *["canonical"] * (law.flow is not None)):
         yield name, {name: not getattr(law, name)}
     yield "n_q", {"n_q": law.n_q + 1}
     yield "n_q", {"n_q": law.n_q - 1}

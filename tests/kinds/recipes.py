@@ -8,6 +8,7 @@ import pkgutil
 
 import numpy as np
 import pytest
+from charts import CHARTS
 from scenes import GRAVITY
 from scipy.spatial.transform import Rotation
 
@@ -104,6 +105,9 @@ FORMS = {
     "breathing u": mbd.Scalable(rigid=False, velocities="u"),
     "unified tetrahedral": mbd.Unified("tetrahedral"),
     "unified own points": mbd.Unified(**OWN_POINTS),
+    **CHARTS,
+    "so3 cayley": mbd.SO3("cayley"),
+    "se3 cayley": mbd.SE3("cayley"),
 }  # fmt: skip
 #: what may be scaled
 SCALING = [mbd.Scalable(), FORMS["scalable u"], FORMS["breathing rates"], FORMS["breathing u"]]
@@ -253,6 +257,27 @@ def _rack(one, two, motion):
     return mbd.RackPinion("part", x, y, radius=0.4)
 
 
+def dish(p, q, a):
+    """Return a function of a point and an axis in the axes of another frame."""
+    x, y, z = q.local(p)
+    return z - a * x**2 * y + np.sin(x) * (q.axes[:, 0] @ p.axes[:, 1])
+
+
+def _of_function(cls, a=0.3, **options):
+    """Recipe of a part that is a function of two frames."""
+
+    def make(one, two, motion):
+        function, frames = mbd.Function(dish, a=a), poses(one, two, motion)
+        return getattr(mbd, cls)("part", function, on=frames, **options)
+
+    return make
+
+
+def _spring_on_function(one, two, motion):
+    value = mbd.Gauge("reach", mbd.Function(dish, a=0.3), on=poses(one, two, motion))
+    return mbd.JointSpring("part", value, stiffness=9.0, damping=2.0, reference=0.1)
+
+
 # (class, variant): (one, two, motion) -> part with rows between two bodies that is no joint
 ROW_PARTS = {
     ("Drive", "locked"): _along("Drive", "angle", position=0.3),
@@ -265,6 +290,7 @@ ROW_PARTS = {
     ("Gear", "unlike angles"): _gear,
     ("RackPinion", "plain"): _rack,
     ("Rope", "two segments"): _rope,
+    ("Row", "function"): _of_function("Row"),
 }
 
 # (class, variant): (one, two, motion) -> force between two bodies
@@ -272,6 +298,8 @@ PAIR_FORCES = {
     ("JointSpring", "elastic"): _along("JointSpring", "angle", stiffness=9.0, reference=0.4),
     ("JointSpring", "damped"): _along("JointSpring", "displacement", stiffness=9.0, damping=4.0),
     ("JointFriction", "sliding"): _along("JointFriction", "displacement", friction=7.0, speed=0.4),
+    ("JointSpring", "function"): _spring_on_function,
+    ("Load", "function"): _of_function("Load"),
     ("Motor", "constant"): _along("Motor", "angle", 3.0),
     ("Motor", "law"): _along("Motor", "displacement", lambda u, rate, t: 3 * u - rate * u + t),
     ("Stop", "touching"): _along(

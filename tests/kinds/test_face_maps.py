@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from charts import CHARTS
 from scipy.spatial.transform import Rotation
 
 import mbd
@@ -19,6 +20,7 @@ FORMS = [
     mbd.EulerParameters("projected"),
     mbd.Scalable(velocities="u"),
     mbd.Unified("tetrahedral"),
+    *CHARTS.values(),
 ]
 
 

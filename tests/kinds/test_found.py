@@ -28,7 +28,7 @@ from mbd.formulations.families import family
 from mbd.interactions.beams.element import BEAM
 from mbd.interactions.compliant_rows import COMPLIANT_COINCIDE
 from mbd.interactions.rows import row
-from mbd.interactions.springs import held, motor, rubbing, spring, stop
+from mbd.interactions.springs import held, motor, potential, rubbing, spring, stop
 
 
 def test_every_joint_can_be_made():
@@ -92,7 +92,11 @@ def test_every_interaction_kind_is_used_by_a_recipe():
     unused = [k.name for k in KINDS.values() if k not in used]
     assert not unused, f"kinds of interaction that no recipe uses: {unused}"
     # rows and springs on measures are made on demand and tested for every measure
-    made = {act(x) for x in MEASURES.values() for act in (held, row, spring, motor, rubbing, stop)}
+    _, one, two = pair("so3", "so3")
+    on_functions = (ROW_PARTS["Row", "function"], PAIR_FORCES["Load", "function"])
+    functions = [make(one, two, STILL).recording.measure for make in on_functions]
+    acts = (held, row, spring, motor, rubbing, stop, potential)
+    made = {act(x) for x in (*MEASURES.values(), *functions) for act in acts}
     sums = {k for k in used if " row" in k.name and "sum " in k.name}
     assert used <= made | sums | set(KINDS.values())
 

@@ -1,7 +1,12 @@
 """Formulations made by ``pulled``: tangents, inertia, motion; rebuilt ones equal the library's."""
 
+import itertools
+import re
+import warnings
+
 import numpy as np
 import pytest
+from charts import CHARTS
 from scenes import GRAVITY, body
 
 import mbd
@@ -53,14 +58,14 @@ def of_squeezed():
     return pulled(
         "skew",
         dict(zip(NAMES, (TRANSLATION,) * 6 + (DIRECTOR,) * 6, strict=True)),
-        lambda q: np.linalg.solve(S, (q + shift).reshape(4, 3)),
+        lambda q: np.linalg.inv(S) @ (q + shift).reshape(4, 3),
         lambda x, R: (S @ np.vstack([x, R.T])).ravel() - shift,
         SIX,
         gram,
     )
 
 
-MADE = {f.name: f for f in (of_directors(), of_parameters(), of_squeezed())}
+MADE = {f.name: f for f in (of_directors(), of_parameters(), of_squeezed())} | CHARTS
 TWINS = {"pulled directors": "directors", "pulled parameters": "euler_parameters"}
 
 
@@ -151,11 +156,70 @@ def test_refusals():
     good = (lambda q: q, lambda x, R: np.concatenate([x, R.T.ravel()]), SIX, gram)
     with pytest.raises(ValueError, match="12 and 5"):
         pulled("few", kinds, *good[:2], SIX[:5], gram)
-    with pytest.raises(ValueError, match="at most quadratic"):
-        pulled("cubic", kinds, lambda q: q**3, *good[1:])
+    with pytest.raises(ValueError, match="rows of cubic must be at most quadratic in its faces"):
+        pulled("cubic", kinds, *good[:3], lambda y: gram(y) ** 3)
     with pytest.raises(ValueError, match="12 numbers of the face"):
         pulled("short", kinds, lambda q: q[:9], *good[1:])
     with pytest.raises(ValueError, match="whose face is the given"):
         pulled("elsewhere", kinds, lambda q: 2 * q, *good[1:])
     with pytest.raises(ValueError, match="rows of rank 6"):
         pulled("loose", kinds, *good[:3], lambda y: gram(y)[[0, 0, 1, 2, 3, 4]])
+
+
+def test_faces_that_cannot_be_recorded_are_refused():
+    def refused(face, match):
+        with pytest.raises(TypeError, match=f"pulled: face of bent: .*{match}"):
+            pulled("bent", dict.fromkeys("xyzabc", TRANSLATION), face, lambda x, R: x, (), list)
+
+    refused(lambda q: [*q, *abs(q)], "recorded once and must be smooth: it branches on its arg")
+    refused(lambda q: np.linalg.solve(np.eye(6), q), "recorded once, in arrays of objects")
+
+
+@pytest.mark.parametrize("name", CHARTS)
+def test_a_turn_past_a_singular_pose_is_right_or_says_that_it_is_not(name):
+    """Half a turn is at infinity in Rodrigues parameters; a quarter of the middle angle is lock."""
+
+    def turn(law, h, spin):
+        system = mbd.System()
+        system.add(mbd.RigidBody("rod", mass=1.0, inertia=(0.1, 0.2, 0.25), formulation=law,
+                                 angular_velocity=spin))  # fmt: skip
+        return mbd.simulate(system, 2.0, h)["rod"].rotation[-1]
+
+    passed, failures = 0, []
+    for axis, h in itertools.product(2.0 * np.eye(3) + 0.02, (0.05, 0.01)):
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            try:
+                end = turn(CHARTS[name], h, axis)
+            except mbd.SimulationError as error:
+                failures.append(str(error))
+                continue
+        wrong = np.abs(end - turn("so3", h, axis)).max() > 0.2
+        assert not wrong or any("too large for this motion" in str(x.message) for x in told)
+        passed += not wrong
+    assert all(re.search("'rod.[abc]' moves by", x) for x in failures)
+    assert (passed == 0) == (name == "rodrigues")
+
+
+def test_singular_poses_are_refused():
+    for law, pose, match in (
+        (
+            CHARTS["zyx"],
+            [[0, 0, 1], [0, 1, 0], [-1, 0, 0]],
+            "coordinates of zyx must move .* where .* b = 1.5708",
+        ),
+        (
+            CHARTS["rodrigues"],
+            np.diag([-1, -1, 1]),
+            "coordinates of rodrigues must return 6 numbers",
+        ),
+    ):
+        system = mbd.System()
+        system.add(mbd.RigidBody("rod", mass=1.0, inertia=(1, 1, 1), formulation=law,
+                                 rotation=pose))  # fmt: skip
+        with (
+            pytest.raises(ValueError, match=match),
+            np.errstate(all="ignore"),
+            warnings.catch_warnings(action="ignore"),  # scipy sees the lock of angles, too
+        ):
+            system.build()

@@ -37,12 +37,13 @@ def law(time, angle):
     return 0.0
 
 
-def compared(model, method):
-    """Compare two formulations; raise what rows say that are refused, as all of them must be."""
-    table = mbd.compare(system, formulations=["so3", "directors"], steps=[0.01], t_end=0.1,
-                        method=method)  # fmt: skip
+def refused(table):
+    """Raise what rows say that are refused, as all of them must be."""
     assert {row["status"] for row in table.rows} == {"refused"}
     raise ValueError(table.rows[0]["message"])
+
+
+TWO = {"formulations": ["so3", "directors"], "steps": [0.01], "t_end": 0.1}
 
 
 def run_of(model):
@@ -88,7 +89,8 @@ RUNS = {
     "study": lambda model, method: mbd.study(
         model, {"rod.mass": [1.0, 2.0]}, **END, method=method, outputs=["rod.position"]
     ),
-    "compare": compared,
+    "compare": lambda model, method: refused(mbd.compare(system, **TWO, method=method)),
+    "bench": lambda model, method: refused(mbd.bench(system, **TWO, methods=method)),
     "export_fmu": lambda model, method: mbd.export_fmu(
         model, "unit.fmu", step=0.01, outputs=["rod.position"], method=method
     ),

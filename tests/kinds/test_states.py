@@ -9,7 +9,8 @@ from recipes import FORMS, FORMULATIONS
 import mbd
 from mbd.formulations import NAMES
 
-UNHELD = ["so3", "se3", "unified", "unified tetrahedral", "unified own points"]
+UNHELD = ["so3", "se3", "unified", "unified tetrahedral", "unified own points",
+          "so3 cayley", "se3 cayley"]  # fmt: skip
 HELD = sorted({*NAMES, *FORMS} - {*UNHELD, "breathing rates", "breathing u"})
 SHORT = {"t_end": 2e-3, "step": 1e-3}
 

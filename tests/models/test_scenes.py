@@ -42,10 +42,10 @@ def cases():
 
 
 def quantity(solution, words):
-    """Return what "body.position", "body(x, y, z).position", "joint.force", "energy.total" name."""
+    """Return what "body.position", "body(x, y, z).position", "pin.force", "energy.total" name."""
     name, point, attribute = re.fullmatch(r"(.+?)(\(.*\))?\.(\w+)", words).groups()
-    if name == "energy":
-        return getattr(solution.energy, attribute)
+    if name in ("energy", "momentum"):
+        return getattr(getattr(solution, name), attribute)
     if attribute == "multipliers":  # of a joint, of a row that a body wears, of a body's own rows
         return solution.lam[:, solution.model.numbering.owners[name]]
     item = solution[name]

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from charts import RODRIGUES, VECTOR, YAW
 from families import spread
 
 import mbd
@@ -42,7 +43,15 @@ def test_hanging_chain(name, formulation):
     )
 
 
-@pytest.mark.parametrize("mix", [("so3", "directors"), ("directors", "so3", "so3")])
+@pytest.mark.parametrize(
+    "mix",
+    [
+        ("so3", "directors"),
+        ("directors", "so3", "so3"),
+        (RODRIGUES, "so3"),
+        (VECTOR, YAW, RODRIGUES),
+    ],
+)
 def test_chain_of_mixed_formulations_agrees_with_the_table(mix):
     exact = {k: published("chains")["sph_N10"][k] for k in ("pos", "vel", "rot", "om")}
     converge(lambda h: bars(h, n=10, formulation=mix), exact, step=1e-3, tolerance=TOLERANCE)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from charts import TOP
 from families import spread
 from scenes import hinged
 
@@ -20,6 +21,7 @@ OTHERS = {
     "Euler parameters, B1": mbd.EulerParameters("full", force_map="B1"),
     "Euler parameters, reduced": mbd.EulerParameters("reduced"),
     "tetrahedral": mbd.Unified("tetrahedral"),
+    "three angles": TOP,
 }
 FORMS = {**{name: name for name in RIGID}, **OTHERS}
 MAPS = [("full", x) for x in ("B1", "H", "Q_p2")] + [("reduced", x) for x in ("B2", "H", "Q_p2")]

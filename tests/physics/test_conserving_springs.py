@@ -51,13 +51,13 @@ def clutch_energy(u):
     return 5.0 * np.abs(u - 1.0)
 
 
-def brick(name, x, **motion):
+def brick(name, x, formulation="directors", **motion):
     return mbd.RigidBody(
         name,
         mass=1.0 + x,
         inertia=(0.1, 0.12, 0.15),
         position=(x, 0, 0),
-        formulation="directors",
+        formulation=formulation,
         **motion,
     )
 
@@ -107,11 +107,11 @@ def test_a_law_of_the_length_keeps_energy_and_momenta(law, energy, step):
     assert np.ptp(solution.momentum.angular, axis=0).max() < 1e-12
 
 
-def hinged(*add):
+def hinged(*add, kind="directors"):
     """Return a free body with an arm on a hinge; what acts on the hinge is added."""
     system = mbd.System()
-    a = system.add(brick("a", 0, angular_velocity=(0.3, 0, 0)))
-    b = system.add(brick("b", 1.0, angular_velocity=(0.3, 8.0, 0), velocity=(0, 0, -4)))
+    a = system.add(brick("a", 0, kind, angular_velocity=(0.3, 0, 0)))
+    b = system.add(brick("b", 1.0, kind, angular_velocity=(0.3, 8.0, 0), velocity=(0, 0, -4)))
     hinge = system.add(mbd.Revolute("hinge", a, b, at=(0.5, 0, 0), axis=(0, 1, 0)))
     for part in add:
         system.add(part(hinge))
@@ -144,11 +144,13 @@ ACTING = {
 }
 
 
-@pytest.mark.parametrize("step", [0.05, 0.01])
+@pytest.mark.parametrize(
+    ("step", "kind"), [(0.05, "directors"), (0.01, "directors"), (0.05, "euler_parameters")]
+)
 @pytest.mark.parametrize("name", ACTING)
-def test_what_acts_on_an_angle_keeps_energy_through_contact_too(name, step):
+def test_what_acts_on_an_angle_keeps_energy_through_contact_too(name, step, kind):
     part, energy = ACTING[name]
-    solution = run(hinged(part), step, 10.0)
+    solution = run(hinged(part, kind=kind), step, 10.0)
     u = solution["hinge"].angle
     total = solution.energy.total
     if name == "Motor":  # its work is no potential energy
@@ -191,8 +193,9 @@ def test_the_step_is_of_second_order_with_a_law():
     assert abs(np.polyfit(np.log(steps), np.log(errors), 1)[0] - 2.0) < 0.15
 
 
-def test_newton_converges_quadratically_with_springs_and_rows():
+@pytest.mark.parametrize("kind", ["directors", "scalable"])
+def test_newton_converges_quadratically_with_springs_and_rows(kind):
     """Few iterations at a coarse step: what the exact matrix is for."""
-    solution = run(hinged(*(part for part, _ in ACTING.values() if part)), 0.02, 4.0)
+    solution = run(hinged(*(part for part, _ in ACTING.values() if part), kind=kind), 0.02, 4.0)
     assert solution.stats["iterations"] < 6.5 * solution.stats["steps"]
     assert solution.stats["rejected"] == 0

@@ -5,8 +5,14 @@ import pytest
 
 import mbd
 
+KINDS = {
+    "directors": ("directors",) * 3,
+    "euler_parameters": ("euler_parameters",) * 3,
+    "mixed": ("directors", "scalable", "euler_parameters"),
+}
 
-def floating(damping: float = 0.0) -> mbd.System:
+
+def floating(damping: float = 0.0, kinds: tuple[str, ...] = KINDS["directors"]) -> mbd.System:
     """Three eccentric bodies on hinges and a mass point, held together by springs of every kind."""
     system = mbd.System()
     bodies = [
@@ -18,7 +24,7 @@ def floating(damping: float = 0.0) -> mbd.System:
                 position=(i, 0, 0),
                 center_of_mass=(0.1, 0.05 * i, 0),
                 angular_velocity=(0, 0.4 * i, 0),
-                formulation="directors",
+                formulation=kinds[i],
             )
         )
         for i in range(3)
@@ -46,7 +52,7 @@ def floating(damping: float = 0.0) -> mbd.System:
     return system
 
 
-def pendulum() -> mbd.System:
+def pendulum(formulation: str) -> mbd.System:
     system = mbd.System(gravity=(0, 0, -9.81))
     last = system.ground
     for i in range(2):
@@ -55,7 +61,7 @@ def pendulum() -> mbd.System:
             mass=1.0,
             inertia=(1e-3, 0.08, 0.08),
             position=(i + 0.5, 0, 0),
-            formulation="directors",
+            formulation=formulation,
         )
         system.add(bar)
         system.add(mbd.Spherical(f"joint {i}", last, bar, at=(i, 0, 0)))
@@ -64,8 +70,10 @@ def pendulum() -> mbd.System:
 
 
 @pytest.mark.parametrize("step", [2e-2, 5e-3])
-def test_energy_and_momenta_of_a_floating_system_with_joints_and_springs(step):
-    solution = mbd.simulate(floating(), 20.0, step, method=mbd.EnergyMomentum(), project=True)
+@pytest.mark.parametrize("kinds", KINDS.values(), ids=KINDS)
+def test_energy_and_momenta_of_a_floating_system_with_joints_and_springs(kinds, step):
+    system = floating(kinds=kinds)
+    solution = mbd.simulate(system, 20.0, step, method=mbd.EnergyMomentum(), project=True)
     total = solution.energy.total
     exchanged = np.ptp(solution.energy.kinetic)
     assert exchanged > 1.0  # J: the springs do work, energy goes to and fro
@@ -76,24 +84,30 @@ def test_energy_and_momenta_of_a_floating_system_with_joints_and_springs(step):
 
 
 @pytest.mark.filterwarnings("ignore:steps of")  # phases drift in 1000 s; energy must not
-def test_a_hundred_thousand_steps_of_a_pendulum():
-    solution = mbd.simulate(pendulum(), 1000.0, 1e-2, method=mbd.EnergyMomentum(), every=50)
+@pytest.mark.parametrize("formulation", ["directors", "euler_parameters"])
+def test_a_hundred_thousand_steps_of_a_pendulum(formulation):
+    system = pendulum(formulation)
+    solution = mbd.simulate(system, 1000.0, 1e-2, method=mbd.EnergyMomentum(), every=50)
     assert solution.stats["steps"] == 100_000
     assert np.ptp(solution.energy.total) < 1e-9  # J, of about 10 exchanged
     assert solution.gap.max() < 1e-14
 
 
-def test_what_a_damper_takes_is_lost_and_no_more():
+@pytest.mark.parametrize("kinds", KINDS.values(), ids=KINDS)
+def test_what_a_damper_takes_is_lost_and_no_more(kinds):
     run = {"t_end": 3.0, "step": 5e-3, "method": mbd.EnergyMomentum(), "project": True}
-    free, damped = (mbd.simulate(floating(c), **run) for c in (0.0, 0.5))
+    free, damped = (mbd.simulate(floating(c, kinds), **run) for c in (0.0, 0.5))
     assert np.all(np.diff(damped.energy.total) < 1e-12)
     assert damped.energy.total[-1] < free.energy.total[-1] - 0.1
     assert np.ptp(damped.momentum.angular, axis=0).max() < 1e-12
 
 
-def test_second_order_and_the_same_motion_as_generalized_alpha():
+@pytest.mark.parametrize("kinds", KINDS.values(), ids=KINDS)
+def test_second_order_and_the_same_motion_as_generalized_alpha(kinds):
     def last(step, method):
-        run = mbd.simulate(floating(), 1.0, step, method=method, project=True, every=10_000)
+        run = mbd.simulate(
+            floating(0.0, kinds), 1.0, step, method=method, project=True, every=10_000
+        )
         return np.concatenate([run[f"body {i}"].y[-1].ravel() for i in range(3)])
 
     steps = np.array([1e-2, 5e-3, 2.5e-3])
@@ -104,14 +118,15 @@ def test_second_order_and_the_same_motion_as_generalized_alpha():
     assert abs(np.polyfit(np.log(steps), np.log(errors), 1)[0] - 2.0) < 0.15
 
 
-def test_published_standard_rotation_is_conserved():
+@pytest.mark.parametrize("formulation", ["directors", "euler_parameters"])
+def test_published_standard_rotation_is_conserved(formulation):
     # a rigid body with J = [[3, -1/7, 0], [-1/7, 4, 0], [0, 0, 5]], omega = (6, -18, 0): its energy
     # is 717.428571... J and its spatial momentum J omega (Gebhardt and Romero 2020, initial values)
     J = np.array([[3, -1 / 7, 0], [-1 / 7, 4, 0], [0, 0, 5]])
     system = mbd.System()
     system.add(
         mbd.RigidBody(
-            "body", mass=1.0, inertia=J, angular_velocity=(6, -18, 0), formulation="directors"
+            "body", mass=1.0, inertia=J, angular_velocity=(6, -18, 0), formulation=formulation
         )
     )
     solution = mbd.simulate(system, 5.0, 5e-3, method=mbd.EnergyMomentum())
@@ -128,7 +143,7 @@ def test_other_coordinates_are_refused_with_a_reason():
         mbd.simulate(system, 1.0, 1e-2, method=mbd.EnergyMomentum())
 
 
-def chain() -> mbd.System:
+def chain(formulation: str = "directors") -> mbd.System:
     """Three flat bars: their third directors have no inertia, nothing limits their rates."""
     system = mbd.System(gravity=(0, 0, -9.81))
     last = system.ground
@@ -138,7 +153,7 @@ def chain() -> mbd.System:
             mass=1,
             inertia=(0.01, 0.08, 0.09),
             position=(i + 0.5, 0, 0),
-            formulation="directors",
+            formulation=formulation,
         )
         system.add(bar)
         at = (i, 0, 0)
@@ -152,10 +167,11 @@ def chain() -> mbd.System:
 
 
 @pytest.mark.filterwarnings("ignore:steps of .* are too large:RuntimeWarning")
+@pytest.mark.parametrize("formulation", ["directors", "euler_parameters"])
 @pytest.mark.parametrize(("step", "iterations"), [(2e-2, 8), (6e-2, 25)])
-def test_steps_that_turn_bodies_far_are_found(step, iterations):
+def test_steps_that_turn_bodies_far_are_found(step, iterations, formulation):
     # up to 90 degrees in a step and more; many of those of 60 ms are taken in parts
-    solution = mbd.simulate(chain(), 20.0, step, method=mbd.EnergyMomentum())
+    solution = mbd.simulate(chain(formulation), 20.0, step, method=mbd.EnergyMomentum())
     assert solution.stats["rejected"] > 0
     assert np.ptp(solution.energy.total) < 1e-10 * np.ptp(solution.energy.kinetic)
     assert solution.stats["iterations"] < iterations * solution.stats["steps"]

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from charts import TOP
 
 import mbd
 
@@ -29,7 +30,7 @@ SCREW = {"x": 2e-5, "v": 2e-4, "R": 3e-5, "Omega": 5e-4, "reaction": 2e-2}
 REDUNDANT = {"x": 2e-7, "v": 1e-6, "R": 2e-4, "Omega": 1e-3, "reaction": 1e-3}
 
 
-@pytest.mark.parametrize("formulation", RIGID)
+@pytest.mark.parametrize("formulation", [*RIGID, TOP])
 def test_heavy_top_is_second_order_in_everything_and_extrapolates_to_the_table(formulation):
     tolerance = {"so3": LIE, "se3": SCREW, "unified": SCREW}.get(formulation, REDUNDANT)
     exact = published("heavy top")["1.0"]

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from scenes import parallelograms
+from scenes import four_bar, parallelograms
 
 import mbd
 from mbd.model import independent_rows, least_multipliers
@@ -219,6 +219,30 @@ def test_many_rows_are_selected_and_shared_as_few_are(lean, monkeypatch):
     for name, parts in expected.items():
         for part, mine in zip(parts, (sparse[name].force, sparse[name].moment), strict=True):
             assert np.allclose(mine, part, rtol=0, atol=1e-7), name
+
+
+@pytest.mark.parametrize("formulation", ["so3", "se3", "euler_parameters", "directors", "scalable"])
+def test_rows_that_lack_a_little_depend_on_others_as_those_that_are_met(formulation):
+    """Three rows of a parallelogram; hinges that are out of parallel by far more than it lacks."""
+    model = four_bar((formulation,)).build()
+    aside = np.random.default_rng(1).normal(size=model.n_v)
+    for size in (0.0, 1e-12, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6):
+        state = model.moved(model.state, size * aside).replace(t=0.1)
+        assert len(independent_rows.selected(model, state).dropped) == 3, size
+
+
+@pytest.mark.parametrize("tilt", [3e-3, 0.1])
+def test_rows_that_lack_much_are_independent_where_they_are_so_by_more(tilt):
+    """One hinge of a parallelogram is out of parallel: the loop is held, by one row more."""
+    system = four_bar()
+    coupler, right = (system.bodies[name] for name in ("coupler", "right"))
+    del system.joints["C"]
+    system.add(mbd.Revolute("C", coupler, right, at=(2, 0, 1), axis=(tilt, 1, 0)))
+    model = system.build()
+    aside = np.random.default_rng(1).normal(size=model.n_v)
+    for size in (0.0, 1e-3, 0.1):
+        state = model.moved(model.state, size * tilt * aside).replace(t=0.1)
+        assert len(independent_rows.selected(model, state).dropped) == 2, size
 
 
 def test_a_stepper_that_goes_back_forgets_what_was_refused_since():

@@ -30,7 +30,7 @@ def test_forms_differ_in_their_multipliers():
 
 @pytest.mark.parametrize("formulation", RIGID)
 def test_non_twisting_body_under_its_load(formulation):
-    references = {words: (t, *rest) for words, t, *rest in NON_TWISTING.REFERENCES[2]}
+    references = {x: (t, *rest) for x, t, *rest in NON_TWISTING.REFERENCES[2] if t == 5.0}
     h = 2 * NON_TWISTING.RUN["step"]
     solution = mbd.simulate(NON_TWISTING.build(formulation, case=2), 5.0, h)
     found = {

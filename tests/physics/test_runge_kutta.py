@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from charts import YAW
 from scipy.spatial.transform import Rotation
 
 import mbd
@@ -63,6 +64,11 @@ def test_example_of_the_paper(formulation, method):
     rates, turns = errors_of_the_example(formulation, method)
     assert np.allclose(rates, (1.474e-4, 9.757e-6, 6.276e-7, 3.980e-8), rtol=2e-3)
     assert np.allclose(turns, (1.80e-6, 1.19e-7, 7.65e-9, 4.85e-10), rtol=5e-3)
+
+
+def test_order_four_in_three_angles():
+    """Of other constants: steps of angles depend on the axes that they are about."""
+    errors_of_the_example(YAW, METHOD)
 
 
 @pytest.mark.parametrize("formulation", GROUPS)

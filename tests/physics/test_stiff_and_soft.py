@@ -360,7 +360,7 @@ def test_the_loads_are_those_that_act():
     assert found.loads.moment == pytest.approx(20.0 * found.model.F[m.LENGTH])  # over the length
     half = mbd.equilibrium(system, load_factor=0.5, scaled=["gravity"])
     assert half.loads.force == pytest.approx(10.0)
-    assert f"beside loads of {half.loads}" in half.message
+    assert f"with loads of {half.loads}" in half.message
     unloaded = mbd.equilibrium(system, load_factor=0.0)
     assert unloaded.loads.force == pytest.approx(0.0, abs=1e-9)  # springs without tension
 

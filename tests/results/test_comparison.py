@@ -110,7 +110,7 @@ def test_formulations_of_one_name_are_numbered():
             mbd.Unified(points=rng.uniform(-1, 1, (6, 3)), directions=rng.normal(size=(6, 3)))
         )
     assert sets[0] is not sets[1]
-    found = chosen([*sets, sets[0], "unified"])
+    found = chosen("compare", [*sets, sets[0], "unified"])
     assert [one.name for one in found] == ["unified (own set)", "unified (own set) 2", "unified"]
 
 

@@ -1,8 +1,6 @@
 """One table of quantities: what an entry reaches, and that editors and type checkers know it."""
 
 import re
-import subprocess
-import sys
 import textwrap
 from pathlib import Path
 
@@ -217,42 +215,3 @@ def test_what_parts_of_the_library_leave_free_and_report_is_declared():
     rates = {f"{x}{end}" for c in classes for x in getattr(c, "free", ())
              for end in ("_rate", "_second_rate")}  # fmt: skip
     assert names | rates <= set(PartHistory.__annotations__)
-
-
-USER = """
-import mbd
-import numpy as np
-
-solution = mbd.simulate(mbd.System(), t_end=1.0, step=1e-3)
-loaded = mbd.load("run.nc")
-for results in (solution, loaded):
-    position: np.ndarray = results["rod"].position
-    force: np.ndarray = results["hinge"].force
-    angle: np.ndarray = results["hinge"].angle + results["hinge"].angle_rate
-    load: np.ndarray = results["motor"].load
-    tip: np.ndarray = results["rod"].at((0, 0, 1)).velocity
-    moment: np.ndarray = results["hinge"].reaction().moment
-    energy: np.ndarray = results.energy.kinetic + results.energy.balance
-    momentum: np.ndarray = results.momentum.angular
-    results["hinge"].foce  # wrong
-    results["rod"].positon  # wrong
-    results.energy.kinetik  # wrong
-face: np.ndarray = solution.body("rod").y
-first: np.ndarray = solution.joint("hinge").reaction(on="first").force
-solution.body("rod").reaktion()  # wrong
-"""
-
-
-def test_a_type_checker_knows_the_attributes_of_results(tmp_path):
-    """Of a user's file under mypy --strict only the lines that are wrong are errors."""
-    file = tmp_path / "user.py"
-    file.write_text(USER)
-    (tmp_path / "mypy.ini").write_text("[mypy]\nstrict = true\nfollow_imports = silent\n")
-    done = subprocess.run(
-        [sys.executable, "-m", "mypy", "--no-error-summary", "user.py"],
-        cwd=tmp_path, capture_output=True, text=True, check=False, env={"MYPYPATH": str(ROOT)},
-    )  # fmt: skip
-    wrong = [i for i, line in enumerate(USER.splitlines(), 1) if line.endswith("# wrong")]
-    lines = done.stdout.splitlines()
-    assert [int(x.split(":")[1]) for x in lines] == wrong, done.stdout + done.stderr
-    assert all("[attr-defined]" in x for x in lines)

@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy.stats
+from families import spread
 
 import mbd
 from mbd.drawing.curves import curves
@@ -207,8 +208,7 @@ BAD = {  # what is studied, a parameter, a good and a bad value
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("options", [{}, {"every": 2}, {"rtol": 1e-5, "t_eval": [0.0, T]}])
-@pytest.mark.parametrize("case", BAD)
+@spread(case=BAD, options=[{}, {"every": 2}, {"rtol": 1e-5, "t_eval": [0.0, T]}])
 def test_bad_members_are_told_of_wherever_they_are(case, options, tmp_path):
     """At the beginning of a study, however many there are, at its end, and kept in files."""
     build, name, good, bad = BAD[case]

@@ -121,7 +121,7 @@ class LinkFrame:
 
 @dataclass(frozen=True)
 class Closure:
-    """What joins two places beside the tree: "ball" or "fixed"."""
+    """What joins two places outside the tree: "ball" or "fixed"."""
 
     name: str
     type: str

@@ -97,7 +97,7 @@ def _carried_inertia(part: Any, carried: list[Any], unit: str) -> float:
 def rotor(
     joint: RobotJoint, part: Any, rate: float, mass: float, system: System, name: Name
 ) -> Iterator[Part]:
-    r"""Yield a rotor beside the robot whose turn is the coordinate: armature, a/2 du/dt^2 exactly.
+    r"""Yield a rotor next to the robot whose turn is the coordinate: armature, a/2 du/dt^2 exactly.
 
     It turns on the ground, about its centre of mass, so that it has neither weight nor reaction;
     its own mass is a small part of that which the joint carries.

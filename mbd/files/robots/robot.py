@@ -197,7 +197,7 @@ class _Robot:
         return link == self.root and not self.floating
 
     def _tie(self) -> None:
-        """Add what joins coordinates and places beside the tree, and what acts on them."""
+        """Add what joins coordinates and places outside the tree, and what acts on them."""
         for joint in self.robot.joints:
             if joint.mimic is not None:
                 ends = [self.joints[joint.name], self.joints[joint.mimic.joint]]

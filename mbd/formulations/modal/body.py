@@ -50,7 +50,8 @@ def _modal(frame: Formulation, n_p: int, interfaces: int) -> Formulation:
     """Return the formulation of n modes and some interfaces, without constants."""
     n_q, n_b = frame.n_q, frame.n_v
     tests_as_it_tries = frame.galerkin and frame.second_maps is not None
-    if not tests_as_it_tries or not frame.axes or frame.n_faces > 1:
+    moves = frame.axes and frame.holonomic
+    if not tests_as_it_tries or not moves or frame.n_faces > 1:
         raise ValueError(
             f"the frame of modes cannot be carried by {frame.name!r}; take 'so3', 'directors', "
             "'euler_parameters', 'scalable', 'se3' or 'unified'"

@@ -210,7 +210,7 @@ def faces_on(frame: Formulation) -> FaceFunctions:
 
     @jit
     def second_maps(F: Any, n: Any, to: Any) -> None:
-        """Write those of the weights w of p, twice w' = w(p') and w'' = w(p'') beside them."""
+        """Write those of the weights w of p, twice w' = w(p') and w'' = w(p'') next to them."""
         n_p, work, b = int(F[n.par]), table(F, n.par, WORK), frame_of(F, n)
         p, u, a, one = n.q + n_q, n.v + n_b, n.a + n_b, work + ONE
         base_rate(F, b)

@@ -120,7 +120,7 @@ def add_blocks(I: Any, F: Any, e: Any, ends: Any, last: Any, damped: bool, q: An
         add_combined(F, s + U, wK, s + S, s + GT, columns)
         if damped:
             clear(F, s + GW, 7)
-            own = velocity_map(I, e, second) - map_of(I, second, 0)
+            own = velocity_map(I, F, e, second) - map_of(I, second, 0)
             add_through(I, F, e, s + GW, second, own, F[m.W_G], ends)
             add_through(I, F, e, s + GW, second, m.DP, wK, ends)
             add_through(I, F, e, s + GW, second, m.PT, wK, frames(I, F, m.YD, e))

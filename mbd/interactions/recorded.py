@@ -1,0 +1,58 @@
+r"""Measures made of a user's function of points, vectors and numbers.
+
+The function is recorded once (``algebra/expressions.py``); one compiled function writes the
+measure, its gradient and Hessian and the rate of the gradient,
+
+.. math:: g = \frac{\partial u}{\partial x}, \qquad
+   H = \frac{\partial^2 u}{\partial x\,\partial x}, \qquad \dot g = H\dot x ,
+
+all exact. Equal functions are one measure whatever their numbers, so that a study or a fit over
+these compiles nothing anew.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from mbd.algebra import expressions as ex
+from mbd.base.recorded_call import remembered
+from mbd.interactions.measures import GRAD, HXD, NORMAL, XA, XD, Measure
+from mbd.machine.jit import jit
+
+
+@remembered
+@cache
+def measure_of(
+    name: str,
+    u: ex.Operation,
+    vectors: tuple[ex.Operation, ...],
+    numbers: tuple[ex.Operation, ...],
+    unit: str,
+) -> Measure:
+    """Return the measure u, an expression of (3 n,) components of vectors and of numbers."""
+    n = len(vectors) // 3
+    rates = list(ex.variables("rate", 3 * n))
+    g = list(ex.gradient(u, vectors))
+    H = ex.jacobian(g, vectors)
+    x, xd, hxd, gradient, hessian = (place // 4 * n for place in (XA, XD, HXD, GRAD, NORMAL))
+    value = hessian + 9 * n * n + 3 * n  # after the Hessian and the gradient that waits there
+    write = ex.program(
+        "measure", "F, w, k",
+        {f"w + {x}": vectors, f"w + {xd}": rates, "k": numbers},
+        {
+            f"w + {gradient}": g, f"w + {hessian}": H, f"w + {hxd}": ex.along(g, vectors, rates),
+            f"w + {value}": [u],
+        },
+    )  # fmt: skip
+
+    @jit
+    def evaluate(F: Any, w: int, k: int) -> float:
+        write(F, w, k)
+        return F[w + value]  # type: ignore[no-any-return]
+
+    return Measure(
+        name, n, tuple((a, b) for a in range(n) for b in range(n)), evaluate,
+        curved=not ex.occurring(list(H.flat)).isdisjoint(vectors), unit=unit, full=True,
+        numbers=len(numbers),
+    )  # fmt: skip
