@@ -190,7 +190,7 @@ SUBSTEP_LEAST = 1e-12
 """[step] A smaller step fails: where a law of motion jumps, it would be passed in no time, and what
 it leaves of accelerations is recorded."""
 
-SINGULAR = 1e-2
+SINGULAR = 3e-2
 """[singular value at the start] Where rows hold less of a motion, a pose is called singular."""
 
 LOST_VELOCITY = 0.2

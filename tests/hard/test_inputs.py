@@ -126,6 +126,10 @@ PARTS = {
     "LocalMap": lambda w: {"name": "x", "quaternion": CAYLEY.quaternion, "tangent": CAYLEY.tangent,
                            "inverse_tangent": CAYLEY.inverse_tangent,
                            "coordinates": CAYLEY.coordinates},
+    **{
+        x: lambda w: {"name": "x", "function": lambda p: p[0] * p[1] + p[2] + 1.0, "on": [w.a]}
+        for x in ("Gauge", "Load", "Row")
+    },
     "LineLoad": lambda w: {"name": "x", "beam": mbd.Beam(**PARTS["Beam"](w)), "force": (0, 0, 1)},
     "Moment": lambda w: {"name": "x", "body": w.a, "moment": (1, 0, 0)},
     "Motor": along(effort=2.0),

@@ -178,7 +178,7 @@ def test_a_singular_pose_is_named(second, speed, formulation):
     in_line = (1.0 + second - end[0]) / speed
     with pytest.raises(mbd.SimulationError, match=r"pose is singular, .*'rod [12].* hold") as told:
         mbd.simulate(system, 1.5 * in_line, rtol=1e-6, project=True)
-    assert np.isclose(told.value.solution.t[-1], in_line, rtol=1e-4)
+    assert np.isclose(told.value.solution.t[-1], in_line, rtol=3e-4)
 
 
 @pytest.mark.parametrize("formulation", ["so3", "euler_parameters"])
