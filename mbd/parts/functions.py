@@ -19,7 +19,7 @@ import numpy as np
 
 from mbd.algebra import expressions as ex
 from mbd.base.checked import function as callable_of
-from mbd.base.checked import shown
+from mbd.base.checked import one_of, shown
 from mbd.base.door import label
 from mbd.base.function import Function
 from mbd.interactions.compliant_rows import compliant
@@ -306,7 +306,7 @@ class Row(Part):
         compliance: float = 0.0,
     ) -> None:
         self.name = label(name, "Row")
-        self.unit = _unit(self.name, unit)
+        self.unit = one_of(self.name, "unit", unit, LOAD_UNITS)
         self.recording = recorded(self.name, "function", function, on, self.unit)
         self.ends, self.relative = self.recording.ends, self.recording.relative
         if not self.recording.gradient.any():
@@ -408,7 +408,7 @@ class Gauge(Part):
         unit: Literal["m", "rad", "-", "m^2"] = "m",
     ) -> None:
         self.name = label(name, "Gauge")
-        self.unit = _unit(self.name, unit)
+        self.unit = one_of(self.name, "unit", unit, LOAD_UNITS)
         self.recording = recorded(self.name, "function", function, on, self.unit)
         self.ends = self.recording.ends
 
@@ -424,15 +424,6 @@ class Gauge(Part):
 
     def __repr__(self) -> str:
         return _text(self)
-
-
-def _unit(owner: str, unit: Any) -> str:
-    """Return the unit of a measure."""
-    if unit not in LOAD_UNITS:
-        raise ValueError(
-            f"{owner}: unit must be one of {', '.join(map(repr, LOAD_UNITS))}, got {shown(unit)}"
-        )
-    return str(unit)
 
 
 def _coordinate(part: Row | Gauge) -> Coordinate:
