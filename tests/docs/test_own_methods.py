@@ -87,8 +87,17 @@ def test_an_own_loop_is_that_of_the_library(page, alpha, rows):
         assert_same(compiled, own)
 
 
+def test_an_own_explicit_loop_is_that_of_the_library(page):
+    """But for its projection, which moves by the error of a step."""
+    model, h = mixed().build(), 1e-3
+    first = mbd.consistent(model, project=True)
+    library = mbd.simulate(model, 50 * h, h, method=mbd.ExplicitRungeKutta("rk4"), state=first)
+    own = mbd.simulate(model, 50 * h, h, method=page["HalfExplicit"](), state=first)
+    assert_same(own, library)
+
+
 def test_the_other_loops_converge_with_their_orders(page):
-    """No method of the library is theirs: to what collocation finds, on the same model."""
+    """To what collocation finds, on the same model."""
     model = mixed().build()
     start = mbd.consistent(model, project=True)
     exact = mbd.simulate(model, 0.05, 5e-3, method=mbd.RadauCollocation(), state=start)
