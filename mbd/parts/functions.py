@@ -22,6 +22,7 @@ from mbd.base.checked import function as callable_of
 from mbd.base.checked import one_of, shown
 from mbd.base.door import label
 from mbd.base.function import Function
+from mbd.base.read_only import read_only
 from mbd.interactions.compliant_rows import compliant
 from mbd.interactions.kind import Attachment, Element
 from mbd.interactions.measures import Measure
@@ -119,7 +120,7 @@ class Recording:
         """Gradient at the initial pose by the attachments of bodies that move, (n, 3)."""
         moving = {x.name for x in self.ends if x.body.moves}
         g = self.at(self.at_start())[1]
-        return g[[a.body in moving for a in self.attachments]]
+        return read_only(g[[a.body in moving for a in self.attachments]])
 
     @property
     def relative(self) -> bool:
