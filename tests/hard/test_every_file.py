@@ -4,6 +4,7 @@ import ast
 from collections import Counter
 
 import pytest
+from families import some
 from sources import FILES, nodes, word
 
 from tests.hard.doors import DOORS, IN_A_PROCESS, OURS, RUBBISH, answer, damaged
@@ -35,7 +36,7 @@ def seen(kind, folder, most):
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("kind", DOORS)
+@pytest.mark.parametrize("kind", some(DOORS, 2))
 def test_a_damaged_file_is_read_or_refused_by_name(kind, tmp_path):
     """Nothing else is raised, and no other file of the folder is changed."""
     counts, wrong = seen(kind, tmp_path, _MANY)

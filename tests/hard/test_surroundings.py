@@ -90,7 +90,7 @@ def test_the_process_is_left_as_it_was(at_home):
 
 
 @pytest.mark.parametrize(
-    "which", [*some(SURROUNDINGS, 2), *(pytest.param(x, marks=pytest.mark.slow) for x in ALONE)]
+    "which", [*some(SURROUNDINGS, 3), *(pytest.param(x, marks=pytest.mark.slow) for x in ALONE)]
 )
 def test_a_session_is_the_same_in_all_surroundings(tmp_path, locales, at_home, which):
     """The bits of runs, of tables and model files, and the words of messages; in any folder."""
