@@ -19,7 +19,10 @@ def browser(tmp_path_factory):
     found.close()
 
 
-@pytest.mark.parametrize(("t", "eye"), [(0.0, ""), (0.3712, "&view=top"), (1.0, "&follow=bar")])
+@pytest.mark.parametrize(
+    ("t", "eye"),
+    [(0.3712, "&view=top"), pytest.param(0.0, "", marks=pytest.mark.slow), (1.0, "&follow=bar")],
+)
 def test_bodies_are_where_the_solution_says(t, eye, browser):
     solution = run()
     page = browser.open(solution.animate(arrows=False).html, f"t={t}&{ONLY}{eye}")

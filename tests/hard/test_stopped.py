@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from families import some
 
 import mbd
 from mbd.cli import main
@@ -68,7 +69,7 @@ def test_ctrl_c_in_a_program(tmp_path, n, seed):
 
 
 # --- mbd run --stream -----------------------------------------------------------------------------
-@pytest.mark.parametrize("signal", ["SIGKILL", "SIGINT"])
+@pytest.mark.parametrize("signal", some(["SIGINT", "SIGKILL"], 2))
 @many(3, 200)
 def test_a_stream_that_is_stopped(tmp_path, monkeypatch, signal, n, seed):
     """The file is not there yet, or it is read up to the last writing."""
@@ -96,7 +97,7 @@ def test_a_stream_that_is_stopped(tmp_path, monkeypatch, signal, n, seed):
 
 
 # --- mbd run -o -----------------------------------------------------------------------------------
-@pytest.mark.parametrize("signal", ["SIGKILL", "SIGINT"])
+@pytest.mark.parametrize("signal", some(["SIGKILL", "SIGINT"], 2))
 @many(2, 200)
 def test_a_file_that_is_being_replaced(tmp_path, signal, n, seed):
     """It is the old one, whole, or the new one, whole."""
