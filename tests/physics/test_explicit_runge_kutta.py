@@ -170,21 +170,6 @@ def test_without_joints_the_classical_method_is_that_of_lie_groups():
 
 
 # --- steps that are chosen, states within them, events --------------------------------------------
-@pytest.mark.parametrize("name", ["tsit5", "dop853"])
-@pytest.mark.parametrize("rtol", [1e-4, 1e-7, 1e-10])
-def test_the_tolerance_is_met_over_the_whole_run(name, rtol):
-    """Heavy top for a second (24 turns) and Andrews' mechanism, against the published ends."""
-    method, exact = mbd.ExplicitRungeKutta(name), published("heavy top")["1.0"]
-    run = mbd.simulate(scene("heavy_top").build(), 1.0, rtol=rtol, method=method)
-    assert np.abs(run["top"].position[-1] - exact["x"]).max() < rtol
-    assert np.abs(run["top"].velocity[-1] - exact["v"]).max() < 5.0 * rtol
-    assert run.stats["rejected"] < 0.3 * run.stats["steps"] + 3
-    row = published("A03")["0.03"]
-    run = mbd.simulate(scene("andrews").build(), 0.03, rtol=rtol, method=method)
-    end = 0.007 * np.array([np.cos(row[0]), np.sin(row[0])])
-    assert np.abs(run["K1"].at((0.007, 0, 0)).position[-1, :2] - end).max() < 0.1 * rtol
-
-
 @pytest.mark.parametrize(("name", "order"), [("rk4", 3), ("tsit5", 4), ("dop853", 7)])
 def test_states_within_steps_are_of_the_order_of_the_continuation(name, order):
     """At 3/8 of a step, against collocation; on the rows, forces of the same order."""
@@ -322,34 +307,6 @@ def test_a_singular_pose_is_passed_or_stops_the_run_by_name(how):
         assert "the pose is singular" in run.message
 
 
-def test_contradictory_drives_are_named():
-    system, _, hinge = hinged("arm", gravity=(0, 0, 0), inertia=(1, 1, 1), position=(0, 0, 0))
-    system.add(mbd.Drive("one", hinge.angle, position=mbd.Expression("0.2 * t ** 2")))
-    system.add(mbd.Drive("two", hinge.angle, position=mbd.Expression("0.2 * t ** 2 + t ** 4")))
-    with pytest.raises(mbd.SimulationError, match="one.*two|two.*one") as error:
-        mbd.simulate(system, 1.0, 0.02, method=DOP853)
-    assert error.value.solution.t[-1] < 0.1
-
-
-@pytest.mark.parametrize("size", [1e-6, 1e6])
-@pytest.mark.parametrize("far", [0.0, 1e6])
-def test_size_and_place_do_not_matter(size, far):
-    """A pendulum of a micrometre and of a thousand kilometres, a million sizes from the origin."""
-
-    def end(size, far):
-        system = mbd.System(gravity=(0, 0, -9.81 * size))
-        place = np.array((far, -far, 2 * far)) * size
-        bob = system.add(
-            mbd.RigidBody("bob", mass=1.0, inertia=np.array((0.01, 0.1, 0.1)) * size**2,
-                          position=np.add(place, (0.5 * size, 0, 0)))
-        )  # fmt: skip
-        system.add(mbd.Revolute("hinge", system.ground, bob, at=place, axis=(0, 1, 0)))
-        run = mbd.simulate(system, 1.0, rtol=1e-10, method=DOP853)
-        return (run["bob"].position[-1] - place) / size
-
-    assert np.abs(end(size, far) - end(1.0, 0.0)).max() < (1e-11 if far == 0.0 else 1e-9)
-
-
 def sprung(stiffness, share):
     """Return a bar on a hinge and a bar that hangs on it by a damped spring."""
     system, bar, _ = hinged("bar", "pin", inertia=(0.01, 0.1, 0.1))
@@ -405,18 +362,3 @@ def test_what_it_does_not_take_is_refused_by_name():
         mbd.ExplicitRungeKutta("tsit5", stiff="radau")
     with pytest.raises(ValueError, match="tableau='rk4' has no estimate of errors; give a step"):
         mbd.simulate(swing(), 1.0, rtol=1e-6, method=RK4)
-
-
-def test_it_is_written_in_files_and_named_as_text(tmp_path):
-    system = scene("heavy_top").build()
-    run = mbd.simulate(system, 0.01, 1e-3, method=TSIT5)
-    kept = mbd.load(run.save(tmp_path / "run.nc"))
-    assert str(kept.method) == repr(run.method)
-    table = mbd.compare(
-        scene("heavy_top").build,
-        formulations=["so3", "directors"],
-        steps=[2e-3, 1e-3],
-        t_end=0.02,
-        method="ExplicitRungeKutta(tableau='rk4')",
-    )
-    assert "explicit Runge-Kutta, rk4" in str(table)  # fmt: skip
