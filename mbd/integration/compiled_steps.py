@@ -19,6 +19,7 @@ from mbd.integration.newton_loop import (
     keep_record,
     restore,
 )
+from mbd.integration.one_step import go_on, keep_start
 from mbd.machine import buffer as m
 from mbd.machine.jit import ints, jit, loop, part
 from mbd.machine.subnormal import flushing
@@ -63,16 +64,6 @@ def vectors(I: Any, F: Any) -> StepVectors:
 
 
 @jit
-def begin_step(I: Any, F: Any) -> None:
-    """Keep q, v, a at the start of a step."""
-    for i in range(I[m.N_Q]):
-        F[I[m.QN] + i] = F[I[m.Q] + i]
-    for i in range(I[m.N_U]):
-        F[I[m.VN] + i] = F[I[m.V] + i]
-        F[I[m.AN] + i] = F[I[m.A] + i]
-
-
-@jit
 def solve(I: Any, F: Any, new: bool) -> bool:
     """Let x be the solution, by a matrix of the iterate if `new`; tell whether it is regular."""
     S = ints(F)
@@ -81,6 +72,57 @@ def solve(I: Any, F: Any, new: bool) -> bool:
         S[m.SMALL_PIVOTS] = 0
     by_fronts(I, F, new)
     return S[m.SMALL_PIVOTS] == 0  # type: ignore[no-any-return]
+
+
+@jit
+def nothing(I: Any, F: Any) -> None:
+    """Carry nothing from step to step but the state."""
+
+
+def step_loop(
+    begin: Callable[..., Any], step: Callable[..., Any], back: Callable[..., Any],
+    verdict: Callable[..., Any],
+) -> Any:  # fmt: skip
+    """Return the kernel that takes steps.
+
+    Parameters
+    ----------
+    begin : (I, F)
+        What comes before the steps of each piece of a run.
+    step : (I, F, t) -> int
+        Go from the state at t to the next one; return the status.
+    back : (I, F)
+        Go back to the start of a step that failed.
+    verdict : (I, F) -> int
+        The status after a step that went well: what ends the piece of a run.
+    """
+
+    @loop
+    @flushing
+    def steps(I: Any, F: Any, k: int) -> None:
+        """Take S[N_STEPS] steps of F[H]; k = 1 leaves the state of a failed step as it is."""
+        S = ints(F)
+        S[m.STATUS], S[m.STEPS_DONE], S[m.HAVE_FACTOR] = CONVERGED, 0, 0
+        note_rates(I, F)
+        begin(I, F)
+        for i in range(S[m.N_STEPS]):
+            t = F[m.T]
+            status = step(I, F, t)
+            if status == CONVERGED and not accept(I, F):
+                status = FAILED
+            if status != CONVERGED:
+                S[m.STATUS], S[m.HISTORY] = status, 0
+                if k == 0:
+                    back(I, F)
+                F[m.T] = t
+                return
+            S[m.STEPS_DONE], S[m.HISTORY] = i + 1, 1
+            keep_record(I, F)
+            S[m.STATUS] = verdict(I, F)
+            if S[m.STATUS] != CONVERGED:
+                return
+
+    return steps
 
 
 def steps_of(step: Callable[[Any, Any, float], Any]) -> Any:
@@ -92,28 +134,14 @@ def steps_of(step: Callable[[Any, Any, float], Any]) -> Any:
         Go from the state at t to the next one; return whether that went well.
     """
 
-    @loop
-    @flushing
-    def steps(I: Any, F: Any, k: int) -> None:
-        """Take S[N_STEPS] steps of F[H]; k = 1 leaves the state of a failed step as it is."""
+    @jit
+    def placed(I: Any, F: Any, t: float) -> int:
+        """Take a step from the state that is kept, and place its end."""
         S = ints(F)
-        note_rates(I, F)
-        S[m.STATUS], S[m.STEPS_DONE], S[m.HAVE_FACTOR] = CONVERGED, 0, 0
-        for i in range(S[m.N_STEPS]):
-            t = F[m.T]
-            begin_step(I, F)
-            good = step(I, F, t)
-            if good:
-                stage(I, F, m.PLACE)
-                good = accept(I, F)
-            if not good:
-                S[m.STATUS] = PIVOTS if S[m.SMALL_PIVOTS] else FAILED
-                S[m.HISTORY] = 0
-                if k == 0:
-                    restore(I, F)
-                F[m.T] = t
-                return
-            S[m.STEPS_DONE], S[m.HISTORY] = i + 1, 1
-            keep_record(I, F)
+        keep_start(I, F)
+        if not step(I, F, t):
+            return PIVOTS if S[m.SMALL_PIVOTS] else FAILED
+        stage(I, F, m.PLACE)
+        return CONVERGED  # type: ignore[no-any-return]
 
-    return steps
+    return step_loop(nothing, placed, restore, go_on)

@@ -64,6 +64,7 @@ from mbd.integration.one_step import (
     begin_step,
     choosing,
     end_on_rows,
+    factor_here,
     first_step,
     measure_speeds,
     nearness,
@@ -74,17 +75,16 @@ from mbd.integration.one_step import (
     undo_step,
 )
 from mbd.integration.radau_collocation import RadauCollocation
-from mbd.integration.runge_kutta import begin_run, explicit, set_level
+from mbd.integration.runge_kutta import explicit, set_level
 from mbd.integration.updates import record
 from mbd.linear.onto_rows import add, clear, copy, onto_rows
 from mbd.machine import buffer as m
-from mbd.machine.jit import call, ints, jit
+from mbd.machine.jit import ints, jit
 from mbd.machine.unknowns import is_velocity, own_vector
 from mbd.model.evaluation import (
     accept_stage,
     copy_remembered,
     evaluate_second_rates,
-    linearise,
     stage,
 )
 from mbd.model.frozen import FrozenModel
@@ -128,16 +128,9 @@ def other(I: Any, F: Any, which: int) -> int:
 @jit
 def accelerate(I: Any, F: Any) -> bool:
     """Correct v', lam at q_n [+] D, V, and factor there; tell whether they are numbers."""
-    S, n, increment = ints(F), I[N_U], other(I, F, SPARE)
     evaluate_second_rates(I, F)
-    copy(F, increment, I[D], n)
-    clear(F, I[D], n)  # T = 1: rows are those of velocities
-    S[m.SMALL_PIVOTS] = 0
-    linearise(I, F)
-    copy(F, I[D], increment, n)
-    call(S[m.LINEAR], I, F, 1)
-    good = S[m.SMALL_PIVOTS] == 0
-    for i in range(n):
+    good = factor_here(I, F, other(I, F, SPARE))
+    for i in range(I[N_U]):
         F[I[A] + i] -= F[I[X] + i]
         good = good and abs(F[I[X] + i]) < math.inf
     return good
@@ -283,7 +276,7 @@ def _back(I: Any, F: Any) -> None:
     undo_step(I, F, F[m.T_STEP])
 
 
-advance = explicit(begin_run, _step, _back, worn)
+advance = explicit(_step, _back, worn)
 
 
 # --- steps that are chosen, states within steps ---------------------------------------------------

@@ -196,7 +196,7 @@ def _step(I: Any, F: Any, t: float) -> bool:
     return good
 
 
-quaternion = explicit(_begin, _step, _back, go_on)
+quaternion = explicit(_step, _back, go_on, _begin)
 
 
 _SCHEMES: dict[str, tuple[Any, Callable[[FrozenModel], int]]] = {

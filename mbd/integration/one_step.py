@@ -37,6 +37,7 @@ from mbd.model.evaluation import (
     copy_remembered,
     evaluate_second_rates,
     is_off,
+    linearise,
     note_rates,
     stage,
 )
@@ -53,11 +54,17 @@ CORRECTIONS = 8  # of the end, most of one or two; a matrix of its own is made f
 
 # --- compiled: the ends of a step -----------------------------------------------------------------
 @jit
-def begin_step(I: Any, F: Any) -> None:
-    """Keep the state at the start of a step, and count the increment from it."""
+def keep_start(I: Any, F: Any) -> None:
+    """Keep q, v, a at the start of a step."""
     copy(F, I[QN], I[Q], I[m.N_Q])
     copy(F, I[VN], I[V], I[N_U])
     copy(F, I[AN], I[A], I[N_U])
+
+
+@jit
+def begin_step(I: Any, F: Any) -> None:
+    """Keep the state at the start of a step, and count the increment from it."""
+    keep_start(I, F)
     clear(F, I[D], I[N_U])
 
 
@@ -94,6 +101,22 @@ def end_on_rows(I: Any, F: Any, t: float, start_q: int, spare: int, most: int) -
     copy(F, I[QN], I[Q], I[m.N_Q])
     clear(F, I[D], I[N_U])
     return True
+
+
+@jit
+def factor_here(I: Any, F: Any, spare: int) -> bool:
+    """Factor S at the pose in D, V, A, with T = 1; X becomes S^-1 X. Tell whether it is regular.
+
+    Rows are those of velocities. F[spare] is room for a vector.
+    """
+    S = ints(F)
+    copy(F, spare, I[D], I[N_U])
+    clear(F, I[D], I[N_U])
+    S[m.SMALL_PIVOTS] = 0
+    linearise(I, F)
+    copy(F, I[D], spare, I[N_U])
+    call(S[m.LINEAR], I, F, 1)
+    return S[m.SMALL_PIVOTS] == 0  # type: ignore[no-any-return]
 
 
 @jit

@@ -25,6 +25,7 @@ from mbd.integration.one_step import (
     CORRECTIONS,
     begin_step,
     end_on_rows,
+    factor_here,
     measure_speeds,
     note_accelerations,
     shake,
@@ -38,7 +39,6 @@ from mbd.model.evaluation import (
     copy_remembered,
     evaluate,
     evaluate_second_rates,
-    linearise,
     stage,
 )
 
@@ -71,19 +71,6 @@ def own(I: Any, F: Any, which: int, i: int) -> int:
 def other(I: Any, F: Any, which: int) -> int:
     """Return the place of a vector that is no stage's."""
     return own(I, F, DVEL + 1, which)  # type: ignore[no-any-return]
-
-
-@jit
-def factor(I: Any, F: Any) -> int:
-    """Factor S at the pose in D, V, A, with T = 1; X becomes S^-1 X. Return a status."""
-    S, increment = ints(F), other(I, F, SPARE)
-    copy(F, increment, I[D], I[N_U])
-    clear(F, I[D], I[N_U])
-    S[m.SMALL_PIVOTS] = 0
-    linearise(I, F)
-    copy(F, I[D], increment, I[N_U])
-    call(S[m.LINEAR], I, F, 1)
-    return PIVOTS if S[m.SMALL_PIVOTS] else CONVERGED
 
 
 @jit
@@ -192,7 +179,7 @@ def sweep(I: Any, F: Any, t: float, h: float, each: bool) -> float:
         if remembers:  # angles go from stage to stage
             accept_stage(I, F)
         if each:
-            if factor(I, F) != CONVERGED:
+            if not factor_here(I, F, other(I, F, SPARE)):
                 return math.inf
         else:
             call(S[m.LINEAR], I, F, 0)
@@ -257,7 +244,7 @@ def _sweeps(I: Any, F: Any, h: float, tol: float, each: bool) -> int:
     F[m.ROW_TURN], F[m.POSITION_TURN], F[m.ROW_RATE] = 0.0, 0.0, 1.0
     evaluate(I, F)
     measure_place(I, F)
-    if factor(I, F) != CONVERGED:
+    if not factor_here(I, F, other(I, F, SPARE)):
         return PIVOTS
     for i in range(s):  # along the velocities at the start
         clear(F, own(I, F, INC, i), I[N_U])

@@ -22,13 +22,13 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from mbd.integration.newton_loop import CONVERGED, FAILED, keep_record, next_time
+from mbd.integration.compiled_steps import nothing, step_loop
+from mbd.integration.newton_loop import CONVERGED, FAILED, next_time
 from mbd.integration.one_step import go_on
 from mbd.machine import buffer as m
-from mbd.machine.jit import call, ints, jit, loop
-from mbd.machine.subnormal import flushing
+from mbd.machine.jit import call, ints, jit
 from mbd.machine.unknowns import own_vector
-from mbd.model.evaluation import accept, evaluate, linearise, note_rates, stage
+from mbd.model.evaluation import evaluate, linearise, stage
 from mbd.model.frozen import FrozenModel
 
 A, AL, D, H, N_Q, N_U, Q, QN, T, V, VN, X = (
@@ -84,51 +84,30 @@ def set_level(F: Any) -> None:
     F[m.ROW_TURN], F[m.POSITION_TURN], F[m.ROW_RATE] = 0.0, 0.0, 1.0
 
 
-@jit
-def begin_run(I: Any, F: Any) -> None:
-    """Nothing is carried from step to step but q, v and the acceleration."""
-
-
 def explicit(
-    begin: Callable[..., Any], step: Callable[..., Any], back: Callable[..., Any],
-    verdict: Callable[..., Any],
+    step: Callable[..., Any], back: Callable[..., Any], verdict: Callable[..., Any],
+    begin: Callable[..., Any] = nothing,
 ) -> Any:  # fmt: skip
-    """Return the kernel that takes steps of a method.
+    """Return the kernel that takes explicit steps; what is passed is that of `step_loop`.
 
-    ``back`` undoes one that failed, ``verdict`` returns what ends the piece of a run after a step.
+    A step tells whether it went well, and begin is left out where a piece of a run goes on from the
+    one before.
     """
 
-    @loop
-    @flushing
-    def steps(I: Any, F: Any, k: int) -> None:
-        """Take S[N_STEPS] steps of F[H]; k = 1 leaves the state of a failed step as it is."""
-        S = ints(F)
+    @jit
+    def begin_piece(I: Any, F: Any) -> None:
         set_level(F)
-        S[m.HAVE_FACTOR] = 0
-        S[m.STATUS] = CONVERGED
-        S[m.STEPS_DONE] = 0
-        note_rates(I, F)
-        if not S[m.HISTORY]:  # what one piece of a run leaves the next one goes on from
+        if not ints(F)[m.HISTORY]:
             begin(I, F)
-        for i in range(S[m.N_STEPS]):
-            t = F[T]
-            good = step(I, F, t)
-            if good:
-                F[T] = next_time(I, F)
-                good = accept(I, F)
-            if not good:
-                S[m.STATUS], S[m.HISTORY] = FAILED, 0
-                if k == 0:
-                    back(I, F)
-                F[T] = t
-                return
-            S[m.STEPS_DONE], S[m.HISTORY] = i + 1, 1
-            keep_record(I, F)
-            S[m.STATUS] = verdict(I, F)
-            if S[m.STATUS] != CONVERGED:
-                return
 
-    return steps
+    @jit
+    def timed(I: Any, F: Any, t: float) -> int:
+        if not step(I, F, t):
+            return FAILED  # type: ignore[no-any-return]
+        F[T] = next_time(I, F)
+        return CONVERGED  # type: ignore[no-any-return]
+
+    return step_loop(begin_piece, timed, back, verdict)
 
 
 # --- commutator free ------------------------------------------------------------------------------
@@ -211,4 +190,4 @@ def _composed_step(I: Any, F: Any, t: float) -> bool:
     return good
 
 
-commutator_free = explicit(begin_run, _composed_step, _back_home, go_on)
+commutator_free = explicit(_composed_step, _back_home, go_on)
