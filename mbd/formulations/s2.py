@@ -69,7 +69,14 @@ from mbd.base.recorded_call import remembered
 from mbd.base.tolerances import START_VELOCITY
 from mbd.formulations.formulation import Formulation
 from mbd.formulations.se3 import body_forces, increments
-from mbd.formulations.so3 import constants, face, own_rates, rotation
+from mbd.formulations.so3 import (
+    constants,
+    face,
+    own_rates,
+    rotation,
+    write_rates,
+    write_second_rates,
+)
 from mbd.machine.buffer import GX, ROTATION, TRANSLATION, W_G, W_K, W_M
 from mbd.machine.jit import jit
 
@@ -112,22 +119,16 @@ def retract(F: Any, n: Any) -> None:
 
 @jit
 def face_velocity(F: Any, n: Any) -> None:
-    """Write the velocity of the origin and omega x d_k."""
-    omega = mat_vec(rotation(F, n.y), _spin(F, n.v))
-    store3(F, n.yd, load3(F, n.v))
-    for k in range(3, 12, 3):
-        store3(F, n.yd + k, cross(omega, load3(F, n.y + k)))
+    """Write x' and omega x d_k."""
+    write_rates(F, n, load3(F, n.v), mat_vec(rotation(F, n.y), _spin(F, n.v)))
 
 
 @jit
 def face_acceleration(F: Any, n: Any) -> None:
-    """Write the acceleration of the origin and of the directors."""
+    """Write x'' and the accelerations of the directors."""
     R = rotation(F, n.y)
     omega, alpha = mat_vec(R, _spin(F, n.v)), mat_vec(R, _spin(F, n.a))
-    store3(F, n.ydd, load3(F, n.a))
-    for k in range(3, 12, 3):
-        d = load3(F, n.y + k)
-        store3(F, n.ydd + k, plus(cross(alpha, d), cross(omega, cross(omega, d))))
+    write_second_rates(F, n, load3(F, n.a), omega, alpha)
 
 
 @jit

@@ -55,7 +55,14 @@ from mbd.algebra.vec import (
 )
 from mbd.base.recorded_call import remembered
 from mbd.formulations.formulation import Formulation
-from mbd.formulations.so3 import constants, face, own_rates, rotation
+from mbd.formulations.so3 import (
+    constants,
+    face,
+    own_rates,
+    rotation,
+    write_rates,
+    write_second_rates,
+)
 from mbd.machine.buffer import GX, MAP_ROW, ROTATION, TRANSLATION, W_G, W_K, W_M
 from mbd.machine.jit import jit
 
@@ -74,21 +81,15 @@ def initial(
 def write_velocity(F: Any, n: Any, U: Any, Omega: Any) -> None:
     """Write R U and omega x d_k."""
     R = rotation(F, n.y)
-    omega = mat_vec(R, Omega)
-    store3(F, n.yd, mat_vec(R, U))
-    for k in range(3, 12, 3):
-        store3(F, n.yd + k, cross(omega, load3(F, n.y + k)))
+    write_rates(F, n, mat_vec(R, U), mat_vec(R, Omega))
 
 
 @jit
 def write_acceleration(F: Any, n: Any, U: Any, Omega: Any, dU: Any, dOmega: Any) -> None:
     """Write R (U' + Omega x U) and the accelerations of the directors."""
     R = rotation(F, n.y)
-    omega, alpha = mat_vec(R, Omega), mat_vec(R, dOmega)
-    store3(F, n.ydd, mat_vec(R, plus(dU, cross(Omega, U))))
-    for k in range(3, 12, 3):
-        d = load3(F, n.y + k)
-        store3(F, n.ydd + k, plus(cross(alpha, d), cross(omega, cross(omega, d))))
+    acceleration = mat_vec(R, plus(dU, cross(Omega, U)))
+    write_second_rates(F, n, acceleration, mat_vec(R, Omega), mat_vec(R, dOmega))
 
 
 @jit

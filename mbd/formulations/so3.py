@@ -98,22 +98,32 @@ def face(F: Any, n: Any) -> None:
 
 
 @jit
-def face_velocity(F: Any, n: Any) -> None:
-    """Write the velocity of the origin and omega x d_k."""
-    omega = load3(F, n.v + 3)
-    store3(F, n.yd, load3(F, n.v))
+def write_rates(F: Any, n: Any, velocity: Any, omega: Any) -> None:
+    """Write the velocity of the origin and omega x d_k, inertial components."""
+    store3(F, n.yd, velocity)
     for k in range(3, 12, 3):
         store3(F, n.yd + k, cross(omega, load3(F, n.y + k)))
 
 
 @jit
-def face_acceleration(F: Any, n: Any) -> None:
-    """Write the acceleration of the origin and of the directors."""
-    omega, alpha = load3(F, n.v + 3), load3(F, n.a + 3)
-    store3(F, n.ydd, load3(F, n.a))
+def write_second_rates(F: Any, n: Any, acceleration: Any, omega: Any, alpha: Any) -> None:
+    """Write the acceleration of the origin and of the directors, inertial components."""
+    store3(F, n.ydd, acceleration)
     for k in range(3, 12, 3):
         d = load3(F, n.y + k)
         store3(F, n.ydd + k, plus(cross(alpha, d), cross(omega, cross(omega, d))))
+
+
+@jit
+def face_velocity(F: Any, n: Any) -> None:
+    """Write x' and omega x d_k."""
+    write_rates(F, n, load3(F, n.v), load3(F, n.v + 3))
+
+
+@jit
+def face_acceleration(F: Any, n: Any) -> None:
+    """Write x'' and the accelerations of the directors."""
+    write_second_rates(F, n, load3(F, n.a), load3(F, n.v + 3), load3(F, n.a + 3))
 
 
 @jit
