@@ -51,6 +51,7 @@ _WORK = ".work"  # key in what came before: t, dissipated energy and work there,
 _TURNS = ".turns"  # another one: t, all that is remembered there, and its rates
 _BYTES = 1 << 23  # of instants that are handed over at once
 _RUNS = 1 << 20  # bytes of runs that are evaluated at once, and stay in the cache
+OF_TOTALS = (m.PLACE, m.FORCES, m.RESIDUAL, m.ACCEPT, m.LOADS)  # stages that run besides theirs
 TOTALS = 8  # numbers that `write_totals` writes: T, V of gravity, p, L
 _NUMBERS = 3 + TOTALS  # numbers of an instant: largest row, both powers, sums
 
@@ -163,54 +164,77 @@ def places_of_masses(model: Model) -> np.ndarray:
     return places
 
 
+@jit
+def write_instant(I: Any, F: Any, k: int, out: int) -> None:
+    """Write the numbers of the instant whose coordinates, velocities and multipliers are in F.
+
+    I[k:] has the number of bodies and the place of their records, the number of owners of rows;
+    then where the rows of each begin among those that follow, and their end.
+    """
+    bodies, of_bodies, owners, faces = I[k], I[k + 1], I[k + 2], 12 * I[m.N_FACES]
+    evaluate(I, F)
+    largest = 0.0
+    for j in range(owners):
+        acts = j == 0  # the own rows of bodies
+        for r in range(I[k + 3 + j], I[k + 4 + j]):
+            acts = acts or F[I[m.A] + I[r]] != 0.0 or F[I[m.OFF] + I[r]] == m.DROPPED
+        for r in range(I[k + 3 + j], I[k + 4 + j]):
+            gap = abs(F[I[m.X] + I[r]]) if acts else 0.0
+            largest = larger(largest, gap)
+    F[out] = largest
+    write_totals(I, F, bodies, of_bodies, out + 3)
+    for i in range(faces):
+        F[I[m.FY] + i] = 0.0
+    if ints(F)[m.MOMENTA + 1]:
+        stage(I, F, m.MOMENTA)
+        add_totals_of_elements(I, F, out + 3)
+        for i in range(faces):
+            F[I[m.FY] + i] = 0.0
+    F[m.POTENTIAL], F[m.DISSIPATED], F[m.SUPPLIED] = 0.0, 0.0, 0.0
+    stage(I, F, m.LOADS)
+    for i in range(faces):  # the residual holds minus the load
+        F[m.SUPPLIED] -= F[I[m.FY] + i] * F[I[m.YD] + i]
+    stage(I, F, m.ENERGY)
+    F[out + 1], F[out + 2] = F[m.DISSIPATED], F[m.SUPPLIED]
+    F[out + 4] += F[m.POTENTIAL]
+    accept_stage(I, F)  # angles count turns from instant to instant
+
+
 @kernel
 def instants_kernel(I: Any, F: Any, k: int) -> None:
     """Write the numbers of n instants.
 
     I[k:] has n, the places of instants (recorded rows: t, q, velocities, then accelerations and
-    multipliers, work of impulses) and of the results, the number of bodies and the place of their
-    records here, the number of owners of rows; then where the rows of each begin among those here,
-    and their end.
+    multipliers, work of impulses) and of the results, the number of multipliers, their unknowns;
+    the record of ``write_instant`` is at the last place before these.
     """
-    n, at, out, bodies, of_bodies, owners = I[k], I[k + 1], I[k + 2], I[k + 3], I[k + 4], I[k + 5]
-    n_q, n_u, faces = I[m.N_Q], I[m.N_U], 12 * I[m.N_FACES]
+    n, at, out, of_instant, rows, n_lam = (
+        I[k], I[k + 1], I[k + 2], I[k + 3], I[k + 4], I[k + 5],
+    )  # fmt: skip
+    n_q, n_u = I[m.N_Q], I[m.N_U]
     for _ in range(n):
         F[m.T] = F[at]
         for i in range(n_q):
             F[I[m.QN] + i] = F[at + 1 + i]  # poses are placed by an increment from here
         for i in range(n_u):
             F[I[m.V] + i] = F[at + 1 + n_q + i]
-        lam = at + 1 + n_q + n_u
-        for r in range(I[k + 6], I[k + 6 + owners]):
-            F[I[m.A] + I[r]] = F[lam + I[r]]
-        evaluate(I, F)
-        largest = 0.0
-        for j in range(owners):
-            acts = j == 0  # the own rows of bodies
-            for r in range(I[k + 6 + j], I[k + 7 + j]):
-                acts = acts or F[lam + I[r]] != 0.0
-            for r in range(I[k + 6 + j], I[k + 7 + j]):
-                gap = abs(F[I[m.X] + I[r]]) if acts else 0.0
-                largest = larger(largest, gap)
-        F[out] = largest
-        write_totals(I, F, bodies, of_bodies, out + 3)
-        for i in range(faces):
-            F[I[m.FY] + i] = 0.0
-        if ints(F)[m.MOMENTA + 1]:
-            stage(I, F, m.MOMENTA)
-            add_totals_of_elements(I, F, out + 3)
-            for i in range(faces):
-                F[I[m.FY] + i] = 0.0
-        F[m.POTENTIAL], F[m.DISSIPATED], F[m.SUPPLIED] = 0.0, 0.0, 0.0
-        stage(I, F, m.LOADS)
-        for i in range(faces):  # the residual holds minus the load
-            F[m.SUPPLIED] -= F[I[m.FY] + i] * F[I[m.YD] + i]
-        stage(I, F, m.ENERGY)
-        F[out + 1], F[out + 2] = F[m.DISSIPATED], F[m.SUPPLIED]
-        F[out + 4] += F[m.POTENTIAL]
-        accept_stage(I, F)  # angles count turns from instant to instant
+        for r in range(rows, rows + n_lam):
+            F[I[m.A] + I[r]] = F[at + 1 + n_q + n_u + I[r]]
+        write_instant(I, F, of_instant, out)
         at += 2 + n_q + 2 * n_u
         out += 3 + TOTALS
+
+
+@kernel
+def totals_kernel(I: Any, F: Any, k: int) -> None:
+    """Write the numbers of one instant: I[k:] has 1, where they go, how many numbers of laws.
+
+    Then pairs of places: these numbers and where they are as the described pose leaves them; then
+    the record of ``write_instant``.
+    """
+    for p in range(k + 3, k + 3 + 2 * I[k + 2], 2):
+        F[I[p]] = F[I[p + 1]]
+    write_instant(I, F, k + 3 + 2 * I[k + 2], I[k + 1])
 
 
 @per_model
@@ -242,6 +266,33 @@ def _work(t: np.ndarray, power: np.ndarray, last: np.ndarray | None) -> np.ndarr
     return np.cumsum(np.concatenate([so_far, h * mean], axis=-2), axis=-2)[..., 1:, :]
 
 
+def record_of_instant(model: Model, k: int, of_masses: int) -> list[int]:
+    """Return the record of ``write_instant`` at I[k]; `of_masses` is the place of `masses`."""
+    bodies = places_of_masses(model) + np.array([0, 0, of_masses])
+    lam = model.numbering.lam
+    starts = np.array([0, *_owned(model), len(lam)])
+    first = k + 3 + len(starts)
+    return [
+        len(bodies), first + len(lam), len(starts) - 1, *(first + starts).tolist(), *lam.tolist(),
+        *bodies.ravel().tolist(),
+    ]  # fmt: skip
+
+
+def begin(work: Workspace, totals: bool) -> None:
+    """Make a work space ready to evaluate instants; of all `totals` potentials of laws begin here.
+
+    Here is the described pose.
+    """
+    work.vector(m.A)[...] = work.vector(m.D)[...] = 0.0
+    work.F[..., m.SCALE_R] = work.F[..., m.ROW_RATE] = 1.0
+    energies = work.model.kernels[m.ENERGY] if totals else []
+    work.fill(*((m.ENERGY, m.MOMENTA) if totals else ()))
+    work.S[..., m.PHASE] = m.START
+    for kernel_, record in [*work.model.kernels[m.PLACE], *energies] if energies else ():
+        work.run(kernel_, record)
+    work.S[..., m.PHASE] = m.ORDINARY
+
+
 class _Evaluator:
     """A work space, of one run or of many, that evaluates some instants at a time."""
 
@@ -250,24 +301,17 @@ class _Evaluator:
         bodies = places_of_masses(model)
         of_masses = model.size + most * (self.size + _NUMBERS)
         end = of_masses + int(bodies[-1, 1] ** 2 + bodies[-1, 2])
-        self.work = work = Workspace(model, extra=end - model.size, runs=constants)
-        work.fill(m.ENERGY, m.MOMENTA)
-        work.vector(m.A)[...] = work.vector(m.D)[...] = 0.0
-        work.F[..., m.SCALE_R] = work.F[..., m.ROW_RATE] = 1.0
-        work.S[..., m.PHASE] = m.START  # potentials of laws begin at the described pose
-        energies = model.kernels[m.ENERGY]
-        for kernel_, record in [*model.kernels[m.PLACE], *energies] if energies else ():
-            work.run(kernel_, record)
-        work.S[..., m.PHASE] = m.ORDINARY
+        self.work = work = Workspace(
+            model, extra=end - model.size, runs=constants, stages=OF_TOTALS
+        )
+        begin(work, True)
         rows = model.size, model.size + most * self.size, of_masses, end
         self.at, self.out, self.masses = (slice(a, b) for a, b in pairwise(rows))
         self.k = k = len(work.I)
-        starts = np.array([0, *_owned(model), len(model.numbering.lam)])
-        first = k + 6 + len(starts)
-        head = [0, rows[0], rows[1], len(bodies), first + len(model.numbering.lam), len(starts) - 1]
-        bodies = bodies + np.array([0, 0, of_masses])
-        tables = (work.I, head, first + starts, model.numbering.lam, bodies.ravel())
-        work.I = m.entries(*tables)
+        record = record_of_instant(model, k + 6, of_masses)
+        lam = k + 6 + 3 + len(_owned(model)) + 2
+        head = [0, rows[0], rows[1], k + 6, lam, len(model.numbering.lam)]
+        work.I = m.entries(work.I, head, record)
 
     def evaluate(self, rows: np.ndarray) -> np.ndarray:
         """Return the numbers (..., n, 11) of recorded rows (..., n, .)."""

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from mbd.base.checked import meant, shown
+from mbd.base.checked import meant, names, shown
 from mbd.base.door import vector
-from mbd.history.observed import accelerometer, measured, point
+from mbd.history.beams import BAR_WORDS, SECTION_WORDS
+from mbd.history.columns import ENDS, SECTION_AXIS, of_gap
+from mbd.history.observed import accelerometer, made_of, measured, point
+from mbd.history.observed_forces import energy, load, section, tension
 from mbd.history.program import ProgramTables
-from mbd.history.quantities import PartHistory, table
+from mbd.history.quantities import COLUMNS, Energy, Momentum, PartHistory, table
 from mbd.history.quantity import INERTIAL, Owner, Quantity
-from mbd.interactions.kind import Attachment, face_name
+from mbd.interactions.beams.line import Line
+from mbd.interactions.kind import Attachment, Element, face_name
 from mbd.interactions.measures import LENGTH
+from mbd.machine import buffer as m
 from mbd.model.model import Model
 from mbd.model.state import State
 
@@ -37,6 +43,9 @@ class ObservedNumbers(NamedTuple):
     unit: str
     components: tuple[str, ...]
     places: Sequence[int]
+
+
+Words = dict[str, Callable[[str], ObservedNumbers]]  # what finds each quantity, by its label
 
 
 class Observation:
@@ -147,52 +156,139 @@ class Finder:
         there = f"{f'{part!r} has' if part else 'there are'}: {', '.join(list(names)[:30])}"
         return KeyError(f"{self.who}: nothing is called {shown(name)}{meant(word, names)}; {there}")
 
-    def _owners(self) -> dict[str, Callable[[], dict[str, Callable[[str], ObservedNumbers]]]]:
+    def _owners(self) -> dict[str, Callable[[], Words]]:
         """Return what finds the words of each owner."""
         model = self.model
-        owners: dict[str, Any] = {name: lambda x=name: self._of_body(x) for name in model.nodes}
+        owners: dict[str, Any] = {"energy": Energy, "momentum": Momentum}
+        owners = {x: partial(self._of_class, of) for x, of in owners.items()}
+        owners |= {x: partial(self._of_model, x) for x in ("gap", "t", "q", "v", "a")}
+        owners |= {x: partial(self._of_part, part) for x, part in model.system.parts.items()}
         for name, body in model.nodes.items():
-            for i in range(1, body.formulation.n_faces):
-                face = face_name(name, i)
-                owners[face] = lambda x=face: self._of_body(x)
-            for i, own in enumerate(body.face_names, 1):
-                face = face_name(name, i)
-                owners[f"{name}/{own}"] = lambda x=face: self._of_body(x)
-        for name, part in model.system.parts.items():
-            if name not in owners and part.coordinates:
-                owners[name] = lambda x=part: self._of_part(x)
+            faces = [face_name(name, i) for i in range(body.formulation.n_faces)]
+            owners |= {x: partial(self._of_body, x) for x in faces}
+            names = [f"{name}/{x}" for x in body.face_names]
+            both = zip(names, faces[1:], strict=False)
+            owners |= {x: partial(self._of_body, face) for x, face in both}
         return owners
 
-    def _of_body(self, place: str) -> dict[str, Callable[[str], ObservedNumbers]]:
-        """Return the quantities of a face of a body by their words."""
-        form = self.model.nodes[place.partition("/")[0]].formulation
-        owners = (Owner.BODY, *(Owner.TURNING, Owner.BREATHING) * form.axes)
-        return {
-            x.name: lambda label, x=x: self._entry(x, label, place)
-            for x in table(PartHistory) if x.of in owners
-        }  # fmt: skip
-
-    def _entry(self, entry: Quantity, label: str, place: str) -> ObservedNumbers:
+    def _entry(self, entry: Quantity, place: str, label: str) -> ObservedNumbers:
         """Return a quantity of the table."""
-        assert entry.see is not None
-        first = entry.see(self.tables, place)
-        n = len(entry.axes.components) or 1
-        return ObservedNumbers(label, entry.unit, entry.axes.components, range(first, first + n))
-
-    def _of_part(self, part: Any) -> dict[str, Callable[[str], ObservedNumbers]]:
-        """Return the coordinates of a part, their rates and second rates, by their words."""
-        return {
-            f"{name}{ending}": lambda label, x=x, name=name, i=i: self._coordinate(
-                label, x, f"{part.name}.{name}", range(i, i + 1)
+        if entry.see is None:
+            raise ValueError(
+                f"{self.who}: {label!r} adds up from the start of a run, and there is one instant; "
+                "name 'energy.total' or 'gap', or take it from the solution of mbd.simulate"
             )
-            for name, x in part.coordinates.items() for i, ending in enumerate(_RATES)
-        }  # fmt: skip
+        first = entry.see(self.tables, place)
+        n, unit = len(entry.axes.components) or 1, entry.unit.format(of_gap(self.model))
+        return ObservedNumbers(label, unit, entry.axes.components, range(first, first + n))
 
-    def _coordinate(self, label: str, free: Any, name: str, orders: range) -> ObservedNumbers:
+    def _of_class(self, of: type) -> Words:
+        """Return the energies, or the momenta."""
+        return {x.name: partial(self._entry, x, "") for x in table(of)}
+
+    def _of_model(self, word: str) -> Words:
+        """Return numbers of the whole model."""
+        if word == "gap":
+            (entry,) = (x for x in COLUMNS if x.flat == "gap")
+            return {"": partial(self._entry, entry, "")}
+        return {"": partial(self._numbers, word)}
+
+    def _numbers(self, word: str, label: str) -> ObservedNumbers:
+        """Return time, or all numbers q, v or a of the model."""
+        if word == "t":
+            return ObservedNumbers(label, "s", (), [m.T])
+        vector = {"q": m.QN, "v": m.V, "a": m.A}[word]
+        self.tables.second |= word == "a"
+        places = [i for x in self.model.nodes for i in self.tables.coordinates(vector, x)]
+        return ObservedNumbers(label, "as the model", tuple(map(str, range(len(places)))), places)
+
+    def _of_body(self, place: str) -> Words:
+        """Return the quantities of a face of a body by their words."""
+        name, _, face = place.partition("/")
+        form = self.model.nodes[name].formulation
+        owners = (Owner.BODY, *(Owner.TURNING, Owner.BREATHING) * form.axes)
+        words: Words = {
+            x.name: partial(self._entry, x, place) for x in table(PartHistory) if x.of in owners
+        }
+        if not face and form.n_own:
+            words["multipliers"] = partial(self._multipliers, name)
+        if not face and form.n_inner:
+            words |= {x: partial(self._modal, name) for x in ("modal", "modal_rate")}
+        return words
+
+    def _modal(self, body: str, label: str) -> ObservedNumbers:
+        """Return the coordinates of the shapes of a flexible body, or their rates."""
+        rate = label.endswith("_rate")
+        n = self.model.nodes[body].formulation.n_inner
+        places = self.tables.coordinates(m.V if rate else m.QN, body)[-n:]
+        return ObservedNumbers(label, "m/s" if rate else "m", tuple(map(str, range(n))), places)
+
+    def _multipliers(self, owner: str, label: str) -> ObservedNumbers:
+        """Return the multipliers of the rows of a part, or of a body."""
+        rows = self.model.numbering.owners[owner]
+        names = [x.removeprefix(f"{owner}.") for x in self.model.numbering.lam_labels[rows]]
+        places = [self.tables.multiplier(i) for i in range(rows.start, rows.stop)]
+        return ObservedNumbers(label, "as the rows", tuple(names), places)
+
+    def _of_part(self, part: Any) -> Words:
+        """Return the quantities of a part that is no body, by their words."""
+        name, words = part.name, Words()
+        if name in self.model.system.joints:
+            entries = PartHistory.force, PartHistory.moment
+            words |= {x.name: partial(self._entry, x, name) for x in entries}
+        if name in self.model.numbering.owners:
+            words["multipliers"] = partial(self._multipliers, name)
+        for x, free in part.coordinates.items():
+            for i, ending in enumerate(_RATES):
+                words[f"{x}{ending}"] = partial(
+                    self._coordinate, free, f"{name}.{x}", range(i, i + 1)
+                )
+        words |= {x: partial(self._load, part, x) for x in part.reads}
+        if getattr(part, "line", None) is not None:
+            words |= {x: partial(self._sections, part.line, x) for x in SECTION_WORDS}
+        if getattr(part, "bars", ()):
+            words |= {x: partial(self._bars, part.bars, x) for x in BAR_WORDS}
+        return words
+
+    def _load(self, part: Any, what: str, label: str) -> ObservedNumbers:
+        """Return the load of a motor, drive, transmission or rope."""
+        driven = f"{part.drives.joint}.{part.drives.name}" if part.drives is not None else ""
+        first = load(self.tables, part, what, self._memory(driven))
+        return ObservedNumbers(label, part.units[what], (), [first])
+
+    def _sections(self, line: Line, word: str, label: str) -> ObservedNumbers:
+        """Return forces, moments or strains of the sections of a beam, or energies."""
+        if word == "energy":
+            return self._energies(line.elements, label)
+        order = ("force", "moment", "strain", "curvature").index(word)
+        both = zip(line.elements, np.linalg.inv(line.stiffness), strict=True)
+        starts = [section(self.tables, x, C) + 6 * order for x, C in both]
+        n = range(len(starts))
+        names = tuple(f"{e}.{end}.{i}" for e in n for end in ENDS for i in SECTION_AXIS)
+        unit = ("N", "N m", "-", "rad/m")[order]
+        return ObservedNumbers(label, unit, names, [i for x in starts for i in range(x, x + 6)])
+
+    def _energies(self, elements: Sequence[Element], label: str) -> ObservedNumbers:
+        """Return the elastic energies of elements."""
+        places = [energy(self.tables, x) for x in elements]
+        return ObservedNumbers(label, "J", tuple(map(str, range(len(places)))), places)
+
+    def _bars(self, bars: Sequence[Element], word: str, label: str) -> ObservedNumbers:
+        """Return tensions or energies of the bars of a cable."""
+        if word == "energy":
+            return self._energies(bars, label)
+        places = [tension(self.tables, x) for x in bars]
+        return ObservedNumbers(label, "N", tuple(map(str, range(len(places)))), places)
+
+    def _memory(self, name: str) -> int:
+        """Return where the turns of an angle are remembered, if they are to be counted."""
+        if not self.turns or name not in self.model.remembered:
+            return 0
+        return int(self.model.memory[self.model.remembered.index(name)])
+
+    def _coordinate(self, free: Any, name: str, orders: range, label: str) -> ObservedNumbers:
         """Return a coordinate or some of its rates; angles count turns by the memory of a run."""
-        memory, remembered = 0, self.model.remembered
-        if self.turns and free.measure.periodic and name in remembered:
-            memory = int(self.model.memory[remembered.index(name)])
+        memory = self._memory(name)
         first = measured(self.tables, free.measure, free.attachments, free.numbers, orders, memory)
         unit = free.unit + ("", "/s", "/s^2")[orders.start]
         return ObservedNumbers(label, unit, (), range(first, first + len(orders)))
@@ -234,5 +330,8 @@ class Finder:
             f"distance, distance_rate and distance_second_rate, got {shown(what)}"
         )
 
-    def _function(self, name: Any, function: Any, names: Any) -> ObservedNumbers:
-        raise NotImplementedError
+    def _function(self, name: Any, function: Any, arguments: Any) -> ObservedNumbers:
+        """Return what a function of the user makes of other numbers."""
+        who = f"{self.who}: the function {name!r}"
+        places = [i for x in names(who, "arguments", arguments) for i in self._named(x).places]
+        return ObservedNumbers(str(name), "", (), [made_of(self.tables, who, function, places)])

@@ -20,6 +20,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from mbd.algebra.vec import cross, dot, load3, minus, plus, store3, times, weighted
+from mbd.base.checked import shown
 from mbd.history.program import ProgramTables
 from mbd.interactions.gradients import second_rate, value_of
 from mbd.interactions.kind import Attachment
@@ -27,7 +28,7 @@ from mbd.interactions.measures import Measure
 from mbd.interactions.pullback import ElementRecord
 from mbd.interactions.turns import with_turns
 from mbd.machine import buffer as m
-from mbd.machine.jit import jit, kernel
+from mbd.machine.jit import is_compiled, jit, kernel
 
 Weights = Sequence[float]
 ORIGIN = (1.0, 0.0, 0.0, 0.0)
@@ -246,4 +247,40 @@ def measured(
     tables.call(
         coordinate_kernel(measure), out, orders.start, orders.stop, ends, constants, zero, memory
     )
+    return out
+
+
+@cache
+def _numbers_at(n: int) -> Any:
+    """Return a function that returns n numbers of F, whose places are at I[k:]."""
+    if n == 0:
+        return jit(lambda I, F, k: ())
+    before = _numbers_at(n - 1)
+    return jit(lambda I, F, k: (*before(I, F, k), F[I[k + n - 1]]))
+
+
+def made_of(tables: ProgramTables, who: str, function: Any, places: Sequence[int]) -> int:
+    """Return where what a numba function makes of the numbers at some places will be."""
+    if not is_compiled(function):
+        raise TypeError(
+            f"{who} must be compiled by numba, @numba.njit, to run without Python, got "
+            f"{shown(function)}"
+        )
+    n = len(places)
+    arguments = _numbers_at(n)
+
+    @kernel
+    def function_kernel(I: Any, F: Any, k: int) -> None:
+        for r in range(k + 1, k + 1 + (n + 1) * I[k], n + 1):
+            F[I[r]] = function(*arguments(I, F, r + 1))
+
+    try:
+        function(*[0.5] * n)
+    except Exception as error:
+        raise TypeError(
+            f"{who} must take {n} numbers, those of its arguments, and return one, but at 0.5, ... "
+            f"it raised {type(error).__name__}: {error}"
+        ) from error
+    out = tables.room(1)
+    tables.call(function_kernel, out, *places, level=3)
     return out

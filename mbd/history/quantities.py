@@ -24,6 +24,7 @@ from mbd.history.observed import (
     spin_kernel,
     turning,
 )
+from mbd.history.observed_forces import of_joint, total_energy, totals
 from mbd.history.quantity import (
     BODY_AXES,
     INERTIAL,
@@ -173,10 +174,12 @@ class PartHistory:
     force = Quantity(
         Owner.JOINT, "N", INERTIAL, "reaction on the second body, at the joint",
         lambda h: h.reactions.force, main=True,
+        see=of_joint(0),
     )  # fmt: skip
     moment = Quantity(
         Owner.JOINT, "N m", INERTIAL, "reaction on the second body, about the joint",
         lambda h: h.reactions.moment, main=True,
+        see=of_joint(3),
     )  # fmt: skip
     multipliers = Quantity(
         Owner.ROWS, "{}", SCALAR, "multiplier of each row, in its row_unit", lambda h: h.lam
@@ -314,16 +317,19 @@ class Energy(_Totals):
     kinetic = Quantity(
         Owner.TOTAL, "J", SCALAR, "kinetic energy", lambda x: x.energies[0],
         array="kinetic_energy",
+        see=totals(3),
     )  # fmt: skip
     potential = Quantity(
         Owner.TOTAL, "J", SCALAR,
         "potential energy of gravity and elements; of a law f(u, rate, t) the integral of "
         "f(u, 0, 0) from the described pose on",
         lambda x: x.energies[1], array="potential_energy",
+        see=totals(4),
     )  # fmt: skip
     total = Quantity(
         Owner.TOTAL, "J", SCALAR, "kinetic and potential energy", lambda x: sum(x.energies[:2]),
         derive=lambda e: e.kinetic + e.potential, array="total_energy",
+        see=total_energy,
     )  # fmt: skip
     dissipated = Quantity(
         Owner.TOTAL, "J", SCALAR,
@@ -364,10 +370,12 @@ class Momentum(_Totals):
     linear = Quantity(
         Owner.TOTAL, "N s", INERTIAL, "linear momentum", lambda x: x.momenta[0],
         array="linear_momentum",
+        see=totals(5),
     )  # fmt: skip
     angular = Quantity(
         Owner.TOTAL, "N m s", INERTIAL, "momentum about the origin", lambda x: x.momenta[1],
         array="angular_momentum",
+        see=totals(8),
     )  # fmt: skip
 
 
@@ -423,7 +431,7 @@ COLUMNS = (
     ),
     Quantity(
         Owner.TOTAL, "{}", SCALAR, "largest violation of a row", lambda x: x.gap, array="gap",
-        flat="gap",
+        flat="gap", see=totals(0),
     ),
     Quantity(
         Owner.POSITIONS, "{}", SCALAR, "stored coordinates, in their coordinate_unit",
