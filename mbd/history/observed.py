@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 from mbd.algebra.vec import cross, dot, load3, minus, plus, store3, times, weighted
 from mbd.base.checked import shown
 from mbd.history.program import ProgramTables
-from mbd.interactions.gradients import second_rate, value_of
+from mbd.interactions.gradients import gradient, second_rate, value_of
 from mbd.interactions.kind import Attachment
 from mbd.interactions.measures import Measure
 from mbd.interactions.pullback import ElementRecord
@@ -103,10 +103,10 @@ def _spin(I: Any, F: Any, s: Any, order: int) -> Any:
 
 @each_face
 def point_kernel(I: Any, F: Any, s: Any) -> None:
-    """Write a point, as seen from the inertial origin, or its velocity or acceleration."""
+    """Write a point, its velocity or acceleration; from the inertial origin or that of faces."""
     x = weighted(F, I[m.Y + s.order] + s.y, s.w)
-    if s.order == 0:
-        x = minus(x, load3(F, I[m.GROUND]))
+    if s.order == 0 and s.body == 0:
+        x = minus(x, times(F[s.w], load3(F, I[m.GROUND])))
     store3(F, s.out, x)
 
 
@@ -201,12 +201,54 @@ def coordinate_kernel(measure: Measure) -> Any:
     return coordinate
 
 
-def point(tables: ProgramTables, place: str, order: int, weights: Weights = ORIGIN) -> int:
-    """Return where a point of a face, its velocity or acceleration will be."""
+@cache
+def _gradient_kernel(measure: Measure) -> Any:
+    """Return the kernel that writes the gradient of a measure by each of its vectors.
+
+    Records have out, attachments, numbers, the place of a zero.
+    """
+    value, of = value_of(measure), measure.shape
+
+    @kernel
+    def gradients(I: Any, F: Any, k: int) -> None:
+        for r in range(k + 1, k + 1 + 4 * I[k], 4):
+            value(I, F, ElementRecord(0, I[r + 2], I[r + 3], 0, I[r + 1], 0, 0, 0), True)
+            for a in range(of.n):
+                store3(F, I[r] + 3 * a, gradient(I, F, of, a))
+
+    return gradients
+
+
+def gradient_of(
+    tables: ProgramTables, measure: Measure, attachments: Sequence[Attachment],
+    numbers: Sequence[float],
+) -> int:  # fmt: skip
+    """Return where the gradient of a measure by each attachment will be (n, 3)."""
+    tables.scratch = max(tables.scratch, m.SCRATCH_OWN + m.SCRATCH_EACH * measure.n + measure.work)
+    out, ends = tables.room(3 * measure.n), tables.ends(attachments)
+    constants, zero = tables.put((*numbers, 0.0)), tables.put((0.0,))
+    tables.call(_gradient_kernel(measure), out, ends, constants, zero)
+    return out
+
+
+def point(
+    tables: ProgramTables, place: str, order: int, weights: Weights = ORIGIN, *, near: bool = False
+) -> int:
+    """Return where a point or vector of a face, its velocity or acceleration will be.
+
+    One that is to be `near` is seen from the origin of the model, as faces are.
+    """
     tables.second |= order == 2
     out = tables.room(3)
-    tables.call(point_kernel, out, order, tables.face(place), tables.put(weights), 0, 0)
+    tables.call(point_kernel, out, order, tables.face(place), tables.put(weights), 0, int(near))
     return out
+
+
+def whole_face(tables: ProgramTables, place: str, order: int) -> range:
+    """Return where a face, from the origin of the model, or its rate, is (12)."""
+    tables.second |= order == 2
+    first = int(tables.model.I[m.Y + order]) + tables.face(place)
+    return range(first, first + 12)
 
 
 def turning(

@@ -18,9 +18,8 @@ from typing import Any
 import numpy as np
 
 from mbd.formulations.families import family
-from mbd.history.faces import columns_of, merged
 from mbd.history.instants import OF_TOTALS, begin
-from mbd.interactions.kind import Attachment
+from mbd.interactions.kind import Attachment, face_name
 from mbd.machine import buffer as m
 from mbd.machine.jit import (
     address_at,
@@ -32,9 +31,11 @@ from mbd.machine.jit import (
     kernel,
     tables_at,
 )
+from mbd.model.frozen import FrozenModel, per_model
 from mbd.model.model import Model
 from mbd.model.state import State
 from mbd.model.workspace import Workspace
+from mbd.parts.part import Body
 
 # record of a program: how many numbers it writes, where, where they come from, pairs (place in a
 # run, place here), stretches copied from a run alone (first, size), calls (address, record); where
@@ -97,6 +98,30 @@ def write(F: Any, table: int, out: Any) -> None:
     _observe_run(I, own, k, F)
     for i in range(I[k + N_VALUES]):
         out[i] = own[I[k + VALUES] + i]
+
+
+@per_model
+def columns_of(model: FrozenModel) -> dict[str, tuple[slice, slice]]:
+    """Return the columns of each body in arrays over coordinates and velocities."""
+    bodies = model.nodes
+    ends = np.cumsum([body.formulation.n_v for body in bodies.values()]).tolist()
+    starts = [0, *ends[:-1]]
+    v = (slice(a, b) for a, b in zip(starts, ends, strict=True))
+    return dict(zip(bodies, zip(model.numbering.q, v, strict=True), strict=True))
+
+
+def merged(slices: Iterable[slice]) -> list[slice]:
+    """Return slices with those that touch each other joined."""
+    merged: list[slice] = []
+    for s in slices:
+        touches = merged and merged[-1].stop == s.start
+        merged.append(slice(merged.pop().start, s.stop) if touches else s)
+    return merged
+
+
+def faces_of(body: Body) -> list[str]:
+    """Return the names of the faces of a body: its own, "bar/1", ..."""
+    return [face_name(body.name, i) for i in range(body.formulation.n_faces)]
 
 
 class ProgramTables:
@@ -307,10 +332,9 @@ class Program:
             here = slice(first, first + self.most)
             n, at = len(t[here]), 1
             self._rows[:n, 0] = t[here]
-            for x, some in columns:
-                for s in some:
-                    self._rows[:n, at : at + s.stop - s.start] = x[here, s]
-                    at += s.stop - s.start
+            for x in columns:
+                self._rows[:n, at : at + x.shape[1]] = x[here]
+                at += x.shape[1]
             self.I[self.k + N_INSTANTS] = n
             over_time_kernel(self.I, self.F, self.k)
             if self.laws:
@@ -318,10 +342,11 @@ class Program:
             values[here] = self._results[:n]
         return values
 
-    def _columns(self, q: Any, v: Any, a: Any, lam: Any) -> list[tuple[Any, list[slice]]]:
-        """Return the arrays with the columns that are taken of them."""
+    def _columns(self, q: Any, v: Any, a: Any, lam: Any) -> list[np.ndarray]:
+        """Return the columns that are taken of numbers in memory or on disk."""
         both = [columns_of(self.model)[x] for x in self.bodies]
         of_v = merged(x for _, x in both)
         some = [(q, merged(x for x, _ in both)), (v, of_v)]
         some += [(a, of_v)] if self.second else []
-        return [*some, (lam, merged(slice(r, r + 1) for r in self.rows))]
+        some += [(lam, merged(slice(r, r + 1) for r in self.rows))]
+        return [x[:, s] for x, slices in some for s in slices]

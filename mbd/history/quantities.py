@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mbd.algebra.rotations import angular_velocity, quaternion_from_matrix
 from mbd.base.checked import meant, shown
 from mbd.base.read_only import read_only
 from mbd.history.observed import (
@@ -68,18 +67,6 @@ class Reaction:
         vars(self).update(read_only(state))
 
 
-# --- kinematics of faces y = (origin, d1, d2, d3), for any number of bodies -----------------------
-def _scale(h: Any) -> np.ndarray:
-    if h.body.formulation.rigid:
-        return np.ones(h.y.shape[:-2])
-    return np.asarray(np.linalg.norm(h.y[..., 1:, :], axis=-1).mean(-1))
-
-
-def _rotation(h: Any) -> np.ndarray:
-    directors = np.swapaxes(h.y[..., 1:, :], -1, -2)
-    return directors if h.body.formulation.rigid else directors / h.scale[..., None, None]
-
-
 def _matrix(part: Any) -> np.ndarray:
     """Return rotation matrices (n, 3, 3) of quaternions."""
     from scipy.spatial.transform import Rotation
@@ -88,27 +75,11 @@ def _matrix(part: Any) -> np.ndarray:
     return Rotation.from_quat(np.roll(p, -1, axis=1)).as_matrix() if len(p) else np.empty((0, 3, 3))
 
 
-def _quaternion(h: Any) -> np.ndarray:
-    p = quaternion_from_matrix(h.rotation)
-    last = p[:1] if h.before is None else h.before[None]
-    back = (p * np.concatenate([last, p[:-1]])[: len(p)]).sum(-1) < 0
-    p *= np.cumprod(np.where(back, -1.0, 1.0), axis=0)[..., None]
-    return p
-
-
-def _angular_velocity(h: Any) -> np.ndarray:
-    omega = angular_velocity(h.y[..., 1:, :], h.yd[..., 1:, :])
-    return omega if h.body.formulation.rigid else omega / h.scale[..., None] ** 2
-
-
-def _angular_acceleration(h: Any) -> np.ndarray:
-    alpha = angular_velocity(h.y[..., 1:, :], h.ydd[..., 1:, :])
-    if h.body.formulation.rigid:
-        return alpha
-    # d = s R e: the sum is s^2 alpha + 2 s s' omega, and d . d' is s s'
-    grow = (h.y[..., 1:, :] * h.yd[..., 1:, :]).sum((-1, -2)) / 3
-    alpha -= 2 * grow[..., None] * h.angular_velocity
-    return alpha / h.scale[..., None] ** 2
+def _without_jumps(p: np.ndarray, before: np.ndarray) -> np.ndarray:
+    """Return quaternions (n, bodies, 4), each with the sign nearest to the one before it."""
+    last = np.concatenate([np.where(np.isnan(before), p[:1], before[None]), p[:-1]])[: len(p)]
+    back = (p * last).sum(-1) < 0
+    return p * np.cumprod(np.where(back, -1.0, 1.0), axis=0)[..., None]
 
 
 class PartHistory:
@@ -121,7 +92,7 @@ class PartHistory:
 
     position = Quantity(
         Owner.BODY, "m", INERTIAL, "origin of the body frame",
-        lambda h: np.asarray(h.y[..., 0, :] + h.origin), main=True,
+        main=True,
         see=lambda t, x: point(t, x, 0),
     )  # fmt: skip
     velocity = Quantity(
@@ -129,7 +100,6 @@ class PartHistory:
         "m/s",
         INERTIAL,
         "velocity of the origin",
-        lambda h: h.yd[..., 0, :],
         main=True,
         see=lambda t, x: point(t, x, 1),
     )
@@ -138,23 +108,22 @@ class PartHistory:
         "m/s^2",
         INERTIAL,
         "acceleration of the origin",
-        lambda h: h.ydd[..., 0, :],
         see=lambda t, x: point(t, x, 2),
     )
     quaternion = Quantity(
         Owner.TURNING, "-", QUATERNION,
         "rotation from body to inertial axes, scalar first, without jumps of sign; "
-        "NaN for a point mass", _quaternion, keep=True,
+        "NaN for a point mass", keep=True, follow=_without_jumps,
         see=turning(quaternion_kernel, 4),
     )  # fmt: skip
     rotation = Quantity(
         Owner.TURNING, "-", MATRIX, "rotation matrices (n, 3, 3), from body to inertial axes",
-        _rotation, derive=_matrix, array="",
+        derive=_matrix, array="",
         see=turning(rotation_kernel, 9),
     )  # fmt: skip
     angular_velocity = Quantity(
         Owner.TURNING, "rad/s", INERTIAL, "angular velocity; NaN for a point mass",
-        _angular_velocity, main=True,
+        main=True,
         see=turning(spin_kernel, 3, 1),
     )  # fmt: skip
     angular_velocity_body = Quantity(
@@ -164,11 +133,10 @@ class PartHistory:
     )  # fmt: skip
     angular_acceleration = Quantity(
         Owner.TURNING, "rad/s^2", INERTIAL, "angular acceleration; NaN for a point mass",
-        _angular_acceleration,
         see=turning(spin_kernel, 3, 2),
     )  # fmt: skip
     scale = Quantity(
-        Owner.BREATHING, "-", SCALAR, "length of the directors", _scale,
+        Owner.BREATHING, "-", SCALAR, "length of the directors",
         see=turning(scale_kernel, 1),
     )  # fmt: skip
     force = Quantity(
