@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -17,8 +17,31 @@ from mbd.history.quantities import PartHistory, PointHistory, Reaction
 from mbd.history.quantity import Owner, Quantity
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from mbd.formulations.modal.constants import NodalShapes
-    from mbd.history.trajectory import Trajectory
+    from mbd.history.program import ProgramTables
+    from mbd.model.model import Model
+
+
+class RunOfBodies(Protocol):
+    """What bodies ask of the run that they belong to: a ``Trajectory``."""
+
+    model: Model
+    t: np.ndarray
+    q: Any
+    v: Any
+    a: Any
+
+    @property
+    def lam(self) -> Any:
+        """Multipliers."""
+
+    def observed(self, add: Callable[[ProgramTables], Iterable[int]]) -> np.ndarray:
+        """Return numbers of all instants."""
+
+    def of_bodies(self, quantity: Quantity, names: Sequence[str]) -> np.ndarray:
+        """Return a quantity of some bodies."""
 
 
 class BodyHistory(PartHistory):
@@ -34,7 +57,7 @@ class BodyHistory(PartHistory):
 
     methods: tuple[str, ...] = ("at(point)",)
 
-    def __init__(self, trajectory: Trajectory, name: str) -> None:
+    def __init__(self, trajectory: RunOfBodies, name: str) -> None:
         self._run, self.name, self.instants = trajectory, name, len(trajectory.t)
         owner = name.partition("/")[0]
         self.body = trajectory.model.nodes[owner]

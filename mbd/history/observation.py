@@ -12,20 +12,27 @@ from mbd.base.checked import meant, names, shown
 from mbd.base.door import vector
 from mbd.history.beams import BAR_WORDS, SECTION_WORDS
 from mbd.history.columns import ENDS, SECTION_AXIS, of_gap
-from mbd.history.observed import accelerometer, made_of, measured, point
+from mbd.history.observed import ORIGIN, accelerometer, made_of, measured, point
 from mbd.history.observed_forces import energy, load, section, tension
-from mbd.history.program import ProgramTables
-from mbd.history.quantities import COLUMNS, Energy, Momentum, PartHistory, table
+from mbd.history.program import ProgramTables, faces_of
+from mbd.history.quantities import (
+    COLUMNS,
+    SINCE_THE_START,
+    Energy,
+    Momentum,
+    PartHistory,
+    table,
+)
 from mbd.history.quantity import INERTIAL, Owner, Quantity
 from mbd.interactions.beams.line import Line
-from mbd.interactions.kind import Attachment, Element, face_name
+from mbd.interactions.kind import Attachment, Element
 from mbd.interactions.measures import LENGTH
 from mbd.machine import buffer as m
 from mbd.model.model import Model
 from mbd.model.state import State
 
 _RATES = ("", "_rate", "_second_rate")
-_OF_POINTS = ("position", "velocity", "acceleration")
+_OF_POINTS = ("position", "velocity", "acceleration", "accelerometer")
 
 
 class RunUnderWay(Protocol):
@@ -34,6 +41,10 @@ class RunUnderWay(Protocol):
     @property
     def floats(self) -> np.ndarray:
         """Its numbers F, with accelerations of the loads that act now."""
+
+    @property
+    def state(self) -> State:
+        """Its state, with the least multipliers."""
 
 
 class ObservedNumbers(NamedTuple):
@@ -60,13 +71,14 @@ class Observation:
     slices : dict
         Where the numbers of each quantity are, by what it was asked by.
     table : int
-        What ``write`` in compiled code takes.
+        What ``write`` in compiled code takes. There multipliers of rows that depend on others are
+        those of the step; elsewhere they are the least ones.
     """
 
-    def __init__(self, model: Model, what: Sequence[Any]) -> None:
+    def __init__(self, model: Model, what: Sequence[Any], who: str = "observe") -> None:
         self.model, self._what = model, tuple(what)
         tables = ProgramTables(model)
-        finder = Finder(tables)
+        finder = Finder(tables, who)
         some = [finder.find(x) for x in self._what]
         self.labels = tuple(
             f"{x.label}.{c}" if c else x.label for x in some for c in x.components or ("",)
@@ -78,6 +90,8 @@ class Observation:
         }
         self._program = tables.program([i for x in some for i in x.places])
         self.table = self._program.table
+        # rows that depend on others may be dropped: then least multipliers are found in Python
+        self._shared = bool(self._program.rows and model.I[m.LOOPS])
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -92,7 +106,15 @@ class Observation:
         """
         if isinstance(of, State):
             return self._program.of_state(of)
-        return self._program.of_run(of.floats)
+        F = of.floats
+        if self._shared and m.integers(F)[m.N_DROPPED]:
+            return self._program.of_state(of.state)
+        return self._program.of_run(F)
+
+    def value(self, of: RunUnderWay | State) -> Any:
+        """Return the only number [SI], or all of them (n,), in memory of their own."""
+        values = self(of)
+        return float(values[0]) if len(values) == 1 else values.copy()
 
     def __reduce__(self) -> Any:
         """Return what makes it again: addresses are those of one process."""
@@ -164,7 +186,7 @@ class Finder:
         owners |= {x: partial(self._of_model, x) for x in ("gap", "t", "q", "v", "a")}
         owners |= {x: partial(self._of_part, part) for x, part in model.system.parts.items()}
         for name, body in model.nodes.items():
-            faces = [face_name(name, i) for i in range(body.formulation.n_faces)]
+            faces = faces_of(body)
             owners |= {x: partial(self._of_body, x) for x in faces}
             names = [f"{name}/{x}" for x in body.face_names]
             both = zip(names, faces[1:], strict=False)
@@ -173,6 +195,11 @@ class Finder:
 
     def _entry(self, entry: Quantity, place: str, label: str) -> ObservedNumbers:
         """Return a quantity of the table."""
+        if entry.see is None and entry not in SINCE_THE_START:
+            raise ValueError(
+                f"{self.who}: {label!r} is computed of results over time: its entry of the table "
+                "has no kernel, see=; take it from the solution of mbd.simulate"
+            )
         if entry.see is None:
             raise ValueError(
                 f"{self.who}: {label!r} adds up from the start of a run, and there is one instant; "
@@ -210,6 +237,9 @@ class Finder:
         words: Words = {
             x.name: partial(self._entry, x, place) for x in table(PartHistory) if x.of in owners
         }
+        if form.axes:
+            words["gyroscope"] = partial(self._entry, PartHistory.angular_velocity_body, place)
+            words["accelerometer"] = partial(self._at_point, place, ORIGIN, "accelerometer")
         if not face and form.n_own:
             words["multipliers"] = partial(self._multipliers, name)
         if not face and form.n_inner:
@@ -301,7 +331,8 @@ class Finder:
         while rest:
             body = rest.pop(0)
             name = body if isinstance(body, str) else getattr(body, "name", None)
-            if name != "ground" and name not in self.model.nodes:
+            owner = self.model.nodes.get(str(name).partition("/")[0])
+            if name != "ground" and (owner is None or name not in faces_of(owner)):
                 raise self._unknown(str(name), str(name), self.model.nodes)
             at = (0.0, 0.0, 0.0)
             if rest and isinstance(rest[0], Sequence | np.ndarray) and not isinstance(rest[0], str):
@@ -309,16 +340,9 @@ class Finder:
                 at = float(x[0]), float(x[1]), float(x[2])
             text = f"{name} at ({', '.join(f'{x:g}' for x in at)})" if any(at) else str(name)
             points.append((str(name), (1.0, *at), text))
-        if len(points) == 1 and word in (*_OF_POINTS, "accelerometer"):
-            ((name, w, text),) = points
-            unit = ("m", "m/s", "m/s^2", "m/s^2")[(*_OF_POINTS, "accelerometer").index(word)]
-            first = (
-                accelerometer(self.tables, name, w) if word == "accelerometer"
-                else point(self.tables, name, _OF_POINTS.index(word), w)
-            )  # fmt: skip
-            return ObservedNumbers(
-                f"{text}.{word}", unit, INERTIAL.components, range(first, first + 3)
-            )
+        if len(points) == 1 and word in _OF_POINTS:
+            name, w, text = points[0]
+            return self._at_point(name, w, word, f"{text}.{word}")
         if len(points) == 2 and word in [f"distance{x}" for x in _RATES]:
             order = [f"distance{x}" for x in _RATES].index(word)
             ends = [Attachment(name, (w[0], w[1], w[2], w[3])) for name, w, _ in points]
@@ -326,9 +350,25 @@ class Finder:
             text = " to ".join(x[2] for x in points)
             return ObservedNumbers(f"{text}.{word}", ("m", "m/s", "m/s^2")[order], (), [first])
         raise ValueError(
-            f"{self.who}: of one point there are {', '.join(_OF_POINTS)} and accelerometer, of two "
+            f"{self.who}: of one point there are {', '.join(_OF_POINTS)}, of two "
             f"distance, distance_rate and distance_second_rate, got {shown(what)}"
         )
+
+    def _at_point(
+        self, name: str, weights: tuple[float, ...], word: str, label: str
+    ) -> ObservedNumbers:
+        """Return what is observed at a point of a body."""
+        if name == "ground" and word == "accelerometer":
+            raise ValueError(f"{self.who}: an accelerometer must be on a body, got ground")
+        if not (name == "ground" or self.model.nodes[name.partition("/")[0]].formulation.axes):
+            if any(weights[1:]) or word == "accelerometer":
+                raise ValueError(f"{self.who}: {name!r} is a point, it has no axes; got {label!r}")
+        if word == "accelerometer":
+            first = accelerometer(self.tables, name, weights)
+        else:
+            first = point(self.tables, name, _OF_POINTS.index(word), weights)
+        unit = ("m", "m/s", "m/s^2", "m/s^2")[_OF_POINTS.index(word)]
+        return ObservedNumbers(label, unit, INERTIAL.components, range(first, first + 3))
 
     def _function(self, name: Any, function: Any, arguments: Any) -> ObservedNumbers:
         """Return what a function of the user makes of other numbers."""

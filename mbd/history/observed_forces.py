@@ -20,9 +20,9 @@ from typing import Any
 import numpy as np
 
 from mbd.algebra.vec import cross, dot, load3, minus, plus, store3, times, weighted
-from mbd.history.instants import TOTALS, masses, record_of_instant, totals_kernel
 from mbd.history.observed import ORIGIN, Weights, measured
 from mbd.history.program import ProgramTables
+from mbd.history.totals import TOTALS, masses, record_of_instant, totals_kernel
 from mbd.interactions.kind import Element
 from mbd.interactions.laws import evaluate_law
 from mbd.interactions.measures import LAW_IN, LAW_OUT
@@ -51,10 +51,13 @@ def _push(I: Any, F: Any, k: int) -> None:
 
 
 @jit
-def _moment(I: Any, F: Any, on: int, about: Any) -> Any:
-    """Return the moment of what pushes a face, about a point."""
+def _moment(I: Any, F: Any, on: int, at: int, w: int) -> Any:
+    """Return the moment of what pushes a face, about the point of the face `at` with weights w."""
     y, f = I[m.Y] + on, I[m.FY] + on
-    total = cross(minus(load3(F, y), about), load3(F, f))
+    arm = load3(F, y)
+    for i in range(4):  # one by one: what is on the same face leaves no round-off of its origin
+        arm = minus(arm, times(F[w + i], load3(F, I[m.Y] + at + 3 * i)))
+    total = cross(arm, load3(F, f))
     for i in range(3, 12, 3):
         total = plus(total, cross(load3(F, y + i), load3(F, f + i)))
     return total
@@ -68,9 +71,8 @@ def reaction_kernel(I: Any, F: Any, k: int) -> None:
     """
     for r in range(k + 1, k + 1 + 5 * I[k], 5):
         _push(I, F, I[r + 4])
-        on, about = I[r + 1], weighted(F, I[m.Y] + I[r + 2], I[r + 3])
-        store3(F, I[r], times(-1.0, load3(F, I[m.FY] + on)))
-        store3(F, I[r] + 3, times(-1.0, _moment(I, F, on, about)))
+        store3(F, I[r], times(-1.0, load3(F, I[m.FY] + I[r + 1])))
+        store3(F, I[r] + 3, times(-1.0, _moment(I, F, I[r + 1], I[r + 2], I[r + 3])))
 
 
 @kernel
@@ -85,7 +87,7 @@ def section_kernel(I: Any, F: Any, k: int) -> None:
         for a in range(2):
             on, w, C = I[r + 2 + 3 * a], I[r + 3 + 3 * a], I[r + 4 + 3 * a]
             y, sign, out = I[m.Y] + on, 2.0 * a - 1.0, I[r] + 3 * a
-            f, M = load3(F, I[m.FY] + on), _moment(I, F, on, weighted(F, y, w))
+            f, M = load3(F, I[m.FY] + on), _moment(I, F, on, on, w)
             for i in range(3):
                 d = weighted(F, y, w + 4 + 4 * i)
                 F[out + i], F[out + 6 + i] = sign * dot(d, f), sign * dot(d, M)

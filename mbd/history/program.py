@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from mbd.formulations.families import family
-from mbd.history.instants import OF_TOTALS, begin
+from mbd.history.totals import OF_TOTALS, begin
 from mbd.interactions.kind import Attachment, face_name
 from mbd.machine import buffer as m
 from mbd.machine.jit import (

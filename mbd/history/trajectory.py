@@ -123,7 +123,8 @@ class Trajectory:
         if quantity.follow is None:
             return values
         unknown = np.full(shape, np.nan)
-        return quantity.follow(values, np.array([self.before.get(x, unknown) for x in names]))
+        before = np.array([self.before.get(x, unknown) for x in names])
+        return quantity.follow(values, before.reshape(len(names), *shape))
 
     def body(self, name: str) -> BodyHistory:
         """Return the history of a body, or of another face of it: "rod/1"."""

@@ -14,10 +14,11 @@ from mbd.base.checked import called, shown
 from mbd.drawing.curves import curves
 from mbd.front.solution import Solution
 from mbd.history.columns import model_columns
-from mbd.history.instants import Instants, instants_of_runs, masses
+from mbd.history.instants import Instants, instants_of_runs
 from mbd.history.joint_coordinates import counted, each_instant, freedoms, periodic
 from mbd.history.quantities import SINCE_THE_START, Energy, Momentum, PartHistory, table
 from mbd.history.quantity import MATRIX, Owner, Quantity
+from mbd.history.totals import masses
 from mbd.history.trajectory import Trajectory
 from mbd.model.model import Model
 from mbd.model.turns_so_far import Before, turns_so_far
