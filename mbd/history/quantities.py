@@ -91,39 +91,28 @@ class PartHistory:
     """
 
     position = Quantity(
-        Owner.BODY, "m", INERTIAL, "origin of the body frame",
-        main=True,
+        Owner.BODY, "m", INERTIAL, "origin of the body frame", main=True,
         see=lambda t, x: point(t, x, 0),
     )  # fmt: skip
     velocity = Quantity(
-        Owner.BODY,
-        "m/s",
-        INERTIAL,
-        "velocity of the origin",
-        main=True,
+        Owner.BODY, "m/s", INERTIAL, "velocity of the origin", main=True,
         see=lambda t, x: point(t, x, 1),
-    )
+    )  # fmt: skip
     acceleration = Quantity(
-        Owner.BODY,
-        "m/s^2",
-        INERTIAL,
-        "acceleration of the origin",
+        Owner.BODY, "m/s^2", INERTIAL, "acceleration of the origin",
         see=lambda t, x: point(t, x, 2),
-    )
+    )  # fmt: skip
     quaternion = Quantity(
         Owner.TURNING, "-", QUATERNION,
         "rotation from body to inertial axes, scalar first, without jumps of sign; "
-        "NaN for a point mass", keep=True, follow=_without_jumps,
-        see=turning(quaternion_kernel, 4),
+        "NaN for a point mass", keep=True, follow=_without_jumps, see=turning(quaternion_kernel, 4),
     )  # fmt: skip
     rotation = Quantity(
         Owner.TURNING, "-", MATRIX, "rotation matrices (n, 3, 3), from body to inertial axes",
-        derive=_matrix, array="",
-        see=turning(rotation_kernel, 9),
+        derive=_matrix, array="", see=turning(rotation_kernel, 9),
     )  # fmt: skip
     angular_velocity = Quantity(
-        Owner.TURNING, "rad/s", INERTIAL, "angular velocity; NaN for a point mass",
-        main=True,
+        Owner.TURNING, "rad/s", INERTIAL, "angular velocity; NaN for a point mass", main=True,
         see=turning(spin_kernel, 3, 1),
     )  # fmt: skip
     angular_velocity_body = Quantity(
@@ -136,18 +125,15 @@ class PartHistory:
         see=turning(spin_kernel, 3, 2),
     )  # fmt: skip
     scale = Quantity(
-        Owner.BREATHING, "-", SCALAR, "length of the directors",
-        see=turning(scale_kernel, 1),
-    )  # fmt: skip
+        Owner.BREATHING, "-", SCALAR, "length of the directors", see=turning(scale_kernel, 1)
+    )
     force = Quantity(
         Owner.JOINT, "N", INERTIAL, "reaction on the second body, at the joint",
-        lambda h: h.reactions.force, main=True,
-        see=of_joint(0),
+        lambda h: h.reactions.force, main=True, see=of_joint(0),
     )  # fmt: skip
     moment = Quantity(
         Owner.JOINT, "N m", INERTIAL, "reaction on the second body, about the joint",
-        lambda h: h.reactions.moment, main=True,
-        see=of_joint(3),
+        lambda h: h.reactions.moment, main=True, see=of_joint(3),
     )  # fmt: skip
     multipliers = Quantity(
         Owner.ROWS, "{}", SCALAR, "multiplier of each row, in its row_unit", lambda h: h.lam
@@ -284,20 +270,17 @@ class Energy(_Totals):
 
     kinetic = Quantity(
         Owner.TOTAL, "J", SCALAR, "kinetic energy", lambda x: x.energies[0],
-        array="kinetic_energy",
-        see=totals(3),
+        array="kinetic_energy", see=totals(3),
     )  # fmt: skip
     potential = Quantity(
         Owner.TOTAL, "J", SCALAR,
         "potential energy of gravity and elements; of a law f(u, rate, t) the integral of "
         "f(u, 0, 0) from the described pose on",
-        lambda x: x.energies[1], array="potential_energy",
-        see=totals(4),
+        lambda x: x.energies[1], array="potential_energy", see=totals(4),
     )  # fmt: skip
     total = Quantity(
         Owner.TOTAL, "J", SCALAR, "kinetic and potential energy", lambda x: sum(x.energies[:2]),
-        derive=lambda e: e.kinetic + e.potential, array="total_energy",
-        see=total_energy,
+        derive=lambda e: e.kinetic + e.potential, array="total_energy", see=total_energy,
     )  # fmt: skip
     dissipated = Quantity(
         Owner.TOTAL, "J", SCALAR,
@@ -337,13 +320,11 @@ class Momentum(_Totals):
 
     linear = Quantity(
         Owner.TOTAL, "N s", INERTIAL, "linear momentum", lambda x: x.momenta[0],
-        array="linear_momentum",
-        see=totals(5),
+        array="linear_momentum", see=totals(5),
     )  # fmt: skip
     angular = Quantity(
         Owner.TOTAL, "N m s", INERTIAL, "momentum about the origin", lambda x: x.momenta[1],
-        array="angular_momentum",
-        see=totals(8),
+        array="angular_momentum", see=totals(8),
     )  # fmt: skip
 
 
