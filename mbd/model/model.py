@@ -182,7 +182,7 @@ class Model(FrozenModel):
 
     def report(self, state: State | None = None) -> Report:
         """Return bodies, joints, freedoms (counted and actual), loops, redundant rows by name."""
-        from mbd.model.report import report  # scipy.sparse, which most runs do not need
+        from mbd.model.report import report  # networkx, which most runs do not need
 
         return report(self, state_of("Model.report", self, state))
 
@@ -199,8 +199,8 @@ class Model(FrozenModel):
         Nodes are ``"ground"`` and the bodies, with their ``formulation``, ``mass``, ``velocities``
         (labels) and ``loads``, the names of what acts on one body alone. Edges are joints, drives,
         transmissions, forces and elements of structures, with their name as ``key``, ``part``,
-        ``kind``, ``type``, ``rows`` (labels), those of them that are ``redundant`` and
-        ``not_unique`` at the state, and ``reaction``, the multipliers [N, N m].
+        ``kind``, ``type`` and ``reaction``, the multipliers [N, N m]. Both have their own ``rows``
+        (labels), and those of them that are ``redundant`` and ``not_unique`` at the state.
         """
         from mbd.model.graph import graph_of
 
