@@ -285,7 +285,7 @@ class StepMaps:
                 out[: INSTANT_SIZE * self.n] = 0.0
             self._run(backward)
             total += out[size : size + n_p + 1]
-            by_inputs[first:last] = out[size + n_p + 1 :].reshape(-1, n_in)
+            by_inputs[first:last] = out[size + n_p + 1 :].reshape(last - first, n_in)
         return total, by_inputs
 
     def memory(self, state: State, steps: Steps) -> np.ndarray:
