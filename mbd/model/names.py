@@ -61,6 +61,10 @@ _BREAKS = (
 Ends = tuple[Attachment, ...]
 
 
+class SharedNumbersError(ValueError):
+    """A name that has no places of its own in a model."""
+
+
 class Role(Enum):
     """What a name stands for: a constant, an initial value, an input of a run, or gravity."""
 
@@ -217,7 +221,7 @@ def _described(model: FrozenModel, values: Mapping[str, Any]) -> _Written:
     new = _anew(model, system, values)
     numbers = numbers_of(model, system, new, laws=False)
     if numbers is None or _shared(model, new):
-        raise ValueError(
+        raise SharedNumbersError(
             f"{_OWNER}: {', '.join(values)}: some of its numbers are shared with a part that has "
             f"the same ones; give it places of its own, system.build(names={[*values]})"
         )
