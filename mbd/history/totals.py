@@ -21,11 +21,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mbd.algebra.vec import cross, dot, larger, load3, plus, store3, times
+from mbd.formulations.formulation import mass_matrix
 from mbd.machine import buffer as m
 from mbd.machine.jit import ints, jit, kernel
 from mbd.model.evaluation import accept_stage, evaluate, stage
 from mbd.model.frozen import per_model
-from mbd.parts.part import mass_matrix
 
 if TYPE_CHECKING:
     from mbd.model.model import Model
