@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from mbd.base.checked import meant, names, shown
 from mbd.base.door import vector
-from mbd.history.beams import BAR_WORDS, SECTION_WORDS
-from mbd.history.columns import ENDS, SECTION_AXIS, of_gap
+from mbd.history.beams import SECTION_WORDS
+from mbd.history.columns import labels, model_columns, of_rows
 from mbd.history.observed import ORIGIN, accelerometer, made_of, measured, point
 from mbd.history.observed_forces import energy, load, section, tension
 from mbd.history.program import ProgramTables, faces_of
 from mbd.history.quantities import (
-    COLUMNS,
+    GAP,
     SINCE_THE_START,
     Energy,
     Momentum,
@@ -25,14 +25,19 @@ from mbd.history.quantities import (
 )
 from mbd.history.quantity import INERTIAL, Owner, Quantity
 from mbd.interactions.beams.line import Line
-from mbd.interactions.kind import Attachment, Element
+from mbd.interactions.kind import Attachment
 from mbd.interactions.measures import LENGTH
 from mbd.machine import buffer as m
 from mbd.model.model import Model
 from mbd.model.state import State
+from mbd.parts.part import Coordinate, Part
 
 _RATES = ("", "_rate", "_second_rate")
-_OF_POINTS = ("position", "velocity", "acceleration", "accelerometer")
+_OF_POINTS = {
+    "position": "m", "velocity": "m/s", "acceleration": "m/s^2", "accelerometer": "m/s^2",
+}  # fmt: skip
+_LIKE = {"gyroscope": "angular_velocity_body", "accelerometer": "acceleration"}  # in unit and axes
+_OF_MODEL = {"q": ("coordinate_unit", ""), "v": ("speed_unit", ""), "a": ("speed_unit", "/s")}
 
 
 class RunUnderWay(Protocol):
@@ -48,15 +53,15 @@ class RunUnderWay(Protocol):
 
 
 class ObservedNumbers(NamedTuple):
-    """A quantity of somebody: label, unit, components, places of its numbers."""
+    """A quantity of somebody: label, units and components of its numbers, places of these."""
 
     label: str
-    unit: str
-    components: tuple[str, ...]
+    units: Sequence[str]
+    components: Sequence[str]
     places: Sequence[int]
 
 
-Words = dict[str, Callable[[str], ObservedNumbers]]  # what finds each quantity, by its label
+Words = dict[str, Callable[[], Sequence[int]]]  # what finds each quantity of an owner
 
 
 class Observation:
@@ -83,7 +88,7 @@ class Observation:
         self.labels = tuple(
             f"{x.label}.{c}" if c else x.label for x in some for c in x.components or ("",)
         )
-        self.units = tuple(x.unit for x in some for _ in x.places)
+        self.units = tuple(unit for x in some for unit in x.units)
         ends = np.cumsum([0, *(len(x.places) for x in some)]).tolist()
         self.slices = {
             x.label: slice(a, b) for x, a, b in zip(some, ends[:-1], ends[1:], strict=True)
@@ -108,7 +113,8 @@ class Observation:
             return self._program.of_state(of)
         F = of.floats
         if self._shared and m.integers(F)[m.N_DROPPED]:
-            return self._program.of_state(of.state)
+            F = F.copy()
+            F[self.model.I[m.A] + self.model.numbering.lam] = of.state.lam
         return self._program.of_run(F)
 
     def value(self, of: RunUnderWay | State) -> Any:
@@ -137,8 +143,8 @@ def observe(model: Model, what: Any) -> Observation:
 class Finder:
     """What finds quantities by name, and adds to tables what they need."""
 
-    def __init__(self, tables: ProgramTables, who: str = "observe", *, turns: bool = True) -> None:
-        self.tables, self.model, self.who, self.turns = tables, tables.model, who, turns
+    def __init__(self, tables: ProgramTables, who: str) -> None:
+        self.tables, self.model, self.who = tables, tables.model, who
 
     def find(self, what: Any) -> ObservedNumbers:
         """Return a quantity, by name or by a tuple."""
@@ -155,79 +161,92 @@ class Finder:
 
     def _named(self, name: str) -> ObservedNumbers:
         """Return a quantity by its name in results, or a component of it."""
-        owners = self._owners()
         part, what = name, ""
-        while part not in owners and "." in part:
+        while part not in self._owners and "." in part:
             part, _, tail = part.rpartition(".")
             what = f"{tail}.{what}" if what else tail
-        if part not in owners:
-            raise self._unknown(name, part, owners)
+        if part not in self._owners:
+            raise self._unknown(name, part, self._owners)
         word, _, component = what.partition(".")
-        words = owners[part]()
+        words = self._owners[part]()
+        if not word and word not in words:
+            several = ", ".join(f"{part}.{x}" for x in words)
+            raise KeyError(
+                f"{self.who}: {name!r} stands for several quantities; name one of {several}"
+            )
         if word not in words:
-            raise self._unknown(name, word, list(words), part)
-        reading = words[word](f"{part}.{word}" if word else part)
+            raise self._unknown(name, word, words, part)
+        places, label = words[word](), f"{part}.{word}" if word else part
+        units, components = self._described(part, word, len(places))
         if not component:
-            return reading
-        if component not in reading.components:
-            raise self._unknown(name, component, reading.components, reading.label)
-        i = reading.components.index(component)
-        return ObservedNumbers(name, reading.unit, (), reading.places[i : i + 1])
+            return ObservedNumbers(label, units, components, places)
+        if component not in components:
+            raise self._unknown(name, component, components, label)
+        i = components.index(component)
+        return ObservedNumbers(name, [units[i]], (), [places[i]])
+
+    def _described(self, part: str, word: str, n: int) -> tuple[Sequence[str], Sequence[str]]:
+        """Return units and components of the n numbers of a quantity."""
+        model, numbered = self.model, tuple(map(str, range(n)))
+        if not word and part in _OF_MODEL:
+            kind, per = _OF_MODEL[part]
+            return [f"{x}{per}" for x in labels(model)[kind][1]], numbered
+        column = model_columns(model).get(f"{part}.{word}" if word else part)
+        if word == "multipliers":
+            return of_rows(model)[model.numbering.owners[part]], column.components if column else ()
+        if column is not None:
+            return [column.unit] * n, column.components
+        entry = getattr(PartHistory, _LIKE.get(word, word), None)
+        if isinstance(entry, Quantity):
+            return [entry.unit] * n, entry.axes.components
+        coordinate = model.system.parts[part].coordinates[word.removesuffix(_RATES[2])]
+        return [f"{coordinate.unit}/s^2"], ()
 
     def _unknown(self, name: str, word: str, names: Any, part: str = "") -> KeyError:
         there = f"{f'{part!r} has' if part else 'there are'}: {', '.join(list(names)[:30])}"
         return KeyError(f"{self.who}: nothing is called {shown(name)}{meant(word, names)}; {there}")
 
+    @cached_property
     def _owners(self) -> dict[str, Callable[[], Words]]:
-        """Return what finds the words of each owner."""
+        """What finds the words of each owner."""
         model = self.model
-        owners: dict[str, Any] = {"energy": Energy, "momentum": Momentum}
-        owners = {x: partial(self._of_class, of) for x, of in owners.items()}
-        owners |= {x: partial(self._of_model, x) for x in ("gap", "t", "q", "v", "a")}
+        owners: dict[str, Callable[[], Words]] = {
+            "energy": lambda: {x.name: partial(self._entry, x, "") for x in table(Energy)},
+            "momentum": lambda: {x.name: partial(self._entry, x, "") for x in table(Momentum)},
+            "gap": lambda: {"": partial(self._entry, GAP, "")},
+            "t": lambda: {"": lambda: [m.T]},
+        }
+        owners |= {x: partial(self._of_model, x) for x in _OF_MODEL}
         owners |= {x: partial(self._of_part, part) for x, part in model.system.parts.items()}
         for name, body in model.nodes.items():
             faces = faces_of(body)
             owners |= {x: partial(self._of_body, x) for x in faces}
-            names = [f"{name}/{x}" for x in body.face_names]
-            both = zip(names, faces[1:], strict=False)
-            owners |= {x: partial(self._of_body, face) for x, face in both}
+            both = zip(body.face_names, faces[1:], strict=False)
+            owners |= {f"{name}/{x}": partial(self._of_body, face) for x, face in both}
         return owners
 
-    def _entry(self, entry: Quantity, place: str, label: str) -> ObservedNumbers:
-        """Return a quantity of the table."""
-        if entry.see is None and entry not in SINCE_THE_START:
-            raise ValueError(
-                f"{self.who}: {label!r} is computed of results over time: its entry of the table "
-                "has no kernel, see=; take it from the solution of mbd.simulate"
-            )
+    def _entry(self, entry: Quantity, place: str) -> Sequence[int]:
+        """Return where a quantity of the table will be."""
         if entry.see is None:
+            why = "is computed of results over time: its entry of the table has no kernel, see="
+            if entry in SINCE_THE_START:
+                why = "adds up from the start of a run, and there is one instant"
             raise ValueError(
-                f"{self.who}: {label!r} adds up from the start of a run, and there is one instant; "
-                "name 'energy.total' or 'gap', or take it from the solution of mbd.simulate"
+                f"{self.who}: {entry.flat.lstrip('.')!r} {why}; name 'energy.total' or 'gap', or "
+                "take it from the solution of mbd.simulate"
             )
         first = entry.see(self.tables, place)
-        n, unit = len(entry.axes.components) or 1, entry.unit.format(of_gap(self.model))
-        return ObservedNumbers(label, unit, entry.axes.components, range(first, first + n))
-
-    def _of_class(self, of: type) -> Words:
-        """Return the energies, or the momenta."""
-        return {x.name: partial(self._entry, x, "") for x in table(of)}
+        return range(first, first + (len(entry.axes.components) or 1))
 
     def _of_model(self, word: str) -> Words:
-        """Return numbers of the whole model."""
-        if word == "gap":
-            (entry,) = (x for x in COLUMNS if x.flat == "gap")
-            return {"": partial(self._entry, entry, "")}
-        return {"": partial(self._numbers, word)}
+        """Return all numbers q, v or a of the model."""
 
-    def _numbers(self, word: str, label: str) -> ObservedNumbers:
-        """Return time, or all numbers q, v or a of the model."""
-        if word == "t":
-            return ObservedNumbers(label, "s", (), [m.T])
-        vector = {"q": m.QN, "v": m.V, "a": m.A}[word]
-        self.tables.second |= word == "a"
-        places = [i for x in self.model.nodes for i in self.tables.coordinates(vector, x)]
-        return ObservedNumbers(label, "as the model", tuple(map(str, range(len(places)))), places)
+        def places() -> Sequence[int]:
+            vector = {"q": m.QN, "v": m.V, "a": m.A}[word]
+            self.tables.second |= word == "a"
+            return [i for x in self.model.nodes for i in self.tables.coordinates(vector, x)]
+
+        return {"": places}
 
     def _of_body(self, place: str) -> Words:
         """Return the quantities of a face of a body by their words."""
@@ -238,31 +257,24 @@ class Finder:
             x.name: partial(self._entry, x, place) for x in table(PartHistory) if x.of in owners
         }
         if form.axes:
-            words["gyroscope"] = partial(self._entry, PartHistory.angular_velocity_body, place)
+            words["gyroscope"] = words["angular_velocity_body"]
             words["accelerometer"] = partial(self._at_point, place, ORIGIN, "accelerometer")
         if not face and form.n_own:
             words["multipliers"] = partial(self._multipliers, name)
         if not face and form.n_inner:
-            words |= {x: partial(self._modal, name) for x in ("modal", "modal_rate")}
+            coordinates, n = self.tables.coordinates, form.n_inner
+            words["modal"] = lambda: coordinates(m.QN, name)[-n:]
+            words["modal_rate"] = lambda: coordinates(m.V, name)[-n:]
         return words
 
-    def _modal(self, body: str, label: str) -> ObservedNumbers:
-        """Return the coordinates of the shapes of a flexible body, or their rates."""
-        rate = label.endswith("_rate")
-        n = self.model.nodes[body].formulation.n_inner
-        places = self.tables.coordinates(m.V if rate else m.QN, body)[-n:]
-        return ObservedNumbers(label, "m/s" if rate else "m", tuple(map(str, range(n))), places)
-
-    def _multipliers(self, owner: str, label: str) -> ObservedNumbers:
+    def _multipliers(self, owner: str) -> Sequence[int]:
         """Return the multipliers of the rows of a part, or of a body."""
         rows = self.model.numbering.owners[owner]
-        names = [x.removeprefix(f"{owner}.") for x in self.model.numbering.lam_labels[rows]]
-        places = [self.tables.multiplier(i) for i in range(rows.start, rows.stop)]
-        return ObservedNumbers(label, "as the rows", tuple(names), places)
+        return [self.tables.multiplier(i) for i in range(rows.start, rows.stop)]
 
-    def _of_part(self, part: Any) -> Words:
+    def _of_part(self, part: Part) -> Words:
         """Return the quantities of a part that is no body, by their words."""
-        name, words = part.name, Words()
+        name, words, tables = part.name, Words(), self.tables
         if name in self.model.system.joints:
             entries = PartHistory.force, PartHistory.moment
             words |= {x.name: partial(self._entry, x, name) for x in entries}
@@ -270,58 +282,39 @@ class Finder:
             words["multipliers"] = partial(self._multipliers, name)
         for x, free in part.coordinates.items():
             for i, ending in enumerate(_RATES):
-                words[f"{x}{ending}"] = partial(
-                    self._coordinate, free, f"{name}.{x}", range(i, i + 1)
-                )
+                words[f"{x}{ending}"] = partial(self._coordinate, free, i)
         words |= {x: partial(self._load, part, x) for x in part.reads}
-        if getattr(part, "line", None) is not None:
-            words |= {x: partial(self._sections, part.line, x) for x in SECTION_WORDS}
-        if getattr(part, "bars", ()):
-            words |= {x: partial(self._bars, part.bars, x) for x in BAR_WORDS}
+        line = part.line
+        if line is not None:
+            words |= {x: partial(self._sections, line, i) for i, x in enumerate(SECTION_WORDS[:4])}
+        bars = part.bars if line is None else line.elements
+        if bars:
+            words["energy"] = lambda: [energy(tables, x) for x in bars]
+        if part.bars:
+            words["tension"] = lambda: [tension(tables, x) for x in bars]
         return words
 
-    def _load(self, part: Any, what: str, label: str) -> ObservedNumbers:
+    def _load(self, part: Part, what: str) -> Sequence[int]:
         """Return the load of a motor, drive, transmission or rope."""
-        driven = f"{part.drives.joint}.{part.drives.name}" if part.drives is not None else ""
-        first = load(self.tables, part, what, self._memory(driven))
-        return ObservedNumbers(label, part.units[what], (), [first])
+        return [load(self.tables, part, what, self._memory(part.drives))]
 
-    def _sections(self, line: Line, word: str, label: str) -> ObservedNumbers:
-        """Return forces, moments or strains of the sections of a beam, or energies."""
-        if word == "energy":
-            return self._energies(line.elements, label)
-        order = ("force", "moment", "strain", "curvature").index(word)
+    def _sections(self, line: Line, order: int) -> Sequence[int]:
+        """Return forces, moments, strains or curvatures of the sections of a beam."""
         both = zip(line.elements, np.linalg.inv(line.stiffness), strict=True)
         starts = [section(self.tables, x, C) + 6 * order for x, C in both]
-        n = range(len(starts))
-        names = tuple(f"{e}.{end}.{i}" for e in n for end in ENDS for i in SECTION_AXIS)
-        unit = ("N", "N m", "-", "rad/m")[order]
-        return ObservedNumbers(label, unit, names, [i for x in starts for i in range(x, x + 6)])
+        return [i for x in starts for i in range(x, x + 6)]
 
-    def _energies(self, elements: Sequence[Element], label: str) -> ObservedNumbers:
-        """Return the elastic energies of elements."""
-        places = [energy(self.tables, x) for x in elements]
-        return ObservedNumbers(label, "J", tuple(map(str, range(len(places)))), places)
-
-    def _bars(self, bars: Sequence[Element], word: str, label: str) -> ObservedNumbers:
-        """Return tensions or energies of the bars of a cable."""
-        if word == "energy":
-            return self._energies(bars, label)
-        places = [tension(self.tables, x) for x in bars]
-        return ObservedNumbers(label, "N", tuple(map(str, range(len(places)))), places)
-
-    def _memory(self, name: str) -> int:
-        """Return where the turns of an angle are remembered, if they are to be counted."""
-        if not self.turns or name not in self.model.remembered:
+    def _memory(self, free: Coordinate | None) -> int:
+        """Return where the turns of an angle are remembered."""
+        name = "" if free is None else f"{free.joint}.{free.name}"
+        if name not in self.model.remembered:
             return 0
         return int(self.model.memory[self.model.remembered.index(name)])
 
-    def _coordinate(self, free: Any, name: str, orders: range, label: str) -> ObservedNumbers:
-        """Return a coordinate or some of its rates; angles count turns by the memory of a run."""
-        memory = self._memory(name)
-        first = measured(self.tables, free.measure, free.attachments, free.numbers, orders, memory)
-        unit = free.unit + ("", "/s", "/s^2")[orders.start]
-        return ObservedNumbers(label, unit, (), range(first, first + len(orders)))
+    def _coordinate(self, free: Coordinate, order: int) -> Sequence[int]:
+        """Return a coordinate or one of its rates; angles count turns by the memory of a run."""
+        orders, memory = range(order, order + 1), self._memory(free)
+        return [measured(self.tables, free.measure, free.attachments, free.numbers, orders, memory)]
 
     # --- points ----------------------------------------------------------------------------------
     def _of_points(self, what: tuple[Any, ...]) -> ObservedNumbers:
@@ -340,38 +333,37 @@ class Finder:
                 at = float(x[0]), float(x[1]), float(x[2])
             text = f"{name} at ({', '.join(f'{x:g}' for x in at)})" if any(at) else str(name)
             points.append((str(name), (1.0, *at), text))
+        text = " to ".join(x for _, _, x in points) + f".{word}"
         if len(points) == 1 and word in _OF_POINTS:
-            name, w, text = points[0]
-            return self._at_point(name, w, word, f"{text}.{word}")
-        if len(points) == 2 and word in [f"distance{x}" for x in _RATES]:
-            order = [f"distance{x}" for x in _RATES].index(word)
+            name, w, _ = points[0]
+            units = [_OF_POINTS[word]] * 3
+            return ObservedNumbers(text, units, INERTIAL.components, self._at_point(name, w, word))
+        orders = {f"distance{ending}": i for i, ending in enumerate(_RATES)}
+        if len(points) == 2 and word in orders:
+            i = orders[word]
             ends = [Attachment(name, (w[0], w[1], w[2], w[3])) for name, w, _ in points]
-            first = measured(self.tables, LENGTH, ends, (), range(order, order + 1))
-            text = " to ".join(x[2] for x in points)
-            return ObservedNumbers(f"{text}.{word}", ("m", "m/s", "m/s^2")[order], (), [first])
+            first = measured(self.tables, LENGTH, ends, (), range(i, i + 1))
+            return ObservedNumbers(text, [("m", "m/s", "m/s^2")[i]], (), [first])
         raise ValueError(
             f"{self.who}: of one point there are {', '.join(_OF_POINTS)}, of two "
             f"distance, distance_rate and distance_second_rate, got {shown(what)}"
         )
 
-    def _at_point(
-        self, name: str, weights: tuple[float, ...], word: str, label: str
-    ) -> ObservedNumbers:
+    def _at_point(self, name: str, weights: tuple[float, ...], word: str) -> Sequence[int]:
         """Return what is observed at a point of a body."""
         if name == "ground" and word == "accelerometer":
             raise ValueError(f"{self.who}: an accelerometer must be on a body, got ground")
-        if not (name == "ground" or self.model.nodes[name.partition("/")[0]].formulation.axes):
-            if any(weights[1:]) or word == "accelerometer":
-                raise ValueError(f"{self.who}: {name!r} is a point, it has no axes; got {label!r}")
+        turns = name == "ground" or self.model.nodes[name.partition("/")[0]].formulation.axes
+        if not turns and (any(weights[1:]) or word == "accelerometer"):
+            raise ValueError(f"{self.who}: {name!r} is a point, it has no axes for {word}")
         if word == "accelerometer":
             first = accelerometer(self.tables, name, weights)
         else:
-            first = point(self.tables, name, _OF_POINTS.index(word), weights)
-        unit = ("m", "m/s", "m/s^2", "m/s^2")[_OF_POINTS.index(word)]
-        return ObservedNumbers(label, unit, INERTIAL.components, range(first, first + 3))
+            first = point(self.tables, name, [*_OF_POINTS].index(word), weights)
+        return range(first, first + 3)
 
     def _function(self, name: Any, function: Any, arguments: Any) -> ObservedNumbers:
         """Return what a function of the user makes of other numbers."""
         who = f"{self.who}: the function {name!r}"
         places = [i for x in names(who, "arguments", arguments) for i in self._named(x).places]
-        return ObservedNumbers(str(name), "", (), [made_of(self.tables, who, function, places)])
+        return ObservedNumbers(str(name), [""], (), [made_of(self.tables, who, function, places)])

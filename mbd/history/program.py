@@ -250,6 +250,7 @@ class Program:
         model, self.n = tables.model, len(places)
         self.model, self.bodies, self.rows = model, list(tables.bodies), list(tables.rows)
         self.second, self.laws = tables.second, tables.laws or tables.totals
+        self.stretches = tables.stretches
         calls = self._faces(tables) + tables.first_calls
         for (_, kernel_), some in sorted(tables.calls.items(), key=lambda x: x[0][0]):
             calls.append((kernel_, tables.table([len(some), *(i for x in some for i in x)])))
@@ -317,8 +318,8 @@ class Program:
 
     def of_state(self, state: State) -> np.ndarray:
         """Return what is observed of a state."""
-        memory = self.model.memory
-        self.F[memory] = self.model.F[memory]
+        for first, n in self.stretches:  # what a run handed over
+            self.F[first : first + n] = self.model.F[first : first + n]
         self.work.remember(state.memory)
         numbers = (x[None] for x in (state.q, state.v, state.a, state.lam))
         self.values[:] = self.over_time(np.array([state.t]), *numbers)[0]

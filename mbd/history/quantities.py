@@ -328,6 +328,11 @@ class Momentum(_Totals):
     )  # fmt: skip
 
 
+GAP = Quantity(
+    Owner.TOTAL, "{}", SCALAR, "largest violation of a row", lambda x: x.gap, array="gap",
+    flat="gap", see=totals(0),
+)  # fmt: skip
+
 #: Quantities that are no attributes of a part under their own names; numbers of the model.
 COLUMNS = (
     Quantity(Owner.TIME, "s", SCALAR, "time", lambda x: x.trajectory.t, array="time"),
@@ -378,10 +383,7 @@ COLUMNS = (
         "load of a motor, drive, transmission or rope, in its reading_unit",
         lambda x: x.loads, array="effort",
     ),
-    Quantity(
-        Owner.TOTAL, "{}", SCALAR, "largest violation of a row", lambda x: x.gap, array="gap",
-        flat="gap", see=totals(0),
-    ),
+    GAP,
     Quantity(
         Owner.POSITIONS, "{}", SCALAR, "stored coordinates, in their coordinate_unit",
         lambda x: x.trajectory.q, array="q",

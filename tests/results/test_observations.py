@@ -209,7 +209,7 @@ def two(x, y):
         ("rod.position", TypeError, "what must be a list of names"),
         (["rod.positon"], KeyError, r"nothing is called 'rod.positon' \(did you mean 'position'"),
         (["rood.position"], KeyError, "nothing is called 'rood.position'"),
-        (["rod"], KeyError, "'rod' has: position"),
+        (["rod"], KeyError, "'rod' stands for several quantities; name one of rod.position"),
         (["rod.position.w"], KeyError, "'rod.position' has: x, y, z"),
         (["energy.work"], ValueError, "adds up from the start of a run"),
         ([3], TypeError, "a quantity must be a name"),
