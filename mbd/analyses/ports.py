@@ -161,8 +161,8 @@ def _along(motion: SmallMotion, label: str, free: Coordinate) -> tuple[str, str,
 def _gradient(motion: SmallMotion, free: Coordinate) -> list[tuple[FaceMaps, np.ndarray]]:
     """Return the derivatives (4, 3) of a coordinate by the faces of the bodies that move."""
     tables, n = ProgramTables(motion.model), free.measure.n
-    first = gradient_of(tables, free.measure, free.attachments, free.numbers)
-    by_ends = tables.program(range(first, first + 3 * n)).of_state(motion.state).reshape(n, 3)
+    places = gradient_of(tables, free.measure, free.attachments, free.numbers)
+    by_ends = tables.program(places).of_state(motion.state).reshape(n, 3)
     by_faces = {end.place: np.zeros((4, 3)) for end in free.attachments}
     for end, g in zip(free.attachments, by_ends, strict=True):
         by_faces[end.place] += np.outer(end.weights, g)

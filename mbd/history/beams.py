@@ -158,8 +158,7 @@ def _frames(run: Trajectory, elements: Sequence[Element]) -> tuple[np.ndarray, n
     def add(tables: ProgramTables) -> Iterator[int]:
         for x in elements:
             for end in x.attachments:
-                first = point(tables, end.place, 0, end.weights, near=True)
-                yield from range(first, first + 3)
+                yield from point(tables, end.place, 0, end.weights, near=True)
 
     x = run.observed(add).reshape(len(run.t), len(elements), 2, 4, 3)
     return x[..., 0, :], np.swapaxes(x[..., 1:, :], -1, -2)
@@ -200,8 +199,7 @@ class Sections:
 
         def add(tables: ProgramTables) -> Iterator[int]:
             for x, C in zip(self._elements, self._flexibility, strict=True):
-                first = section(tables, x, C)
-                yield from range(first, first + 24)
+                yield from section(tables, x, C)
 
         return self._run.observed(add).reshape(len(self._run.t), -1, 4, 2, 3)
 

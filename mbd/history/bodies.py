@@ -118,15 +118,9 @@ class BodyHistory(PartHistory):
         """Return the history of a point given in body axes [m]."""
         w = (1.0, *vector(f"solution[{self.name!r}].at", "point", point, "m"))
         motion = self._run.observed(
-            lambda tables: (
-                i for order in range(3) for i in _three(see_point(tables, self.name, order, w))
-            )
+            lambda tables: (i for order in range(3) for i in see_point(tables, self.name, order, w))
         )
         return PointHistory(motion[:, :3], motion[:, 3:6], motion[:, 6:])
-
-
-def _three(first: int) -> range:
-    return range(first, first + 3)
 
 
 class FlexibleHistory(BodyHistory):

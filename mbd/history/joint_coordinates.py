@@ -51,8 +51,7 @@ def each_instant(run: Trajectory, some: Mapping[str, Coordinate]) -> np.ndarray:
 
     def add(tables: ProgramTables) -> Iterator[int]:
         for x in some.values():
-            first = measured(tables, x.measure, x.attachments, x.numbers, range(3))
-            yield from range(first, first + 3)
+            yield from measured(tables, x.measure, x.attachments, x.numbers, range(3))
 
     return np.moveaxis(run.observed(add).reshape(len(run.t), len(some), 3), 2, 0).copy()
 

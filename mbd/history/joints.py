@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +18,6 @@ from mbd.history.quantity import Owner
 from mbd.interactions.kind import face_name
 
 if TYPE_CHECKING:
-    from mbd.history.program import ProgramTables
     from mbd.history.trajectory import Trajectory
     from mbd.model.model import Model
     from mbd.parts.joint import Joint
@@ -38,15 +37,9 @@ def over_time(run: Trajectory, some: Sequence[Place], lam: np.ndarray | None = N
 
     Multipliers are those of the run, or others.
     """
-    values = run.observed(lambda tables: _places(tables, some), lam)
+    values = run.observed(lambda tables: (i for x in some for i in reaction(tables, *x)), lam)
     values = values.reshape(len(run.t), len(some), 2, 3)
     return Reaction(values[:, :, 0], values[:, :, 1])
-
-
-def _places(tables: ProgramTables, some: Sequence[Place]) -> Iterator[int]:
-    for x in some:
-        first = reaction(tables, *x)
-        yield from range(first, first + 6)
 
 
 def of_all_joints(model: Model) -> list[Place]:

@@ -235,8 +235,7 @@ class Finder:
                 f"{self.who}: {entry.flat.lstrip('.')!r} {why}; name 'energy.total' or 'gap', or "
                 "take it from the solution of mbd.simulate"
             )
-        first = entry.see(self.tables, place)
-        return range(first, first + (len(entry.axes.components) or 1))
+        return entry.see(self.tables, place)
 
     def _of_model(self, word: str) -> Words:
         """Return all numbers q, v or a of the model."""
@@ -301,8 +300,8 @@ class Finder:
     def _sections(self, line: Line, order: int) -> Sequence[int]:
         """Return forces, moments, strains or curvatures of the sections of a beam."""
         both = zip(line.elements, np.linalg.inv(line.stiffness), strict=True)
-        starts = [section(self.tables, x, C) + 6 * order for x, C in both]
-        return [i for x in starts for i in range(x, x + 6)]
+        here = slice(6 * order, 6 * order + 6)
+        return [i for x, C in both for i in section(self.tables, x, C)[here]]
 
     def _memory(self, free: Coordinate | None) -> int:
         """Return where the turns of an angle are remembered."""
@@ -314,7 +313,7 @@ class Finder:
     def _coordinate(self, free: Coordinate, order: int) -> Sequence[int]:
         """Return a coordinate or one of its rates; angles count turns by the memory of a run."""
         orders, memory = range(order, order + 1), self._memory(free)
-        return [measured(self.tables, free.measure, free.attachments, free.numbers, orders, memory)]
+        return measured(self.tables, free.measure, free.attachments, free.numbers, orders, memory)
 
     # --- points ----------------------------------------------------------------------------------
     def _of_points(self, what: tuple[Any, ...]) -> ObservedNumbers:
@@ -342,8 +341,8 @@ class Finder:
         if len(points) == 2 and word in orders:
             i = orders[word]
             ends = [Attachment(name, (w[0], w[1], w[2], w[3])) for name, w, _ in points]
-            first = measured(self.tables, LENGTH, ends, (), range(i, i + 1))
-            return ObservedNumbers(text, [("m", "m/s", "m/s^2")[i]], (), [first])
+            places = measured(self.tables, LENGTH, ends, (), range(i, i + 1))
+            return ObservedNumbers(text, [("m", "m/s", "m/s^2")[i]], (), places)
         raise ValueError(
             f"{self.who}: of one point there are {', '.join(_OF_POINTS)}, of two "
             f"distance, distance_rate and distance_second_rate, got {shown(what)}"
@@ -357,13 +356,11 @@ class Finder:
         if not turns and (any(weights[1:]) or word == "accelerometer"):
             raise ValueError(f"{self.who}: {name!r} is a point, it has no axes for {word}")
         if word == "accelerometer":
-            first = accelerometer(self.tables, name, weights)
-        else:
-            first = point(self.tables, name, [*_OF_POINTS].index(word), weights)
-        return range(first, first + 3)
+            return accelerometer(self.tables, name, weights)
+        return point(self.tables, name, [*_OF_POINTS].index(word), weights)
 
     def _function(self, name: Any, function: Any, arguments: Any) -> ObservedNumbers:
         """Return what a function of the user makes of other numbers."""
         who = f"{self.who}: the function {name!r}"
         places = [i for x in names(who, "arguments", arguments) for i in self._named(x).places]
-        return ObservedNumbers(str(name), [""], (), [made_of(self.tables, who, function, places)])
+        return ObservedNumbers(str(name), [""], (), made_of(self.tables, who, function, places))

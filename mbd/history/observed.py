@@ -38,7 +38,7 @@ class FaceRecord(NamedTuple):
     """The record of what is seen: where its numbers go, the face and weights on it, and more.
 
     ``order`` is 0, 1 or 2, of Y, YD or YDD; ``y`` a place in them. A body that is ``rigid`` has
-    directors of length one; ``body`` axes are those of the face.
+    directors of length one; a ``flag`` tells axes, or the origin, from others.
     """
 
     out: int
@@ -46,7 +46,7 @@ class FaceRecord(NamedTuple):
     y: int
     w: int
     rigid: int
-    body: int
+    flag: int
 
 
 _SIZE = len(FaceRecord._fields)
@@ -105,7 +105,7 @@ def _spin(I: Any, F: Any, s: Any, order: int) -> Any:
 def point_kernel(I: Any, F: Any, s: Any) -> None:
     """Write a point, its velocity or acceleration; from the inertial origin or that of faces."""
     x = weighted(F, I[m.Y + s.order] + s.y, s.w)
-    if s.order == 0 and s.body == 0:
+    if s.order == 0 and s.flag == 0:
         x = minus(x, times(F[s.w], load3(F, I[m.GROUND])))
     store3(F, s.out, x)
 
@@ -123,7 +123,7 @@ def spin_kernel(I: Any, F: Any, s: Any) -> None:
             omega = times(1.0 / (size * size), _spin(I, F, s, 1))
             x = minus(x, times(2.0 * grow, omega))
         x = times(1.0 / (size * size), x)
-    store3(F, s.out, _in_body_axes(I, F, s, x) if s.body == 1 else x)
+    store3(F, s.out, _in_body_axes(I, F, s, x) if s.flag == 1 else x)
 
 
 @each_face
@@ -219,77 +219,77 @@ def _gradient_kernel(measure: Measure) -> Any:
     return gradients
 
 
-def gradient_of(
-    tables: ProgramTables, measure: Measure, attachments: Sequence[Attachment],
-    numbers: Sequence[float],
-) -> int:  # fmt: skip
-    """Return where the gradient of a measure by each attachment will be (n, 3)."""
-    tables.scratch = max(tables.scratch, m.SCRATCH_OWN + m.SCRATCH_EACH * measure.n + measure.work)
-    out, ends = tables.room(3 * measure.n), tables.ends(attachments)
-    constants, zero = tables.put((*numbers, 0.0)), tables.put((0.0,))
-    tables.call(_gradient_kernel(measure), out, ends, constants, zero)
-    return out
+def _of_face(
+    tables: ProgramTables, kernel_: Any, size: int, place: str, order: int = 0,
+    weights: Weights = ORIGIN, *, flag: bool = False,
+) -> range:  # fmt: skip
+    """Return the places of the numbers that a kernel writes of a face."""
+    tables.second |= order == 2
+    body = tables.model.nodes.get(place.partition("/")[0])
+    out, rigid = tables.room(size), body is None or body.formulation.rigid
+    record = order, tables.face(place), tables.put(weights), int(rigid), int(flag)
+    tables.call(kernel_, out, *record)
+    return range(out, out + size)
 
 
 def point(
     tables: ProgramTables, place: str, order: int, weights: Weights = ORIGIN, *, near: bool = False
-) -> int:
-    """Return where a point or vector of a face, its velocity or acceleration will be.
+) -> range:
+    """Return the places of a point or vector of a face, of its velocity or acceleration.
 
     One that is to be `near` is seen from the origin of the model, as faces are.
     """
-    tables.second |= order == 2
-    out = tables.room(3)
-    tables.call(point_kernel, out, order, tables.face(place), tables.put(weights), 0, int(near))
-    return out
+    return _of_face(tables, point_kernel, 3, place, order, weights, flag=near)
+
+
+def accelerometer(tables: ProgramTables, place: str, weights: Weights = ORIGIN) -> range:
+    """Return the places of what an accelerometer at a point of a face feels."""
+    return _of_face(tables, accelerometer_kernel, 3, place, 2, weights)
+
+
+def turning(
+    kernel_: Any, size: int, order: int = 0, *, body: bool = False
+) -> Callable[[ProgramTables, str], range]:
+    """Return the function that observes what a kernel writes of the directors of a face."""
+    return lambda tables, place: _of_face(tables, kernel_, size, place, order, flag=body)
 
 
 def whole_face(tables: ProgramTables, place: str, order: int) -> range:
-    """Return where a face, from the origin of the model, or its rate, is (12)."""
+    """Return the places of a face, from the origin of the model, or of its rate (12)."""
     tables.second |= order == 2
     first = int(tables.model.I[m.Y + order]) + tables.face(place)
     return range(first, first + 12)
 
 
-def turning(
-    kernel_: Any, size: int, order: int = 0, *, body: bool = False
-) -> Callable[[ProgramTables, str], int]:
-    """Return the function that observes what a kernel writes of the directors of a face."""
-
-    def add(tables: ProgramTables, place: str) -> int:
-        tables.second |= order == 2
-        rigid = tables.model.nodes[place.partition("/")[0]].formulation.rigid
-        out = tables.room(size)
-        tables.call(kernel_, out, order, tables.face(place), 0, int(rigid), int(body))
-        return out
-
-    return add
-
-
-def accelerometer(tables: ProgramTables, place: str, weights: Weights = ORIGIN) -> int:
-    """Return where what an accelerometer at a point of a face feels will be."""
-    tables.second = True
-    rigid = tables.model.nodes[place.partition("/")[0]].formulation.rigid
-    out = tables.room(3)
-    tables.call(
-        accelerometer_kernel, out, 2, tables.face(place), tables.put(weights), int(rigid), 1
-    )
-    return out
-
-
 def measured(
     tables: ProgramTables, measure: Measure, attachments: Sequence[Attachment],
     numbers: Sequence[float], orders: range, memory: int = 0,
-) -> int:  # fmt: skip
-    """Return where a measure, or some of its rates, will be; `memory` is where its turns are."""
+) -> range:  # fmt: skip
+    """Return the places of a measure, or of some rates; `memory` is where its turns are."""
     tables.second |= orders.stop == 3
+    out = tables.room(len(orders))
+    record = _of_measure(tables, measure, attachments, numbers)
+    tables.call(coordinate_kernel(measure), out, orders.start, orders.stop, *record, memory)
+    return range(out, out + len(orders))
+
+
+def gradient_of(
+    tables: ProgramTables, measure: Measure, attachments: Sequence[Attachment],
+    numbers: Sequence[float],
+) -> range:  # fmt: skip
+    """Return the places of the gradient of a measure by each attachment (n, 3)."""
+    out, record = tables.room(3 * measure.n), _of_measure(tables, measure, attachments, numbers)
+    tables.call(_gradient_kernel(measure), out, *record)
+    return range(out, out + 3 * measure.n)
+
+
+def _of_measure(
+    tables: ProgramTables, measure: Measure, attachments: Sequence[Attachment],
+    numbers: Sequence[float],
+) -> tuple[int, int, int]:  # fmt: skip
+    """Return where attachments and numbers of a measure are, and a zero."""
     tables.scratch = max(tables.scratch, m.SCRATCH_OWN + m.SCRATCH_EACH * measure.n + measure.work)
-    out, ends = tables.room(len(orders)), tables.ends(attachments)
-    constants, zero = tables.put((*numbers, 0.0)), tables.put((0.0,))
-    tables.call(
-        coordinate_kernel(measure), out, orders.start, orders.stop, ends, constants, zero, memory
-    )
-    return out
+    return tables.ends(attachments), tables.put((*numbers, 0.0)), tables.put((0.0,))
 
 
 @cache
@@ -301,8 +301,8 @@ def _numbers_at(n: int) -> Any:
     return jit(lambda I, F, k: (*before(I, F, k), F[I[k + n - 1]]))
 
 
-def made_of(tables: ProgramTables, who: str, function: Any, places: Sequence[int]) -> int:
-    """Return where what a numba function makes of the numbers at some places will be."""
+def made_of(tables: ProgramTables, who: str, function: Any, places: Sequence[int]) -> range:
+    """Return the place of what a numba function makes of the numbers at some places."""
     if not is_compiled(function):
         raise TypeError(
             f"{who} must be compiled by numba, @numba.njit, to run without Python, got "
@@ -325,4 +325,4 @@ def made_of(tables: ProgramTables, who: str, function: Any, places: Sequence[int
         ) from error
     out = tables.room(1)
     tables.call(function_kernel, out, *places, level=3)
-    return out
+    return range(out, out + 1)

@@ -175,29 +175,31 @@ def _pushes(tables: ProgramTables, some: Sequence[tuple[Element, int]]) -> int:
     return tables.table([len(faces), len(calls) // 3, *faces, *calls])
 
 
-def reaction(tables: ProgramTables, part: str, on: str, at: str, weights: Weights = ORIGIN) -> int:
-    """Return where force (3) and moment (3) of the rows of a part on a face will be."""
+def reaction(
+    tables: ProgramTables, part: str, on: str, at: str, weights: Weights = ORIGIN
+) -> range:
+    """Return the places of force (3) and moment (3) of the rows of a part on a face."""
     key = ("reaction", part, on, at, *weights)
     if key not in tables.places:
         out, pushes = tables.room(6), _pushes(tables, tables.model.numbering.elements[part])
         record = tables.face(on), tables.face(at), tables.put(weights), pushes
         tables.call(reaction_kernel, out, *record)
-        tables.places[key] = out
+        tables.places[key] = range(out, out + 6)
     return tables.places[key]
 
 
-def of_joint(first: int) -> Callable[[ProgramTables, str], int]:
+def of_joint(first: int) -> Callable[[ProgramTables, str], range]:
     """Return the function that observes force (0) or moment (3) of a joint on its second body."""
 
-    def add(tables: ProgramTables, joint: str) -> int:
+    def add(tables: ProgramTables, joint: str) -> range:
         B = tables.model.system.joints[joint].B
-        return reaction(tables, joint, B.place, B.place, B.point()) + first
+        return reaction(tables, joint, B.place, B.place, B.point())[first : first + 3]
 
     return add
 
 
-def section(tables: ProgramTables, element: Element, flexibility: np.ndarray) -> int:
-    """Return where forces (2, 3), moments, strains and curvatures of an element will be."""
+def section(tables: ProgramTables, element: Element, flexibility: np.ndarray) -> range:
+    """Return the places of forces (2, 3), moments, strains and curvatures of an element."""
     key = ("section", id(element))
     if key not in tables.places:
         out, both = tables.room(_SECTION), []
@@ -208,7 +210,7 @@ def section(tables: ProgramTables, element: Element, flexibility: np.ndarray) ->
                 tables.face(some[0].place), tables.put(weights), tables.put(flexibility[a].ravel())
             ]  # fmt: skip
         tables.call(section_kernel, out, _pushes(tables, [(element, 0)]), *both)
-        tables.places[key] = out
+        tables.places[key] = range(out, out + _SECTION)
     return tables.places[key]
 
 
@@ -240,7 +242,7 @@ def load(tables: ProgramTables, part: Part, what: str, memory: int = 0) -> int:
         at = measured(tables, u.measure, u.attachments, u.numbers, range(2), memory)
         tension, tables.laws = tables.room(1), True
         address = tables.table(m.halves(part.law.address))
-        tables.call(law_kernel, tension, at, at + 1, address, level=1)
+        tables.call(law_kernel, tension, *at, address, level=1)
     else:  # a number, which may be set while a run goes on
         (record,) = tables.model.records[part.name]
         tension = int(tables.model.I[record + m.E_NUMBERS])
@@ -249,13 +251,14 @@ def load(tables: ProgramTables, part: Part, what: str, memory: int = 0) -> int:
     return out
 
 
-def totals(first: int) -> Callable[[ProgramTables, str], int]:
-    """Return the function that observes one of the numbers of ``write_instant``."""
+def totals(first: int, size: int = 1) -> Callable[[ProgramTables, str], range]:
+    """Return the function that observes some of the numbers of ``write_instant``."""
 
-    def add(tables: ProgramTables, _: str) -> int:
+    def add(tables: ProgramTables, _: str) -> range:
         key, model = ("totals",), tables.model
         if key not in tables.places:
-            tables.places[key] = out = tables.room(3 + TOTALS)
+            out = tables.room(3 + TOTALS)
+            tables.places[key] = range(out, out + 3 + TOTALS)
             tables.totals = True
             for name in model.nodes:
                 tables.face(name)
@@ -269,16 +272,16 @@ def totals(first: int) -> Callable[[ProgramTables, str], int]:
             start, k = [1, out, len(spare), *pairs], tables.here
             tables.table(start + record_of_instant(model, k + len(start), W))
             tables.first_calls.append((totals_kernel, k))
-        return tables.places[key] + first
+        return tables.places[key][first : first + size]
 
     return add
 
 
-def total_energy(tables: ProgramTables, _: str) -> int:
-    """Return where kinetic and potential energy together will be."""
-    out, first = tables.room(1), totals(3)(tables, "")
-    tables.call(sum_kernel, out, first, first + 1, level=1)
-    return out
+def total_energy(tables: ProgramTables, _: str) -> range:
+    """Return the place of kinetic and potential energy together."""
+    out = tables.room(1)
+    tables.call(sum_kernel, out, *totals(3, 2)(tables, ""), level=1)
+    return range(out, out + 1)
 
 
 def _numbers_of_laws(tables: ProgramTables) -> list[int]:

@@ -153,7 +153,7 @@ class ProgramTables:
         self.second = self.totals = self.laws = False
         self.calls: dict[tuple[int, Any], list[tuple[int, ...]]] = {}
         self.first_calls: list[tuple[Any, int]] = []
-        self.places: dict[Any, int] = {}
+        self.places: dict[Any, range] = {}
         self.bodies: dict[str, None] = {}
         self.rows: dict[int, None] = {}
         self.stretches: list[tuple[int, int]] = [(m.GX, 3)]

@@ -320,11 +320,11 @@ class Momentum(_Totals):
 
     linear = Quantity(
         Owner.TOTAL, "N s", INERTIAL, "linear momentum", lambda x: x.momenta[0],
-        array="linear_momentum", see=totals(5),
+        array="linear_momentum", see=totals(5, 3),
     )  # fmt: skip
     angular = Quantity(
         Owner.TOTAL, "N m s", INERTIAL, "momentum about the origin", lambda x: x.momenta[1],
-        array="angular_momentum", see=totals(8),
+        array="angular_momentum", see=totals(8, 3),
     )  # fmt: skip
 
 

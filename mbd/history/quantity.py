@@ -11,7 +11,7 @@ import numpy as np
 from mbd.base.read_only import read_only
 
 Take = Callable[[Any], np.ndarray]
-See = Callable[[Any, str], int]
+See = Callable[[Any, str], range]
 Follow = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 
@@ -75,8 +75,8 @@ class Quantity:
         ``(history) -> array``, time first, of what no kernel observes. Of bodies the argument is a
         ``BodyHistory``; of joints it has ``reactions``, of rows ``lam``; else it is ``AllParts``.
     see : callable, optional
-        ``(tables, owner) -> place``: adds to the tables of an observation what observes it, and
-        returns where its numbers will be.
+        ``(tables, owner) -> places``: adds to the tables of an observation what observes it, and
+        returns the places of its numbers.
     derive : callable, optional
         ``(part) -> array``: how it follows from other quantities, where a file does not have it.
     array : str, optional

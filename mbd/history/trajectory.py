@@ -115,9 +115,7 @@ class Trajectory:
         if see is None:
             each = [quantity.of_history(self.body(x)) for x in names]
             return np.stack(each, axis=1) if each else np.empty((len(self.t), 0))
-        values = self.observed(
-            lambda tables: (i for x in names for i in _from(see(tables, x), size or 1))
-        )
+        values = self.observed(lambda tables: (i for x in names for i in see(tables, x)))
         shape = (3, 3) if quantity.axes is MATRIX else (size,) * bool(size)
         values = values.reshape(len(self.t), len(names), *shape)
         if quantity.follow is None:
@@ -135,7 +133,7 @@ class Trajectory:
 
     def vector_of(self, body: str, weights: tuple[float, ...]) -> np.ndarray:
         """Return sum w_k y_k of a body or face (or "ground") over time, (n, 3)."""
-        return self.observed(lambda tables: _from(point(tables, body, 0, weights), 3))
+        return self.observed(lambda tables: point(tables, body, 0, weights))
 
     def part(self, instants: slice | np.ndarray, before: Before | None = None) -> Self:
         """Return some instants, in memory; `before` is the memory of those before them."""
@@ -145,10 +143,6 @@ class Trajectory:
             stats=self.stats, last=self.state, method=self.method, before=before,
             impulsive=self.impulsive[instants],
         )  # fmt: skip
-
-
-def _from(first: int, n: int) -> range:
-    return range(first, first + n)
 
 
 def _view(x: Any) -> Any:

@@ -1,7 +1,9 @@
 """Observations: the quantities of an instant, in compiled code, with the bits of results."""
 
+import gc
 import math
 import pickle
+import sys
 
 import numba
 import numpy as np
@@ -119,6 +121,18 @@ def test_an_observation_leaves_the_run_as_it_is(run):
     assert np.array_equal(stepper.state.q, alone)
     assert np.array_equal(observation(stepper), moved)
     stepper.restore(snapshot)
+
+
+def test_an_observation_makes_nothing(run):
+    """A thousand of them leave no memory behind: arrays are made once."""
+    stepper, _ = run
+    observation = stepper.model.observe([f"{x}.position" for x in stepper.model.nodes])
+    observation(stepper)
+    gc.collect()
+    before = sys.getallocatedblocks()
+    for _ in range(1000):
+        observation(stepper)
+    assert sys.getallocatedblocks() - before < 100
 
 
 def test_restoring_leaves_addresses_of_kernels():
