@@ -28,7 +28,7 @@ from mbd.interactions.measures import Measure
 from mbd.interactions.pullback import ElementRecord
 from mbd.interactions.turns import with_turns
 from mbd.machine import buffer as m
-from mbd.machine.jit import is_compiled, jit, kernel
+from mbd.machine.jit import PYTHON, is_compiled, jit, kernel
 
 Weights = Sequence[float]
 ORIGIN = (1.0, 0.0, 0.0, 0.0)
@@ -303,7 +303,7 @@ def _numbers_at(n: int) -> Any:
 
 def made_of(tables: ProgramTables, who: str, function: Any, places: Sequence[int]) -> range:
     """Return the place of what a numba function makes of the numbers at some places."""
-    if not is_compiled(function):
+    if not (PYTHON or is_compiled(function)):
         raise TypeError(
             f"{who} must be compiled by numba, @numba.njit, to run without Python, got "
             f"{shown(function)}"
