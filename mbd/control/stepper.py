@@ -113,7 +113,7 @@ class Stepper:
         try:
             settable = {x: Settable(_WHO, model, x) for x in every}
         except SharedNumbersError:
-            model = with_places(model, every)
+            model = with_places(_WHO, model, every)
             settable = {x: Settable(_WHO, model, x) for x in every}
         self.settable = settable
         return model

@@ -199,7 +199,7 @@ def stencils(owner: str, model: FrozenModel, parameters: Any) -> list[Stencil]:
         try:
             records = of.names.several(names, owner)
         except SharedNumbersError:
-            of = with_places(model, names)
+            of = with_places(owner, model, names)
             records = of.names.several(names, owner)
     for x in records:
         if x.kinks:

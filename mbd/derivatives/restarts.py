@@ -265,7 +265,6 @@ class Restart:
 
     def _by_parameter(self, stencil: Stencil, arrays: list[np.ndarray] | None = None) -> np.ndarray:
         """Return the derivative by a parameter; `arrays` of its neighbours, if they are known."""
-
         rule = self.rule  # changes of a user may read the description
         described = isinstance(rule, EventMap) and any(x.change for x in rule.events)
 

@@ -23,7 +23,6 @@ from mbd.base.tolerances import SENSITIVITY_NEAR, SENSITIVITY_STEP
 from mbd.derivatives.differences import PAIRS
 from mbd.derivatives.parameters import Stencil
 from mbd.formulations.families import family
-from mbd.interactions.kind import Kind
 from mbd.machine import buffer as m
 from mbd.machine.jit import address_at, call, jit
 from mbd.model.frozen import FrozenModel
@@ -146,12 +145,7 @@ def taken_along(I: Any, F: Any, p: int, x: int, y: int) -> float:
     return s
 
 
-def _quadratic(kind: Kind) -> bool:
-    """Tell whether forces and rows are at most quadratic in numbers and attachments together."""
-    return bool(kind.n_rows) and kind.secant and not kind.own_block
-
-
-class _Along:
+class _Touched:
     """The constants of a parameter's model along its slopes, and what they change.
 
     Attributes
@@ -197,10 +191,13 @@ class _Along:
     def quadratic(self) -> bool:
         """Whether residual and rows are at most quadratic along the line.
 
-        They are linear in the constants of nodes, and in gravity; in numbers and attachments of
-        rows that are quadratic in the face, and of loads, twice.
+        They are linear in the constants of nodes, and in gravity; quadratic in numbers and
+        attachments of rows that are so in the face.
         """
-        return not any(self.weight or e.law or not _quadratic(e.kind) for e, *_ in self.elements)
+        return not any(
+            self.weight or e.law or e.kind.own_block or not (e.kind.n_rows and e.kind.secant)
+            for e, *_ in self.elements
+        )
 
     def points(self) -> list[tuple[float, float]]:
         """Return distances and weights of the points."""
@@ -240,7 +237,7 @@ class _Along:
 
 def program(model: FrozenModel, appendix: Appendix, stencil: Stencil) -> int:
     """Write the tables of a parameter; return where its program is."""
-    I, along = model.I, _Along(model, stencil)
+    I, along = model.I, _Touched(model, stencil)
     names = {record: name for name, record in model.node_records.items()}
     bodies = dict.fromkeys(names.values() if along.weight else sorted(along.nodes))
     ranges: dict[tuple[int, int, int], None] = {}
@@ -267,7 +264,7 @@ def program(model: FrozenModel, appendix: Appendix, stencil: Stencil) -> int:
 
 
 def _point(
-    appendix: Appendix, along: _Along, bodies: Iterable[str], e: float, weight: float
+    appendix: Appendix, along: _Touched, bodies: Iterable[str], e: float, weight: float
 ) -> list[int]:
     """Return a point of a program, after its tables are written."""
     I, forces, rates, nodes = along.model.I, list[int](), list[int](), list[int]()
@@ -293,7 +290,7 @@ def _point(
 
 
 def _element(
-    appendix: Appendix, along: _Along, e: Any, record: int, which: tuple[str, int], far: float
+    appendix: Appendix, along: _Touched, e: Any, record: int, which: tuple[str, int], far: float
 ) -> int:
     """Write the record of an element at a distance along a parameter; return its head's place."""
     I, n = along.model.I, len(e.attachments)

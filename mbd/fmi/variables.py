@@ -59,7 +59,7 @@ class Variable(NamedTuple):
 def settable(model: Model) -> list[str]:
     """Return the arguments of parts that can be set while a run goes on, by name."""
     arguments = [x for x in model.names if x.rpartition(".")[0] not in ("", *model.nodes)]
-    of, able = with_places(model, arguments).names, list[str]()
+    of, able = with_places("export_fmu", model, arguments).names, list[str]()
     for name in arguments:
         with suppress(ValueError):  # one that decides what there is
             able += [name] * of[name].settable
@@ -69,7 +69,7 @@ def settable(model: Model) -> list[str]:
 def inputs_of(model: Model, sources: Sequence[str]) -> list[Variable]:
     """Return what is set from outside; of vectors each component."""
     variables: list[Variable] = []
-    own = with_places(model, sources)
+    own = with_places("export_fmu", model, sources)
     for source in sources:
         setter = Settable("export_fmu", own, source)
         words = _AXES if setter.shape == (3,) else [str(i) for i in range(setter.size)]

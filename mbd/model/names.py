@@ -51,7 +51,7 @@ from mbd.model.values import (
 )
 from mbd.parts.part import Part
 
-_OWNER = "Model.names"
+_OWNER, _BUILD = "Model.names", "System.build"
 _CENTRAL = {1: 2 / 3, -1: -2 / 3, 2: -1 / 12, -2: 1 / 12}
 _AHEAD = {0: -25 / 12, 1: 4.0, 2: -3.0, 3: 4 / 3, 4: -1 / 4}
 _BEHIND = {-k: -w for k, w in _AHEAD.items()}
@@ -166,9 +166,10 @@ def _kept(model: FrozenModel) -> dict[str, Name]:
     return {}
 
 
-def with_places(model: Any, names: Sequence[str]) -> Any:
+def with_places(who: str, model: Any, names: Sequence[str]) -> Any:
     """Return the model, built again, in which names have places of their own."""
-    return model.system.build(model.threads, names=[*model.named, *names])
+    with speaking_as(who, _BUILD):
+        return model.system.build(model.threads, names=[*model.named, *names])
 
 
 def described_value(model: FrozenModel, name: str) -> np.ndarray:
