@@ -170,6 +170,16 @@ def test_what_is_shared_has_places_of_its_own_where_names_ask_for_it():
     assert np.array_equal(other.assemble().residual[:3], [-1, -2, 2 * 9.81 - 4])
 
 
+def test_derivatives_and_steppers_find_places_for_what_is_shared():
+    s = mbd.sensitivities(two_pushes(), ["push.force.x", "gravity.z"], 0.1, 0.01)
+    assert s["push.force.x"]["ball"].position[-1] == pytest.approx([0.5 * 0.1**2 / 2.0, 0, 0])
+    assert s["gravity.z"]["ball"].position[-1] == pytest.approx([0, 0, 0.5 * 0.1**2])
+    stepper = mbd.Stepper(two_pushes(), 0.01, inputs=["push.force", "pull.force"])
+    stepper["push.force"] = (4.0, 0.0, 0.0)
+    stepper.step(10)
+    assert stepper["ball.velocity"] == pytest.approx([0.2, 0.0, 0.1 * (0.5 - 9.81)])
+
+
 def test_what_names_stand_for():
     system = two_pushes()
     bar = system.add(mbd.RigidBody("bar", mass=1.0, inertia=(1, 1, 1), position=(1, 0, 0)))
