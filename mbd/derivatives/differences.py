@@ -133,27 +133,6 @@ def _is_rough(error: np.ndarray, slope: np.ndarray, steepest: float) -> np.ndarr
     )
 
 
-def near_enough(values: Values, step: float, of: Fractions, sizes: np.ndarray) -> float:
-    """Return the largest share of the step within which all entries of an array are smooth.
-
-    `sizes` are those of numbers that they are computed from.
-    """
-    errors: list[np.ndarray] = []
-    size = np.zeros(())
-    for share in SHARES:
-        (x,) = values(share)
-        high, error = _estimates(x, share * step, of, sizes)
-        errors.append(error)
-        size = np.maximum(size, np.abs(high))
-        if share == 1.0 and (error <= SENSITIVITY_AGREES * size).all():
-            return share
-    least = np.min(errors, axis=0)
-    if ((least > SENSITIVITY_KINK * size) & _is_broken(x, of, sizes)).any():
-        raise KinkError("has a kink here, and no derivative")
-    enough = [bool((error <= _GROWS * least + SENSITIVITY_AGREES * size).all()) for error in errors]
-    return SHARES[enough.index(True)] if True in enough else SHARES[-1]
-
-
 def slope(f: Callable[[float], np.ndarray | float], step: float) -> np.ndarray:
     """Return the derivative of a function of one number at 0."""
     (of,) = differentiated(lambda share: [np.array([f(k * share * step) for k in CENTRAL.k])], step)

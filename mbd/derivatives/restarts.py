@@ -265,11 +265,14 @@ class Restart:
 
     def _by_parameter(self, stencil: Stencil, arrays: list[np.ndarray] | None = None) -> np.ndarray:
         """Return the derivative by a parameter; `arrays` of its neighbours, if they are known."""
+        rule = self.rule  # changes of a user may read the description
+        described = isinstance(rule, EventMap) and any(x.change for x in rule.events)
 
         def values(share: float) -> Sequence[np.ndarray]:
             if share == 1.0 and arrays is not None:
                 return arrays
-            models = stencil.nearer(share).models
+            near = stencil.nearer(share)
+            models = near.models if described else near.others
             try:
                 others = [self.rule(x, self.at, self.h, self.here) for x in models]
             except ValueError as error:
@@ -280,7 +283,8 @@ class Restart:
                 ) from None
             return _arrays(models, others)
 
-        return self._tangent(stencil.differentiated(values, self._sizes_of_arrays()))
+        k = stencil.fractions if described else stencil.line
+        return self._tangent(stencil.differentiated(values, k, self._sizes_of_arrays()))
 
     def by_size(self) -> np.ndarray:
         """Return the derivative by the size of the steps, (8, n_u) [1/s]."""

@@ -13,7 +13,6 @@ from mbd.derivatives.differences import (
     FORWARD,
     KinkError,
     differentiated,
-    near_enough,
     slope,
 )
 
@@ -81,7 +80,6 @@ def test_differences_to_one_side_are_of_order_eight_too(of):
         return [np.array([np.exp(0.01 * share * k) for k in of.k])]
 
     assert differentiated(values, 0.01, of)[0] == pytest.approx(1.0, rel=1e-11)
-    assert near_enough(values, 0.01, of, np.ones(())) == 1.0
     powers = np.array(of.k, float)[:, None] ** np.arange(9)
     assert np.abs(np.array(of.high) @ powers - np.eye(9)[1]).max() < 1e-8
     assert np.abs(np.array(of.low) @ powers[:, :7] - np.eye(9)[1][:7]).max() < 1e-9
