@@ -7,7 +7,7 @@ With the adjoint y of the step
           e = \hat r\bigr|_{u=1/2} - \hat r\bigr|_{u=-1/2},
 
 which is exact, for equations are linear in loads. One product a step for each control, whatever the
-number of its values. Motions have another one for the rate of u.
+number of its values. Motions have two more, for the rates of u.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from typing import Any
 
 import numpy as np
 
-from mbd.base.tolerances import BEGIN_REACH, START_DIFFERENCE
+from mbd.base.tolerances import BEGIN_REACH
 from mbd.derivatives import variations as at
-from mbd.derivatives.restarts import Continuation, Restart
+from mbd.derivatives.restarts import Restart
 from mbd.formulations.families import family
 from mbd.interactions.laws import Law
 from mbd.interactions.tables_of_time import Table
@@ -66,14 +66,19 @@ class Control:
 
     @cached_property
     def inputs(self) -> tuple[Input, ...]:
-        """Its value, of a motion its rate too: what equations of steps are linear in."""
+        """Its value, of a motion its rates too: what equations are linear in."""
         M = self.table.matrices[self.term]
-        return tuple(Input(self, order) for order in (0, 1) if M[:, order].any())
+        return tuple(Input(self, order) for order in range(3) if M[:, order].any())
+
+    @cached_property
+    def moves(self) -> bool:
+        """Whether it is one of a motion, that velocities follow at the start."""
+        return len(self.inputs) > 1
 
 
 @dataclass(frozen=True, eq=False)
 class Input:
-    """The value of a control (order 0), or its rate (1), of which equations are linear."""
+    """The value of a control (order 0), or a rate of it (1, 2), of which equations are linear."""
 
     control: Control
     order: int
@@ -186,26 +191,21 @@ def by_controls(
     out, j = [], 0
     for x in controls:
         total = np.zeros(len(x.function.times))
-        for order, column in zip((y.order for y in x.inputs), by_inputs.T[j:], strict=False):
-            total += x.function.rows(t, order).T @ column
-        j += len(x.inputs)
+        for y in x.inputs:
+            total += x.function.rows(t, y.order).T @ by_inputs[:, j]
+            j += 1
         out.append(total)
     return out
 
 
 def by_controls_of_start(
-    begin: Restart | Continuation, controls: Sequence[Control], values: Sequence[np.ndarray],
-    w: np.ndarray,
-) -> list[np.ndarray]:  # fmt: skip
+    begin: Restart, controls: Sequence[Control], values: Sequence[np.ndarray], w: np.ndarray
+) -> list[np.ndarray]:
     """Return derivatives of w.s (8, n_u) by the values, s what a segment begins with.
 
     That is as good as linear in the value at the start and that a step later.
     """
-    out = [np.zeros(len(c)) for c in values]
-    if isinstance(begin, Continuation):
-        return out
-    at = begin.here.first.t
-    times = at + begin.h * np.array([0.0, START_DIFFERENCE, 1.0])
+    out, times = [np.zeros(len(c)) for c in values], begin.times
     for of, c, slope in zip(controls, values, out, strict=True):
         seen = sum(abs(of.function.rows(times, k)) for k in range(3)).sum(axis=0)
         e = BEGIN_REACH * (float(np.abs(c).max()) or 1.0)

@@ -18,12 +18,18 @@ from mbd.analyses.linearize import Linearized
 from mbd.analyses.modes import Modes
 from mbd.base.checked import shown, whole
 from mbd.base.door import number
-from mbd.base.tolerances import SECOND_ORDER_STEP, SENSITIVITY_MET
+from mbd.base.tolerances import (
+    SECOND_ORDER_STEP,
+    SENSITIVITY_MET,
+    START_MET,
+    START_POSITION,
+)
 from mbd.derivatives.controls import by_controls, by_controls_of_start
 from mbd.derivatives.named import not_unique
 from mbd.derivatives.objective import Objective, by_values, gradients, last_of
 from mbd.derivatives.parameters import Stencil, named, value_and_scale
 from mbd.derivatives.poses import gradient_of_pose
+from mbd.derivatives.restarts import Restart
 from mbd.derivatives.segments import Crossing, Segment, Setup, keeping, run
 from mbd.derivatives.sensitivities import Forward
 from mbd.derivatives.small_motions import tangents_of
@@ -301,15 +307,39 @@ class Backward:
         if begin.recorded:
             w[:INSTANT_SIZE] = J.z[first]
             self.t += float(J.t[first])
-        self.total += [np.vdot(w, x) for x in begin.by_parameters(stencils)]
-        controls = self.of.controls
-        for total, *more in zip(
-            self.by_values, by_controls(controls, steps.t[1:], by_inputs),
-            by_controls_of_start(begin, controls, self.values, w), strict=True,
-        ):  # fmt: skip
-            total += sum(more)
+        for total, more in zip(
+            self.by_values, by_controls(self.of.controls, steps.t[1:], by_inputs), strict=True
+        ):
+            total += more
+        if isinstance(begin, Restart):
+            self._begin(begin, w)
         self.z[:], t = begin.apply_transposed(w, timed)
         self.t += t
+
+    def _begin(self, begin: Restart, w: np.ndarray) -> None:
+        """Add the gradient that a restart has: in one way back, or parameter by parameter."""
+        stencils, controls = self.of.stencils, list(self.of.controls)
+        left = list(range(len(stencils)))
+        if begin.is_held:
+            by, by_inputs, gaps = self.maps.apply_begin_transposed(begin.here, begin.h, w)
+            if not self.maps.work.S[m.SMALL_PIVOTS]:
+                sizes = [4.0 * s.step for s in stencils]
+                met = START_MET * START_POSITION * float(self.of.model.F[m.LENGTH])
+                here = [begin.holds(s) and (gap * size <= met).all()
+                        for s, gap, size in zip(stencils, gaps, sizes, strict=True)]  # fmt: skip
+                self.total += np.where(here, by, 0.0)
+                left = [j for j in left if not here[j]]
+                parts = by_controls(controls, begin.times, by_inputs.T)
+                for total, more, of in zip(self.by_values, parts, controls, strict=True):
+                    total += 0.0 if of.moves else more
+                controls = [x for x in controls if x.moves]
+        self.total[left] += [
+            np.vdot(w, x) for x in begin.by_parameters([stencils[j] for j in left])
+        ]
+        which = [j for j, x in enumerate(self.of.controls) if x in controls]
+        values = [self.values[j] for j in which]
+        for j, more in zip(which, by_controls_of_start(begin, controls, values, w), strict=True):
+            self.by_values[j] += more
 
     def _end(self, solution: Solution, segment: Segment, crossing: Crossing) -> None:
         """Add the transpose of the saltation at the end of a segment."""

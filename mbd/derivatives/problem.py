@@ -98,8 +98,15 @@ class Problem:
         self.t_end = number(_WHO, "t_end", t_end, "s")
         self.step = number(_WHO, "step", step, "s", positive=True)
         self._options = {k: options.pop(k) for k in ("rtol", "events", "every") if k in options}
-        self._setup, self._own = options, model_of(_WHO, system)
-        self._parameters, self._controls = _sorted(self._own, parameters)
+        self._setup, model = options, model_of(_WHO, system)
+        self._parameters, controls = _sorted(model, parameters)
+        for name in controls:  # laws of its own, whose values it changes
+            of = control_of(model, name)
+            assert of is not None
+            argument, value = argument_with(model, of, of.function.values)
+            model = changed(model, {argument: value})
+        self._own, own = model, [control_of(model, name) for name in controls]
+        self._controls = [x for x in own if x is not None]
         scalars = [value_and_scale(_WHO, self._own, name)[0] for name in self._parameters]
         values = [x.function.values for x in self._controls]
         self.start = np.concatenate([np.array(scalars, float), *values])
@@ -174,18 +181,14 @@ class Problem:
         return self._made
 
 
-def _sorted(model: Model, parameters: Any) -> tuple[list[str], list[Control]]:
-    """Return the names of parameters, and the controls."""
+def _sorted(model: Model, parameters: Any) -> tuple[list[str], list[str]]:
+    """Return the names of parameters, and of controls."""
     expected = f"{_WHO}: parameters must be names in a list, such as ['rod.mass', 'motor.effort']"
-    several = [parameters] if isinstance(parameters, Parameter | str) else listed(expected, parameters)
-    names, controls = list[Any](), list[Control]()
-    for x in several:
-        control = control_of(model, x) if isinstance(x, str) else None
-        if control is None:
-            names.append(x)
-        elif control.name not in [y.name for y in controls]:
-            controls.append(control)
-    return named(_WHO, model, names) if names or not controls else [], controls
+    alone = isinstance(parameters, Parameter | str)
+    several = [parameters] if alone else listed(expected, parameters)
+    controls = [x for x in several if isinstance(x, str) and control_of(model, x) is not None]
+    names = [x for x in several if x not in controls]
+    return named(_WHO, model, names) if names or not controls else [], list(dict.fromkeys(controls))
 
 
 class _Made:

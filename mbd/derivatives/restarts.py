@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from mbd.algebra.newmark import Weights
-from mbd.base.tolerances import BEGIN_REACH, START_MET
+from mbd.base.tolerances import BEGIN_REACH, START_DIFFERENCE, START_MET
 from mbd.derivatives.differences import CENTRAL, differentiated
 from mbd.derivatives.parameters import Stencil
 from mbd.derivatives.step_kernels import COLUMN_SIZE, DA, DB, DL, DQ, DV, INSTANT_SIZE
@@ -233,6 +233,30 @@ class Restart:
         self.recorded = self.here.recorded
         v, lam = self.model.numbering.v, self.model.numbering.lam
         self._blocks = {"q": (DQ, v), "v": (DV, v), "a": (DA, v), "lam": (DA, lam)}
+
+    @property
+    def times(self) -> np.ndarray:
+        """Times at which loads count in it: of the start, a short time and a step later [s]."""
+        return self.here.first.t + self.h * np.array([0.0, START_DIFFERENCE, 1.0])
+
+    @property
+    def is_held(self) -> bool:
+        """Whether it is a start whose pose and velocities are those described: nothing moved."""
+        model, rule, first = self.model, self.rule, self.here.first
+        if not isinstance(rule, Initialisation) or model.redundant or model.compliant.any():
+            return False
+        own = model.state if rule.state is None else rule.state
+        return np.array_equal(first.q, own.q) and np.array_equal(first.v, own.v)
+
+    def holds(self, of: Stencil) -> bool:
+        """Tell whether pose and velocities at the start stay where they are, with a parameter."""
+        model, state = self.model, self.rule.state if isinstance(self.rule, Initialisation) else None
+        I, n_u = model.I, int(model.I[m.N_U])
+        places = [model.memory, np.arange(I[m.GROUND], I[m.GROUND] + 12)]
+        if state is None:
+            places += [np.arange(I[m.Q], I[m.Q] + model.n_q), np.arange(I[m.V], I[m.V] + n_u)]
+        at = np.concatenate(places).astype(int)
+        return of.alike and all(np.array_equal(x.F[at], model.F[at]) for x in of.others)
 
     # --- forwards ---
     def again(self) -> Restarted:

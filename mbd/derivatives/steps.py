@@ -13,6 +13,8 @@ from mbd.base.tolerances import SENSITIVITY_MET
 from mbd.derivatives import step_kernels as at
 from mbd.derivatives.controls import Input
 from mbd.derivatives.parameters import Stencil
+from mbd.derivatives.restarts import Restarted
+from mbd.derivatives.start_kernels import begin_back
 from mbd.derivatives.step_kernels import (
     COLUMN_SIZE,
     INSTANT_SIZE,
@@ -26,7 +28,7 @@ from mbd.derivatives.variations import Appendix, flows, program
 from mbd.formulations.families import family
 from mbd.integration.method import Method
 from mbd.interactions.laws import check
-from mbd.linear.fronts import factor_kernel, transposed_kernel
+from mbd.linear.fronts import factor_and_solve, factor_kernel, transposed_kernel
 from mbd.linear.products import products_kernel, solve_kernel
 from mbd.machine import buffer as m
 from mbd.model.evaluation import evaluate_kernel
@@ -165,10 +167,11 @@ class StepMaps:
             ("columns", many * COLUMN_SIZE * n), ("work", 6 * n * many),
             ("scratch", SCRATCH_SIZE), ("residual", many * n), ("shifts", 2 * many), ("by time", n),
             ("by size", 2 * n), ("whole", int(model.I[m.MATRIX_SIZE])),
+            ("begin", 7 * n + model.n_q),
             ("part", int(model.I[m.MATRIX_SIZE])),
             ("maps", sum(2 * x.formulation.n_v**2 for x in model.nodes.values())),
             ("steps", (self.room + 1) * self.size),
-            ("out", self.room * self.of_step + len(stencils) + 1),
+            ("out", self.room * self.of_step + 3 * (len(stencils) + len(inputs)) + 1),
         ):  # fmt: skip
             places[name], own = own, own + size + 8
         self.places = places
@@ -199,6 +202,7 @@ class StepMaps:
             at.N_DAMPED: len(damped) // 2, at.DAMPED: appendix.table(damped),
             at.N_NODE_TANGENTS: len(of_nodes) // 2, at.NODE_TANGENTS: appendix.table(of_nodes),
             at.N_INPUTS: len(of_inputs), at.INPUTS: appendix.table(of_inputs),
+            at.BEGIN: places["begin"],
         }  # fmt: skip
         for i, kernel in enumerate((evaluate_kernel, factor_kernel, transposed_kernel)):
             record[at.SOLVERS + i] = appendix.address(kernel.address)
@@ -287,6 +291,28 @@ class StepMaps:
             total += out[size : size + n_p + 1]
             by_inputs[first:last] = out[size + n_p + 1 :].reshape(last - first, n_in)
         return total, by_inputs
+
+    def apply_begin_transposed(
+        self, begin: Restarted, h: float, w: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Carry an adjoint (8, n_u) back over the start of a run with steps of size h.
+
+        Return the gradient by parameters, that by inputs at the start, a short time and a step
+        later, (n_inputs, 3), and the largest derivatives of rows and their rates by parameters,
+        (n_p, 2). Pose and velocities are held.
+        """
+        n, n_p, n_in, v = self.n, len(self.stencils), self.n_inputs, self.model.numbering.v
+        self.work.load(begin.first)
+        self.work.S[[m.LINEAR, m.SMALL_PIVOTS]] = factor_and_solve.address, 0
+        self.F[m.H] = h
+        change = self.F[self.places["begin"] :][:n]
+        change[:] = 0.0
+        change[v] = begin.state.a - begin.before
+        out = self._out(3 * (n + n_p + n_in))
+        out[: 3 * n], self.columns[0] = w[:INSTANT_SIZE].ravel(), w[INSTANT_SIZE:]
+        self._run(begin_back)
+        by_p, by_inputs, gaps = np.split(out[3 * n :].copy(), [n_p, n_p + 3 * n_in])
+        return by_p, by_inputs.reshape(-1, 3), gaps.reshape(-1, 2)
 
     def memory(self, state: State, steps: Steps) -> np.ndarray:
         """Return what elements remember at the beginning of each step, (N, n_memory)."""

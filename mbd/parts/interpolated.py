@@ -9,6 +9,7 @@ Loads, motors and drives take them, and evaluate them in compiled code.
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -167,6 +168,17 @@ class Interpolated(Recorded):
         """Return the function of other values at the same times."""
         return Interpolated(self.times, values, self.between)
 
+    def law_of(self, key: tuple[Any, ...], made: Callable[[], Law]) -> Law:
+        """Return the one law that it is for a part, however often that is described again."""
+        laws = self._laws
+        if key not in laws:
+            laws[key] = made()
+        return laws[key]
+
+    @cached_property
+    def _laws(self) -> dict[tuple[Any, ...], Law]:
+        return {}
+
     def term(self, M: Any) -> tuple[Any, np.ndarray, np.ndarray, np.ndarray]:
         """Return the term of a table that adds M (s, s', s'')."""
         return M, self._ends, self._starts, self.coefficients(self.values)
@@ -174,36 +186,54 @@ class Interpolated(Recorded):
 
 def interpolated_effort(owner: str, function: Interpolated) -> Law:
     """Return the law of a push along a coordinate: tension -s, no stiffness."""
-    table = Table.of(2, np.zeros(3), [function.term(np.diag((-1.0, 0.0, 0.0)))])
-    return Law(owner, lambda u, rate, t: (function(t), 0.0, 0.0), ("u", "rate", "t"), _first(3),
-               table)  # fmt: skip
+
+    def made() -> Law:
+        table = Table.of(2, np.zeros(3), [function.term(np.diag((-1.0, 0.0, 0.0)))])
+        arguments = ("u", "rate", "t")
+        return Law(owner, lambda u, rate, t: (-function(t), 0.0, 0.0), arguments, _first(3), table)
+
+    return function.law_of((owner, "effort"), made)
 
 
 def interpolated_motion(owner: str, function: Interpolated) -> Law:
     """Return the law of a motion: s and its two derivatives."""
-    table = Table.of(0, np.zeros(3), [function.term(np.eye(3))])
-    return Law(owner, function.with_rates, ("t",), _first(3), table)
+
+    def made() -> Law:
+        table = Table.of(0, np.zeros(3), [function.term(np.eye(3))])
+        return Law(owner, function.with_rates, ("t",), _first(1), table)
+
+    return function.law_of((owner, "motion"), made)
 
 
 def components_law(owner: str, values: Any, what: str, unit: str) -> Law | None:
     """Return the law of three components, of which some are interpolated; None: none is."""
-    if not isinstance(values, tuple | list) or not any(isinstance(x, Interpolated) for x in values):
+    if not isinstance(values, tuple | list):
         return None
-    terms, base = [], np.zeros(3)
+    several = [x for x in values if isinstance(x, Interpolated)]
+    if not several:
+        return None
     if len(values) != 3:
         raise ValueError(f"{owner}: {what} must have 3 components [{unit}], got {len(values)}")
-    for i, x in enumerate(values):
-        if isinstance(x, Interpolated):
-            M = np.zeros((3, 3))
-            M[i, 0] = 1.0
-            terms.append(x.term(M))
-        else:
-            base[i] = number(owner, f"component {i + 1} of {what}", x, unit)
+    base = [
+        0.0 if isinstance(x, Interpolated)
+        else number(owner, f"component {i + 1} of {what}", x, unit)
+        for i, x in enumerate(values)
+    ]  # fmt: skip
+
+    def made() -> Law:
+        terms = []
+        for i, x in enumerate(values):
+            if isinstance(x, Interpolated):
+                M = np.zeros((3, 3))
+                M[i, 0] = 1.0
+                terms.append(x.term(M))
+        return Law(owner, at, ("t",), _first(1), Table.of(0, base, terms))
 
     def at(t: float) -> list[float]:
-        return [x(t) if isinstance(x, Interpolated) else float(x) for x in values]
+        return [x(t) if isinstance(x, Interpolated) else y for x, y in zip(values, base, strict=True)]
 
-    return Law(owner, at, ("t",), _first(1), Table.of(0, base, terms))
+    others = [id(x) if isinstance(x, Interpolated) else x for x in values]
+    return several[0].law_of((owner, *others), made)
 
 
 def _first(n: int) -> Any:
