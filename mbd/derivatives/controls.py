@@ -24,7 +24,7 @@ from mbd.derivatives import variations as at
 from mbd.derivatives.restarts import Restart
 from mbd.formulations.families import family
 from mbd.interactions.laws import Law
-from mbd.interactions.tables_of_time import Table
+from mbd.interactions.tables_of_time import TimeTable
 from mbd.machine import buffer as m
 from mbd.model.description import argument_now, argument_of
 from mbd.model.values import declared
@@ -55,7 +55,7 @@ class Control:
     term: int
 
     @property
-    def table(self) -> Table:
+    def table(self) -> TimeTable:
         """The table of the law."""
         assert self.law.table is not None
         return self.law.table
@@ -192,7 +192,7 @@ def by_controls(
     for x in controls:
         total = np.zeros(len(x.function.times))
         for y in x.inputs:
-            total += x.function.rows(t, y.order).T @ by_inputs[:, j]
+            total += x.function.gathered(t, by_inputs[:, j], y.order)
             j += 1
         out.append(total)
     return out
@@ -207,9 +207,9 @@ def by_controls_of_start(
     """
     out, times = [np.zeros(len(c)) for c in values], begin.times
     for of, c, slope in zip(controls, values, out, strict=True):
-        seen = sum(abs(of.function.rows(times, k)) for k in range(3)).sum(axis=0)
+        touched = np.unique(of.function.rows(times)[0])
         e = BEGIN_REACH * (float(np.abs(c).max()) or 1.0)
-        for i in np.flatnonzero(seen):
+        for i in touched:
             sides = []
             for side in (e, -e):
                 there = c.copy()

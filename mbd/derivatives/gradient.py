@@ -288,7 +288,7 @@ class Backward:
 
     def _over(self, solution: Solution, segment: Segment, J: Terms, timed: bool) -> None:
         """Go back over a segment; `timed`: its instants move with parameters."""
-        stencils, begin, steps = self.of.stencils, segment.begin, segment.steps
+        begin, steps = segment.begin, segment.steps
         first, N = segment.first, len(steps)
         if N:
             self.z[:INSTANT_SIZE] += J.z[first + N]
@@ -307,10 +307,8 @@ class Backward:
         if begin.recorded:
             w[:INSTANT_SIZE] = J.z[first]
             self.t += float(J.t[first])
-        for total, more in zip(
-            self.by_values, by_controls(self.of.controls, steps.t[1:], by_inputs), strict=True
-        ):
-            total += more
+        for j, more in enumerate(by_controls(self.of.controls, steps.t[1:], by_inputs)):
+            self.by_values[j] += more
         if isinstance(begin, Restart):
             self._begin(begin, w)
         self.z[:], t = begin.apply_transposed(w, timed)
@@ -329,9 +327,8 @@ class Backward:
                         for s, gap, size in zip(stencils, gaps, sizes, strict=True)]  # fmt: skip
                 self.total += np.where(here, by, 0.0)
                 left = [j for j in left if not here[j]]
-                parts = by_controls(controls, begin.times, by_inputs.T)
-                for total, more, of in zip(self.by_values, parts, controls, strict=True):
-                    total += 0.0 if of.moves else more
+                for j, more in enumerate(by_controls(controls, begin.times, by_inputs.T)):
+                    self.by_values[j] += 0.0 if controls[j].moves else more
                 controls = [x for x in controls if x.moves]
         self.total[left] += [
             np.vdot(w, x) for x in begin.by_parameters([stencils[j] for j in left])

@@ -76,7 +76,7 @@ _SUMMED = (
 )
 
 
-class _Kept:
+class _PartOnce:
     """What a history has of a part, each of its arrays evaluated once."""
 
     def __init__(self, part: Any) -> None:
@@ -105,7 +105,7 @@ class _NotingHistory:
     def __getitem__(self, name: str) -> Any:
         self._names.add(name)
         if name not in self._parts:
-            self._parts[name] = _Kept(self._history[name])
+            self._parts[name] = _PartOnce(self._history[name])
         part = self._parts[name]
         return PartAtPose(part, self.instant) if self._last else part
 
@@ -320,11 +320,11 @@ def gradients(
             return [np.concatenate([rest[None], x]) for x in there]
 
         slopes = _differentiated(values, len(some), word)
-        for (_, _, row, unknown, step), slope in zip(some, slopes, strict=True):
+        for (_, _, row, unknown, step), by_share in zip(some, slopes, strict=True):
             if row < 0:
-                by_t = slope / step
+                by_t = by_share / step
             else:
-                out[:, row, unknown] = slope / step
+                out[:, row, unknown] = by_share / step
 
     def reads(models: Iterable[Any]) -> bool:
         return any(not np.array_equal(rest, terms(x)[0]) for x in models)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from mbd.base.checked import check_options, listed, shown
 from mbd.base.door import array, number
 from mbd.base.parameter import Parameter
 from mbd.base.tolerances import WHOLE_STEPS
-from mbd.derivatives.controls import Control, argument_with, control_of
+from mbd.derivatives.controls import argument_with, control_of
 from mbd.derivatives.gradient import Backward, gradient, terms_of
 from mbd.derivatives.objective import Objective
 from mbd.derivatives.parameters import named, value_and_scale
@@ -111,8 +112,9 @@ class Problem:
         values = [x.function.values for x in self._controls]
         self.start = np.concatenate([np.array(scalars, float), *values])
         self.labels = [*self._parameters]
-        self.labels += [f"{x.name}[{i}]" for x in self._controls for i in range(len(x.function.times))]
-        self._made: _Made | None = None
+        for x in self._controls:
+            self.labels += [f"{x.name}[{i}]" for i in range(len(x.function.times))]
+        self._prepared: _Prepared | None = None
 
     def __call__(self, x: Any) -> tuple[Any, np.ndarray]:
         """Return value and gradient (n,) at x (n,); of k objectives (k,) and (k, n).
@@ -123,18 +125,19 @@ class Problem:
             If the run fails, with ``error.solution`` up to there.
         """
         scalars, values = self._split(x)
-        made = self._at(scalars)
-        run = made.run(self, values)
-        J, slopes = np.zeros(len(self.objectives)), np.zeros((len(self.objectives), len(self.start)))
+        kept = self._at(scalars)
+        run = kept.run(self, values)
+        many = len(self.objectives)
+        J, slopes = np.zeros(many), np.zeros((many, len(self.start)))
         n = len(run.pieces)
         with keeping(run.solution):
-            backs = made.backs(len(self.objectives))
+            backs = kept.backs(len(self.objectives))
             for back in backs:
                 back.begin(values)
             for k in range(n - 1, -1, -1):
                 solution, segments = run.pieces[k]()
                 for i, (objective, back) in enumerate(zip(self.objectives, backs, strict=True)):
-                    terms = terms_of(objective, solution, made.of.stencils, run.h, last=k == n - 1)
+                    terms = terms_of(objective, solution, kept.of.stencils, run.h, last=k == n - 1)
                     back.over(solution, segments, terms)
                     J[i] += terms.value
             for i, back in enumerate(backs):
@@ -168,17 +171,17 @@ class Problem:
             )
         sizes = [len(of.function.times) for of in self._controls]
         ends = len(self._parameters) + np.cumsum([0, *sizes])
-        return x[: ends[0]], [x[a:b] for a, b in zip(ends, ends[1:], strict=False)]
+        return x[: ends[0]], [x[a:b] for a, b in pairwise(ends)]
 
-    def _at(self, scalars: np.ndarray) -> _Made:
-        """Return what was made of these parameters, or make it."""
-        if self._made is None or not np.array_equal(self._made.scalars, scalars):
+    def _at(self, scalars: np.ndarray) -> _Prepared:
+        """Return what is prepared for these parameters, or prepare it."""
+        if self._prepared is None or not np.array_equal(self._prepared.scalars, scalars):
             changes = dict(zip(self._parameters, scalars.tolist(), strict=True))
             model = changed(self._own, changes, measured=False) if changes else self._own
             of = setup(_WHO, model, self._parameters, free="rtol" in self._options,
                        controls=tuple(self._controls), **self._setup)  # fmt: skip
-            self._made = _Made(of, scalars.copy())
-        return self._made
+            self._prepared = _Prepared(of, scalars.copy())
+        return self._prepared
 
 
 def _sorted(model: Model, parameters: Any) -> tuple[list[str], list[str]]:
@@ -191,7 +194,7 @@ def _sorted(model: Model, parameters: Any) -> tuple[list[str], list[str]]:
     return named(_WHO, model, names) if names or not controls else [], list(dict.fromkeys(controls))
 
 
-class _Made:
+class _Prepared:
     """What is kept while parameters stay: stencils, tables of steps, the numbers of a run."""
 
     def __init__(self, of: Setup, scalars: np.ndarray) -> None:
@@ -258,9 +261,9 @@ class _Runner:
         work.check_laws()
         first, last = begin.here.first, run.state()
         t = np.concatenate([[first.t], *(x.t for x in some)])
-        after = [np.concatenate(x) for x in zip(*((x.q, x.v, x.a, x.lam) for x in some), strict=True)]
-        raw = [np.concatenate([x[None], y]) for x, y in
-               zip((first.q, first.v, first.a, first.lam), after, strict=True)]  # fmt: skip
+        columns = zip((first.q, first.v, first.a, first.lam),
+                      *((x.q, x.v, x.a, x.lam) for x in some), strict=True)  # fmt: skip
+        raw = [np.concatenate([x[None], *rest]) for x, *rest in columns]
         dropped = np.zeros((len(t), model.n_lam), bool)
         sizes = np.full(len(t) - 1, h)
         steps = steps_of(of.method, t, tuple(raw), begin.state, begin.before, sizes, dropped)

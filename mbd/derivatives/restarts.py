@@ -250,7 +250,8 @@ class Restart:
 
     def holds(self, of: Stencil) -> bool:
         """Tell whether pose and velocities at the start stay where they are, with a parameter."""
-        model, state = self.model, self.rule.state if isinstance(self.rule, Initialisation) else None
+        model, rule = self.model, self.rule
+        state = rule.state if isinstance(rule, Initialisation) else None
         I, n_u = model.I, int(model.I[m.N_U])
         places = [model.memory, np.arange(I[m.GROUND], I[m.GROUND] + 12)]
         if state is None:

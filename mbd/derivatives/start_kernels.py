@@ -19,8 +19,8 @@ with :math:`R = (r; \ddot\Phi)`, linear in y with the matrix S. Backwards, with 
    \bar a_0 \mathrel{+}= \tfrac12 h^2\bar D, \quad
    \bar c \mathrel{+}= (\tfrac12\sigma + \beta)h^2\bar D \\
    \mu_1 = -S_1^{-T}\bar c/\kappa, \quad
-   \bar a_0 \mathrel{+}= \kappa h\,R_v^T\mu_1 + \tfrac12(\kappa h)^2R_q^T\mu_1 - \bar c/\kappa, \quad
-   \mu_0 = -S_0^{-T}\bar y_0 \\
+   \bar a_0 \mathrel{+}= \kappa h\,R_v^T\mu_1 + \tfrac12(\kappa h)^2R_q^T\mu_1
+   - \bar c/\kappa, \quad \mu_0 = -S_0^{-T}\bar y_0 \\
    \frac{dJ}{dp} = \nu^T\Phi_{2,p} + \mu_1^TR_p(q_1, v_1, y_1) + \mu_0^TR_p(q_0, v_0, y_0)
    + \tfrac1h z^T\bigl(R_p(q_0, v_0, y_0 + x) - R_p(q_0, v_0, y_0)\bigr).
 

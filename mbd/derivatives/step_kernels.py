@@ -59,9 +59,10 @@ from mbd.model.evaluation import (
 # remember, how much of it is in a step, how much there is; columns, and with those that fill a row;
 # how their times and step sizes move, whether any does, derivatives by time and by size; unknowns
 # that are velocities and multipliers; pairs (address, table) of tangents of interactions, of those
-# with damping or rows on velocities, of nodes; inputs, their programs; work of the start; addresses of kernels that evaluate, factor, solve
-# with the transpose; of one that multiplies, after it its tables: of q, of w, of what is solved
-# for; of one that solves, after it those of x and of what is left
+# with damping or rows on velocities, of nodes; inputs, their programs; work of the start; addresses
+# of kernels that evaluate, factor, solve with the transpose; of one that multiplies, after it its
+# tables: of q, of w, of what is solved for; of one that solves, after it those of x and of what is
+# left
 (
     N_STEPS, STEPS, STEP_SIZE, N_PARAMETERS, PROGRAMS, N_NODES, NODES, N_FLOWS, FLOWS, SCRATCH,
     COLUMNS, OUT, WORK, AWAY, PART_AWAY, RESIDUAL, MEMORY, N_MEMORY, N_REMEMBERED, N_COLUMNS, MANY,
