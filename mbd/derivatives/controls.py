@@ -12,13 +12,14 @@ number of its values. Motions have two more, for the rates of u.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from mbd.base.door import speaking_as
 from mbd.base.tolerances import BEGIN_REACH
 from mbd.derivatives import variations as at
 from mbd.derivatives.restarts import Restart
@@ -26,8 +27,8 @@ from mbd.formulations.families import family
 from mbd.interactions.laws import Law
 from mbd.interactions.tables_of_time import TimeTable
 from mbd.machine import buffer as m
-from mbd.model.description import argument_now, argument_of
-from mbd.model.values import declared
+from mbd.model.description import WHO, argument_now, argument_of
+from mbd.model.values import changed, declared
 from mbd.parts.interpolated import Interpolated
 
 
@@ -53,6 +54,11 @@ class Control:
     part: str
     law: Law
     term: int
+
+    @property
+    def labels(self) -> list[str]:
+        """Names of its values, "motor.effort[0]"."""
+        return [f"{self.name}[{i}]" for i in range(len(self.function.times))]
 
     @property
     def table(self) -> TimeTable:
@@ -171,6 +177,36 @@ def control_of(model: Any, name: str) -> Control | None:
         return None
     law = next(e.law for e in declared(model, part).elements if e.law is not None)
     return Control(name, value, part, law, before)
+
+
+def sorted_out(owner: str, model: Any, parameters: Any) -> tuple[Any, list[Control]]:
+    """Return the parameters that are no controls, and the controls."""
+    if isinstance(parameters, str):
+        parameters = [parameters]
+    if not isinstance(parameters, list | tuple):
+        return parameters, []
+    controls, others = dict[str, Control](), list[Any]()
+    for x in parameters:
+        with speaking_as(owner, WHO):
+            control = control_of(model, x) if isinstance(x, str) else None
+        if control is None:
+            others.append(x)
+        else:
+            controls[x] = control
+    return others, list(controls.values())
+
+
+def with_values(model: Any, values: Mapping[str, Any]) -> Any:
+    """Return a model with other values of parameters, and of controls, (n,) each."""
+    changes = dict[str, Any]()
+    for name, x in values.items():
+        of = control_of(model, name) if np.ndim(x) else None
+        if of is None:
+            changes[name] = x
+        else:
+            argument, whole = argument_with(model, of, x)
+            model = changed(model, {argument: whole})
+    return model.with_values(changes) if changes else model
 
 
 def argument_with(model: Any, of: Control, values: Any) -> tuple[str, Any]:

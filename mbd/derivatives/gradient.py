@@ -30,7 +30,14 @@ from mbd.derivatives.objective import Objective, by_values, gradients, last_of
 from mbd.derivatives.parameters import Stencil, named, value_and_scale
 from mbd.derivatives.poses import gradient_of_pose
 from mbd.derivatives.restarts import Restart
-from mbd.derivatives.segments import Crossing, Segment, Setup, keeping, run
+from mbd.derivatives.segments import (
+    Crossing,
+    DifferentiableRun,
+    Segment,
+    Setup,
+    keeping,
+    run,
+)
 from mbd.derivatives.sensitivities import Forward
 from mbd.derivatives.small_motions import tangents_of
 from mbd.derivatives.step_kernels import DA, INSTANT_SIZE
@@ -157,24 +164,40 @@ def gradients_of_run(
     """Return the gradients of several objectives of one run, with the options of `gradient`."""
     every = whole("gradient", "every", every, 1)
     of = run("gradient", system, parameters, t_end, step, every=every, **options)
+    backs = [Backward(of.setup) for _ in objectives]
+    values = [x.function.values for x in of.setup.controls]
+    numbers = gradients_over(of, objectives, backs, values)
+    return [
+        Gradient(J, of.setup.labels, back.gradient, of.solution, back.stats)
+        for J, back in zip(numbers, backs, strict=True)
+    ]
+
+
+def gradients_over(
+    of: DifferentiableRun, objectives: Sequence[Objective], backs: Sequence[Backward],
+    values: Sequence[np.ndarray],
+) -> list[float]:  # fmt: skip
+    """Go back over a run with the adjoint of each objective; return their values.
+
+    ``values`` are those of the controls.
+    """
     setup, n = of.setup, len(of.pieces)
-    names, values = [s.name for s in setup.stencils], [0.0] * len(objectives)
+    numbers = [0.0] * len(objectives)
     with keeping(of.solution):
-        if setup.model.redundant:  # adjoints do not see rows that contradict each other
+        if setup.model.redundant and setup.stencils:
+            # adjoints do not see rows that contradict each other
             solution, (segment, *_) = of.pieces[0]()
             one = replace(segment, steps=segment.steps.part(0, 1), end=None)
             Forward(setup, solution, [one], "gradient")
-        backs = [Backward(setup) for _ in objectives]
+        for back in backs:
+            back.begin(values)
         for k in range(n - 1, -1, -1):
             solution, segments = of.pieces[k]()
             for i, objective in enumerate(objectives):
                 J = terms_of(objective, solution, setup.stencils, of.h, last=k == n - 1)
                 backs[i].over(solution, segments, J)
-                values[i] += J.value
-    return [
-        Gradient(value, names, back.total, of.solution, back.stats)
-        for value, back in zip(values, backs, strict=True)
-    ]
+                numbers[i] += J.value
+    return numbers
 
 
 def _of_result(objective: Objective, result: Any, parameters: Any, times: list[Any]) -> Gradient:
@@ -271,6 +294,11 @@ class Backward:
         self.t = 0.0  # adjoint of the time of the steps
         self.total = np.zeros(len(self.of.stencils))
         self.values, self.by_values = values, [np.zeros(len(c)) for c in values]
+
+    @property
+    def gradient(self) -> np.ndarray:
+        """The gradient by parameters and the values of controls, (n,)."""
+        return np.concatenate([self.total, *self.by_values])
 
     @property
     def stats(self) -> dict[str, int]:

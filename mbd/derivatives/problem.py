@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -15,10 +16,9 @@ import numpy as np
 
 from mbd.base.checked import check_options, listed, shown
 from mbd.base.door import array, number
-from mbd.base.parameter import Parameter
 from mbd.base.tolerances import WHOLE_STEPS
-from mbd.derivatives.controls import argument_with, control_of
-from mbd.derivatives.gradient import Backward, gradient, terms_of
+from mbd.derivatives.controls import control_of, sorted_out, with_values
+from mbd.derivatives.gradient import Backward, gradient, gradients_over
 from mbd.derivatives.objective import Objective
 from mbd.derivatives.parameters import named, value_and_scale
 from mbd.derivatives.restarts import Restart
@@ -26,7 +26,6 @@ from mbd.derivatives.segments import (
     DifferentiableRun,
     Segment,
     Setup,
-    keeping,
     quiet,
     run_of,
     setup,
@@ -100,20 +99,14 @@ class Problem:
         self.step = number(_WHO, "step", step, "s", positive=True)
         self._options = {k: options.pop(k) for k in ("rtol", "events", "every") if k in options}
         self._setup, model = options, model_of(_WHO, system)
-        self._parameters, controls = _sorted(model, parameters)
-        for name in controls:  # laws of its own, whose values it changes
-            of = control_of(model, name)
-            assert of is not None
-            argument, value = argument_with(model, of, of.function.values)
-            model = changed(model, {argument: value})
-        self._own, own = model, [control_of(model, name) for name in controls]
-        self._controls = [x for x in own if x is not None]
-        scalars = [value_and_scale(_WHO, self._own, name)[0] for name in self._parameters]
-        values = [x.function.values for x in self._controls]
-        self.start = np.concatenate([np.array(scalars, float), *values])
-        self.labels = [*self._parameters]
-        for x in self._controls:
-            self.labels += [f"{x.name}[{i}]" for i in range(len(x.function.times))]
+        others, controls = sorted_out(_WHO, model, parameters)
+        self._names = named(_WHO, model, others) if others or not controls else []
+        own = {x.name: x.function.values for x in controls}
+        self._own = model = with_values(model, own)  # with laws whose values it changes
+        self._controls = [x for x in map(partial(control_of, model), own) if x is not None]
+        scalars = [value_and_scale(_WHO, model, name)[0] for name in self._names]
+        self.start = np.concatenate([np.array(scalars, float), *own.values()])
+        self.labels = [*self._names, *(y for x in self._controls for y in x.labels)]
         self._prepared: _Prepared | None = None
 
     def __call__(self, x: Any) -> tuple[Any, np.ndarray]:
@@ -125,34 +118,22 @@ class Problem:
             If the run fails, with ``error.solution`` up to there.
         """
         scalars, values = self._split(x)
-        kept = self._at(scalars)
-        run = kept.run(self, values)
-        many = len(self.objectives)
-        J, slopes = np.zeros(many), np.zeros((many, len(self.start)))
-        n = len(run.pieces)
-        with keeping(run.solution):
-            backs = kept.backs(len(self.objectives))
-            for back in backs:
-                back.begin(values)
-            for k in range(n - 1, -1, -1):
-                solution, segments = run.pieces[k]()
-                for i, (objective, back) in enumerate(zip(self.objectives, backs, strict=True)):
-                    terms = terms_of(objective, solution, kept.of.stencils, run.h, last=k == n - 1)
-                    back.over(solution, segments, terms)
-                    J[i] += terms.value
-            for i, back in enumerate(backs):
-                slopes[i] = np.concatenate([back.total, *back.by_values])
+        prepared = self._at(scalars)
+        run = prepared.run(self, values)
+        backs = prepared.backs(len(self.objectives))
+        J = np.array(gradients_over(run, self.objectives, backs, values))
+        slopes = np.array([back.gradient for back in backs])
         return (float(J[0]), slopes[0]) if self._alone else (J, slopes)
 
     def model(self, x: Any) -> Model:
         """Return the model with these values."""
+        return with_values(self._own, self.by_name(x))
+
+    def by_name(self, x: Any) -> dict[str, Any]:
+        """Return the values by name, of controls (n,) arrays."""
         scalars, values = self._split(x)
-        changes: dict[str, Any] = dict(zip(self._parameters, scalars.tolist(), strict=True))
-        model = self._own
-        for of, own in zip(self._controls, values, strict=True):
-            name, whole = argument_with(model, of, own)
-            model = changed(model, {name: whole})
-        return model.with_values(changes) if changes else model
+        pairs = zip((x.name for x in self._controls), values, strict=True)
+        return {**dict(zip(self._names, scalars.tolist(), strict=True)), **dict(pairs)}
 
     def solution(self, x: Any, **options: Any) -> Solution:
         """Return the run with these values, as ``mbd.simulate`` does with its options."""
@@ -170,28 +151,18 @@ class Problem:
                 f"{shown(x)}"
             )
         sizes = [len(of.function.times) for of in self._controls]
-        ends = len(self._parameters) + np.cumsum([0, *sizes])
+        ends = len(self._names) + np.cumsum([0, *sizes])
         return x[: ends[0]], [x[a:b] for a, b in pairwise(ends)]
 
     def _at(self, scalars: np.ndarray) -> _Prepared:
         """Return what is prepared for these parameters, or prepare it."""
         if self._prepared is None or not np.array_equal(self._prepared.scalars, scalars):
-            changes = dict(zip(self._parameters, scalars.tolist(), strict=True))
+            changes = dict(zip(self._names, scalars.tolist(), strict=True))
             model = changed(self._own, changes, measured=False) if changes else self._own
-            of = setup(_WHO, model, self._parameters, free="rtol" in self._options,
-                       controls=tuple(self._controls), **self._setup)  # fmt: skip
+            names = [*self._names, *(x.name for x in self._controls)]
+            of = setup(_WHO, model, names, free="rtol" in self._options, **self._setup)
             self._prepared = _Prepared(of, scalars.copy())
         return self._prepared
-
-
-def _sorted(model: Model, parameters: Any) -> tuple[list[str], list[str]]:
-    """Return the names of parameters, and of controls."""
-    expected = f"{_WHO}: parameters must be names in a list, such as ['rod.mass', 'motor.effort']"
-    alone = isinstance(parameters, Parameter | str)
-    several = [parameters] if alone else listed(expected, parameters)
-    controls = [x for x in several if isinstance(x, str) and control_of(model, x) is not None]
-    names = [x for x in several if x not in controls]
-    return named(_WHO, model, names) if names or not controls else [], list(dict.fromkeys(controls))
 
 
 class _Prepared:

@@ -88,9 +88,7 @@ class Interpolated(Recorded):
 
     @cached_property
     def _map(self) -> tuple[np.ndarray, np.ndarray]:
-        """Of each piece the four values that it depends on, (n + 1, 4), and its coefficients by
-        these, (n + 1, 4, 4).
-        """
+        """Of each piece which four values count, (n + 1, 4), and its coefficients by these."""
         n, h = len(self.times), np.diff(self.times)
         which = np.clip(np.arange(n + 1)[:, None] + np.arange(-2, 2), 0, n - 1)
         C = np.zeros((n + 1, 4, 4))
