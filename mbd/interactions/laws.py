@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from mbd.base.dual import value_of
 from mbd.base.function import Function
 from mbd.base.tolerances import LARGEST
 from mbd.interactions.measures import LAW_IN, LAW_OUT
@@ -411,7 +412,7 @@ def spring_law(
     owner: str, function: Callable[[float, float, float], Any], u: float, sign: float = 1.0
 ) -> Law:
     """Prepare ``function(u, rate, t)``; u is a value to try it at, sign -1 for a push."""
-    trial = _tried(owner, function, "u, rate, t", u, 0.0, 0.0)
+    trial = _tried(owner, function, "u, rate, t", value_of(u), 0.0, 0.0)
     many = _several(trial)
     if many and len(trial) != 3:
         raise ValueError(

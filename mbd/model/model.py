@@ -19,6 +19,7 @@ from mbd.model.description import lengths
 from mbd.model.evaluation import measure_kernel
 from mbd.model.frozen import FrozenModel, refuse_set_valued, state_of
 from mbd.model.independent_rows import selected
+from mbd.model.names import Names
 from mbd.model.state import State
 from mbd.model.values import changed
 from mbd.model.workspace import Workspace
@@ -179,6 +180,14 @@ class Model(FrozenModel):
         """
         other: Model = changed(self, values)
         return other
+
+    @property
+    def names(self) -> Names:
+        """The numbers of the description by name: where they are in F, slopes, unit.
+
+        ``model.names["rod.mass"]`` is a :class:`~mbd.model.names.Name`.
+        """
+        return Names(self)
 
     def report(self, state: State | None = None) -> Report:
         """Return bodies, joints, freedoms (counted and actual), loops, redundant rows by name."""
