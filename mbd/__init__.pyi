@@ -20,6 +20,7 @@ from mbd.control.stepper import Stepper as Stepper
 from mbd.derivatives.gradient import gradient as gradient
 from mbd.derivatives.gradient import hvp as hvp
 from mbd.derivatives.objective import Objective as Objective
+from mbd.derivatives.observed_terms import sum_of_squares as sum_of_squares
 from mbd.derivatives.problem import Problem as Problem
 from mbd.derivatives.sensitivities import sensitivities as sensitivities
 from mbd.files.expressions import Expression as Expression

@@ -52,6 +52,11 @@ class Observation:
         Where the numbers of each quantity are, by what it was asked by.
     table : int
         What ``write`` in compiled code takes.
+    program : Program
+    turning : list of (int, int)
+        Places of angles that count turns, and of the memory by which they do.
+    angles : list of int
+        Which of the numbers these are.
     """
 
     def __init__(self, model: Model, what: Sequence[Any]) -> None:
@@ -67,8 +72,11 @@ class Observation:
         self.slices = {
             x.label: slice(a, b) for x, a, b in zip(some, ends[:-1], ends[1:], strict=True)
         }
-        self._program = tables.program([i for x in some for i in x.places])
-        self.table = self._program.table
+        places = [i for x in some for i in x.places]
+        self.program = tables.program(places)
+        self.table = self.program.table
+        self.turning = finder.turning
+        self.angles = [places.index(place) for place, _ in finder.turning]
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -82,8 +90,8 @@ class Observation:
             Of the model.
         """
         if isinstance(of, State):
-            return self._program.of_state(of)
-        return self._program.of_run(of.floats)
+            return self.program.of_state(of)
+        return self.program.of_run(of.floats)
 
     def __reduce__(self) -> Any:
         """Return what makes it again: addresses are those of one process."""
@@ -108,6 +116,7 @@ class Finder:
 
     def __init__(self, tables: ProgramTables, who: str = "observe", *, turns: bool = True) -> None:
         self.tables, self.model, self.who, self.turns = tables, tables.model, who, turns
+        self.turning: list[tuple[int, int]] = []  # places of angles, and of their memory
 
     def find(self, what: Any) -> ObservedNumbers:
         """Return a quantity, by name or by a tuple."""
@@ -194,6 +203,8 @@ class Finder:
         if self.turns and free.measure.periodic and name in remembered:
             memory = int(self.model.memory[remembered.index(name)])
         first = measured(self.tables, free.measure, free.attachments, free.numbers, orders, memory)
+        if memory and orders.start == 0:
+            self.turning.append((first, memory))
         unit = free.unit + ("", "/s", "/s^2")[orders.start]
         return ObservedNumbers(label, unit, (), range(first, first + len(orders)))
 
