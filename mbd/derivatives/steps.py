@@ -102,7 +102,7 @@ def steps_of(
     `instants` are q, v, a, lam, time first. Algorithmic accelerations are found forwards: backwards
     they would grow at every step. Rows that are ``dropped`` (N + 1, n_lam) depend on others.
     """
-    from scipy.signal import lfilter
+    from scipy.linalg import solve_banded
 
     assert method.facts.weights is not None
     am, af, *_ = method.facts.weights
@@ -120,7 +120,10 @@ def steps_of(
         for i, x in enumerate(source):
             alg[i + 1] = x + c2 * (alg[i] + move[i] * change[i])
     elif len(h):
-        alg[1:] = lfilter([1.0], [1.0, -c2], source, axis=0, zi=c2 * alg[:1])[0]
+        source[0] += c2 * alg[0]
+        bands = np.ones((2, len(source)))  # of a bidiagonal matrix
+        bands[1] = -c2
+        alg[1:] = solve_banded((1, 0), bands, source)
     return Steps(t, h, move, q, v, a, lam, alg, before, dropped)
 
 
