@@ -291,6 +291,7 @@ class Backward:
     def begin(self, values: Sequence[np.ndarray]) -> None:
         """Begin at the end of a run, in which controls have these values."""
         self.z[:] = 0.0
+        self.maps.work.S[[m.N_FACTOR, m.N_EVALUATE]] = 0
         self.t = 0.0  # adjoint of the time of the steps
         self.total = np.zeros(len(self.of.stencils))
         self.values, self.by_values = values, [np.zeros(len(c)) for c in values]

@@ -125,6 +125,11 @@ class Problem:
         slopes = np.array([back.gradient for back in backs])
         return (float(J[0]), slopes[0]) if self._alone else (J, slopes)
 
+    @property
+    def stats(self) -> dict[str, int]:
+        """What the way back of the last call cost: factorizations, and evaluations."""
+        return {} if self._prepared is None else self._prepared.backs(1)[0].stats
+
     def model(self, x: Any) -> Model:
         """Return the model with these values."""
         return with_values(self._own, self.by_name(x))

@@ -30,7 +30,7 @@ from mbd.derivatives.parameters import Stencil
 from mbd.derivatives.step_kernels import COLUMN_SIZE, DA, DB, DL, DQ, DV, INSTANT_SIZE
 from mbd.integration.consistent import consistent, described_starts
 from mbd.integration.method import Method
-from mbd.integration.starting_values import resumed, started
+from mbd.integration.starting_values import Nearby, resumed, started
 from mbd.machine import buffer as m
 from mbd.model.frozen import FrozenModel
 from mbd.model.state import State
@@ -42,12 +42,16 @@ _TOGETHER = 16  # parameters of which the initial states are computed in one bat
 
 @dataclass(frozen=True, eq=False)
 class Restarted:
-    """A restart: the consistent state, recorded or not, that of the method, v' one step before."""
+    """A restart: the consistent state, recorded or not, that of the method, v' one step before.
+
+    ``smooth``: whether accelerations change smoothly there, also where they do not change at all.
+    """
 
     first: State
     state: State
     before: np.ndarray
     recorded: bool = True
+    smooth: bool = True
 
 
 # A restart of a model from a state (none: that described) with steps of size h. Accelerations of a
@@ -57,7 +61,7 @@ Rule = Callable[[FrozenModel, State | None, float, Restarted | None], Restarted]
 
 def _smooth(like: Restarted | None) -> bool | None:
     """Return whether accelerations change smoothly: as in the run, which judged that."""
-    return None if like is None else bool((like.state.a != like.before).any())
+    return None if like is None else like.smooth
 
 
 def _scheme(method: Method) -> tuple[Weights, bool]:
@@ -71,7 +75,22 @@ def shifted(
 ) -> Restarted:
     """Return the restart from a consistent state."""
     state, change = started(Workspace(model), first, h, *_scheme(method), _smooth(like))
-    return Restarted(first, state, state.a - change)
+    smooth = like.smooth if like is not None else _is_smooth(method, model, first, h, change)
+    return Restarted(first, state, state.a - change, smooth=smooth)
+
+
+def _is_smooth(
+    method: Method, model: FrozenModel, first: State, h: float, change: np.ndarray
+) -> bool:
+    """Tell whether accelerations change smoothly, of which the change in a step is known.
+
+    None is as smooth as any; but rows of positions are not met by velocities then.
+    """
+    if change.any():
+        return True
+    if method.facts.level == "position" and model.n_lam:
+        return False
+    return not Nearby(Workspace(model), first).jerk(h, True).any()
 
 
 @dataclass(frozen=True)
@@ -125,7 +144,8 @@ class StepChange:
         """Return the restart with steps of another size."""
         assert state is not None
         new, change = resumed(model, state, h, *_scheme(self.method), _smooth(like))
-        return Restarted(new, new, new.a - change, recorded=False)
+        smooth = bool(change.any()) if like is None else like.smooth
+        return Restarted(new, new, new.a - change, recorded=False, smooth=smooth)
 
 
 @dataclass(frozen=True)

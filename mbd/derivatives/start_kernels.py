@@ -56,7 +56,7 @@ from mbd.machine.subnormal import flushing
 from mbd.machine.unknowns import is_velocity
 from mbd.model.evaluation import clear_off, evaluate, linearise
 
-# vectors at BEGIN: c, adjoints of c and of y_0, mu or nu, x, z, work; q_0
+# vectors at BEGIN: c, adjoints of c and of y_0, mu or nu, x, z, work; q_0; whether c counts
 CHANGE, OF_CHANGE, OF_FIRST, MU, SECOND, IMPULSE, FREE, POSE = range(8)
 
 
@@ -207,7 +207,8 @@ def begin_back(I: Any, F: Any, k: int) -> None:
     """
     n, b, t = I[m.N_U], I[k + BEGIN], F[m.T]
     top, state = I[k + OUT], I[k + COLUMNS]
-    sigma, moved, rows = F[m.ALPHA_M] - F[m.ALPHA_F], False, False
+    sigma, rows = F[m.ALPHA_M] - F[m.ALPHA_F], False
+    moved = F[b + POSE * n + I[m.N_Q]] != 0.0
     write(F, I[m.V], n, I[m.VN], 1.0)
     write(F, I[m.A], n, I[m.AN], 1.0)
     for i in range(I[m.N_Q]):
@@ -218,7 +219,6 @@ def begin_back(I: Any, F: Any, k: int) -> None:
         F[b + OF_FIRST * n + i] = F[top + DA * n + i] + F[state + DA * n + i]
         F[b + OF_CHANGE * n + i] = 0.0
         if is_velocity(I, i):
-            moved = moved or F[b + CHANGE * n + i] != 0.0
             F[b + OF_FIRST * n + i] += F[state + DL * n + i] + F[state + DB * n + i]
             F[b + OF_CHANGE * n + i] = sigma * F[state + DL * n + i] - F[state + DB * n + i]
         else:

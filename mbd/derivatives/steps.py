@@ -172,7 +172,7 @@ class StepMaps:
             ("columns", many * COLUMN_SIZE * n), ("work", 6 * n * many),
             ("scratch", SCRATCH_SIZE), ("residual", many * n), ("shifts", 2 * many), ("by time", n),
             ("by size", 2 * n), ("whole", int(model.I[m.MATRIX_SIZE])),
-            ("begin", 7 * n + model.n_q),
+            ("begin", 7 * n + model.n_q + 1),
             ("part", int(model.I[m.MATRIX_SIZE])),
             ("maps", sum(2 * x.formulation.n_v**2 for x in model.nodes.values())),
             ("steps", (self.room + 1) * self.size),
@@ -310,9 +310,10 @@ class StepMaps:
         self.work.load(begin.first)
         self.work.S[[m.LINEAR, m.SMALL_PIVOTS]] = factor_and_solve.address, 0
         self.F[m.H] = h
-        change = self.F[self.places["begin"] :][:n]
-        change[:] = 0.0
-        change[v] = begin.state.a - begin.before
+        work = self.F[self.places["begin"] :][: 7 * n + self.model.n_q + 1]
+        work[:] = 0.0
+        work[-1] = begin.smooth
+        work[v] = begin.state.a - begin.before
         out = self._out(3 * (n + n_p + n_in))
         out[: 3 * n], self.columns[0] = w[:INSTANT_SIZE].ravel(), w[INSTANT_SIZE:]
         self._run(begin_back)
