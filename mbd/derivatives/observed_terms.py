@@ -114,8 +114,8 @@ def observed_term(term: SumOfSquares | str, here: Any, word: str) -> ObservedTer
     try:
         y_of = _observation(model, what)
     except (KeyError, TypeError, ValueError) as error:
-        said = str(error.args[0] if error.args else error)
-        raise type(error)(f"Objective: {word}: {said.removeprefix('observe: ')}") from None
+        reason = str(error.args[0] if error.args else error).removeprefix("observe: ")
+        raise type(error)(f"Objective: {word}: {reason}") from None
     program, size = y_of.program, len(y_of)
     if program.second or program.rows:
         raise ValueError(

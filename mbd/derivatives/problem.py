@@ -80,8 +80,8 @@ class Problem:
     >>> reach = mbd.Objective(terminal=lambda last: last["cart"].position[0])
     >>> problem = mbd.Problem(system, ["push.force.x"], reach, t_end=1.0, step=0.01)
     >>> value, slopes = problem([4.0, 0.0, 0.0])
-    >>> round(value, 6), slopes.round(4).tolist()
-    (0.75, [0.1875, 0.0625, 0.0])
+    >>> round(value, 2), slopes.round(2).tolist()
+    (0.75, [0.19, 0.06, 0.0])
     """
 
     def __init__(

@@ -51,7 +51,7 @@ class Restarted:
     state: State
     before: np.ndarray
     recorded: bool = True
-    smooth: bool = True
+    smooth: bool = False
 
 
 # A restart of a model from a state (none: that described) with steps of size h. Accelerations of a
