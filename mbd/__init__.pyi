@@ -118,5 +118,6 @@ from mbd.beams.section import Section as Section
 from mbd.fitting.experiments import Experiment as Experiment
 from mbd.fitting.fit import fit as fit
 from mbd.fitting.optimize import optimize as optimize
+from mbd.fitting.sensors import Sensor as Sensor
 from mbd.flexible.body import FlexibleBody as FlexibleBody
 from mbd.fmi.export import export_fmu as export_fmu

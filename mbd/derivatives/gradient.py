@@ -215,7 +215,8 @@ def _of_result(objective: Objective, result: Any, parameters: Any, times: list[A
     if objective.terminal is None or objective.running is not None:
         raise ValueError("gradient: of modes, responses or loads give an objective terminal= alone")
     of = tangents_of("gradient", result, parameters)
-    value, weights = by_values(objective.terminal, of.view, of.values)
+    term: Any = objective.terminal
+    value, weights = by_values(term, of.view, of.values)
     slopes = of.gradient(weights)
     return Gradient(value, of.names, slopes, None, of.stats)
 

@@ -166,7 +166,8 @@ class Gradients:
 def _terms(term: Callable[[Any], Any], history: Any, names: set[str], last: bool) -> np.ndarray:
     """Return the values of a term at the instants of a history, (n,)."""
     n, view = len(history.t), _NotingHistory(history, names, last)
-    word, expected, shape = "running", f"({n},) numbers, one for each instant", (n,)
+    shape: tuple[int, ...] = (n,)
+    word, expected = "running", f"({n},) numbers, one for each instant"
     if last:
         word, expected, shape = "terminal", "one number", ()
     values = list[np.ndarray]()

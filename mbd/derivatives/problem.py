@@ -224,6 +224,7 @@ class _Runner:
         run, work = self.stretch, self.stretch.work
         if run.jumps.driven or run.shortened:
             return None
+        assert self.begun is not None
         work.restore(self.begun)
         work.load(begin.state)
         run.remember(begin.before)

@@ -60,6 +60,18 @@ class Variables:
         """Return the values that are z times the sizes."""
         return z * self.size
 
+    def with_more(
+        self, starts: Mapping[str, float], sizes: Mapping[str, float], who: str, bounds: Any
+    ) -> Variables:
+        """Return these and some that are no arguments of parts."""
+        start = np.array(list(starts.values()), float)
+        low, high = _bounds(who, list(starts), {}, start, bounds)
+        size = np.array([abs(x) or sizes[name] for name, x in starts.items()])
+        pairs = ((self.start, start), (self.low, low), (self.high, high), (self.size, size))
+        both = [np.concatenate(x) for x in pairs]
+        names = [*self.names, *starts]
+        return Variables(names, both[0], both[1], both[2], both[3], self.controls)
+
     @property
     def arguments(self) -> list[str]:
         """Names of parameters and controls."""
@@ -131,8 +143,8 @@ def variables_of(who: str, models: Sequence[Any], parameters: Any, bounds: Any) 
     sizes = {x.name: len(x.labels) for x in controls}
     low, high = _bounds(who, labels, sizes, np.array(start), bounds)
     wide = (np.array(start) == 0.0) & np.isfinite(high - low)
-    size = np.where(wide, high - low, size)
-    return Variables(labels, np.array(start), low, high, size, sizes)
+    scales = np.where(wide, high - low, size)
+    return Variables(labels, np.array(start), low, high, scales, sizes)
 
 
 def _bounds(

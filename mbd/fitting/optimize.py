@@ -10,7 +10,7 @@ active.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -209,8 +209,9 @@ def optimize(
 
     def evaluated(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         pairs = list[tuple[float, np.ndarray]]()
+        of_one_run: Iterator[tuple[float, np.ndarray]]
         if problem is not None:
-            of_one_run = iter(zip(*problem(x), strict=True))
+            of_one_run = iter(list(zip(*problem(x), strict=True)))
         else:
             here = model.with_values(variables.by_name(x))
             of_one_run = iter(_of_one_pose(of_run, here, variables.names, options))

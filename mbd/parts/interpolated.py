@@ -159,7 +159,7 @@ class Interpolated(Recorded):
 
     def replaced(self, values: Any) -> Interpolated:
         """Return the function of other values at the same times."""
-        return Interpolated(self.times, values, self.between)
+        return Interpolated(self.times, values, self.between)  # type: ignore[arg-type]
 
     def law_of(self, key: tuple[Any, ...], make: Callable[[], Law]) -> Law:
         """Return the one law that it is for a part, however often that is described again."""
