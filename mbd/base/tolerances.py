@@ -423,8 +423,9 @@ SENSITIVITY_MET = 1e-9
 """[what moves, or what is read] What the derivative of a row that depends on others may lack, by
 round-off; where a parameter makes rows contradict each other it lacks a part of the whole."""
 
-SENSITIVITY_QUADRATIC = 1e-13
-"""[constants] Those that leave a polynomial of low degree by less obey it: two values suffice."""
+SENSITIVITY_NEAR = 1e-6
+"""[parameter] Distance of two points where equations may have a kink: the cube root of round-off,
+which leaves 1e-10 of the equations. What is between two points is a kink as rarely."""
 
 START_MET = 1e-7
 """[violation that a start may have] Rows that are met so well need no move to the nearest state."""

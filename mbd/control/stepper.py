@@ -22,7 +22,7 @@ from mbd.machine.jit import ints, kernel
 from mbd.machine.unknowns import is_velocity
 from mbd.model.frozen import state_of
 from mbd.model.model import Model
-from mbd.model.names import SharedNumbersError
+from mbd.model.names import SharedNumbersError, with_places
 from mbd.model.state import State
 from mbd.model.system import System, model_of
 from mbd.model.turns_so_far import turns_so_far
@@ -113,7 +113,7 @@ class Stepper:
         try:
             settable = {x: Settable(_WHO, model, x) for x in every}
         except SharedNumbersError:
-            model = model.system.build(model.threads, names=[*model.named, *every])
+            model = with_places(_WHO, model, every)
             settable = {x: Settable(_WHO, model, x) for x in every}
         self.settable = settable
         return model

@@ -111,21 +111,19 @@ class Input:
             end = int(I[record + m.E_ENDS + a])
             if I[end + m.ATT_N]:
                 bodies[names[int(I[end + m.ATT_NODE])]] = None
-        ranges, faces, n = list[int](), list[int](), e.kind.n_rows
-        if n:
-            ranges += [int(I[record + m.E_ROW]), n, 1]
+        ranges, faces = list[int](), list[int]()
+        if e.kind.n_rows:
+            ranges += [int(I[record + m.E_ROW]), e.kind.n_rows, 1]
         for name in bodies:
             node, formulation = model.node_records[name], model.nodes[name].formulation
             ranges += [int(I[node + m.NODE_U]), formulation.n_v, 0]
             faces += [int(I[node + m.NODE_Y]) + 12 * j for j in range(formulation.n_faces)]
-            n += formulation.n_v
         points = list[int]()
         for law, weight in zip(self.laws, (1.0, -1.0), strict=True):
             points += self._point(model, appendix, (e, record), list(bodies), law, weight)
-        level = appendix.table([2, appendix.table(points)])
         return appendix.table([
-            1, level, len(ranges) // 3, appendix.table(ranges), len(faces), appendix.table(faces),
-            appendix.put([0.0] * (4 * n)),
+            2, appendix.table(points), len(ranges) // 3, appendix.table(ranges),
+            len(faces), appendix.table(faces),
         ])  # fmt: skip
 
     def _point(
@@ -155,7 +153,7 @@ class Input:
             one = appendix.table([1, len(appendix.I) + 2, *node])
             nodes += [appendix.address(kernel.address), one]
         return [
-            appendix.put((weight, weight, 0.0)), 0,
+            appendix.put([weight]), 0,
             len(forces) // 2, appendix.table(forces), len(nodes) // 2, appendix.table(nodes),
             len(rates) // 2, appendix.table(rates),
         ]  # fmt: skip

@@ -47,6 +47,7 @@ from mbd.integration.method import Method
 from mbd.machine import buffer as m
 from mbd.model.frozen import state_of
 from mbd.model.model import Model
+from mbd.model.names import Role
 from mbd.model.state import State
 from mbd.model.system import System, model_of
 from mbd.model.values import changed
@@ -353,7 +354,7 @@ class Backward:
             if not self.maps.work.S[m.SMALL_PIVOTS]:
                 sizes = [4.0 * s.step for s in stencils]
                 met = START_MET * START_POSITION * float(self.of.model.F[m.LENGTH])
-                here = [begin.holds(s) and (gap * size <= met).all()
+                here = [s.of.role is not Role.INITIAL and (gap * size <= met).all()
                         for s, gap, size in zip(stencils, gaps, sizes, strict=True)]  # fmt: skip
                 self.total += np.where(here, by, 0.0)
                 left = [j for j in left if not here[j]]

@@ -192,7 +192,9 @@ def derivative_by_name(
         of = near.nearer(share)
         return [displaced(x, k * of.step) for k, x in zip(of.fractions.k, of.models, strict=True)]
 
-    return Named(things, near.differentiated, refused, z.events)
+    return Named(
+        things, lambda values: near.differentiated(values, near.fractions), refused, z.events
+    )
 
 
 def not_unique(model: Model) -> dict[str, str]:

@@ -268,17 +268,6 @@ class Restart:
         own = model.state if rule.state is None else rule.state
         return np.array_equal(first.q, own.q) and np.array_equal(first.v, own.v)
 
-    def holds(self, of: Stencil) -> bool:
-        """Tell whether pose and velocities at the start stay where they are, with a parameter."""
-        model, rule = self.model, self.rule
-        state = rule.state if isinstance(rule, Initialisation) else None
-        I, n_u = model.I, int(model.I[m.N_U])
-        places = [model.memory, np.arange(I[m.GROUND], I[m.GROUND] + 12)]
-        if state is None:
-            places += [np.arange(I[m.Q], I[m.Q] + model.n_q), np.arange(I[m.V], I[m.V] + n_u)]
-        at = np.concatenate(places).astype(int)
-        return of.alike and all(np.array_equal(x.F[at], model.F[at]) for x in of.others)
-
     # --- forwards ---
     def again(self) -> Restarted:
         """Return the restart anew, of laws that have other values by now."""
@@ -310,11 +299,14 @@ class Restart:
 
     def _by_parameter(self, stencil: Stencil, arrays: list[np.ndarray] | None = None) -> np.ndarray:
         """Return the derivative by a parameter; `arrays` of its neighbours, if they are known."""
+        rule = self.rule  # changes of a user may read the description
+        described = isinstance(rule, EventMap) and any(x.change for x in rule.events)
 
         def values(share: float) -> Sequence[np.ndarray]:
             if share == 1.0 and arrays is not None:
                 return arrays
-            models = stencil.nearer(share).models
+            near = stencil.nearer(share)
+            models = near.models if described else near.others
             try:
                 others = [self.rule(x, self.at, self.h, self.here) for x in models]
             except ValueError as error:
@@ -325,7 +317,8 @@ class Restart:
                 ) from None
             return _arrays(models, others)
 
-        return self._tangent(stencil.differentiated(values, self._sizes_of_arrays()))
+        k = stencil.fractions if described else stencil.line
+        return self._tangent(stencil.differentiated(values, k, self._sizes_of_arrays()))
 
     def by_size(self) -> np.ndarray:
         """Return the derivative by the size of the steps, (8, n_u) [1/s]."""

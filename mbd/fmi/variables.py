@@ -24,6 +24,7 @@ from mbd.model.description import (
     described_parameters,
 )
 from mbd.model.model import Model
+from mbd.model.names import with_places
 
 _AXES = ("x", "y", "z")
 
@@ -58,22 +59,17 @@ class Variable(NamedTuple):
 def settable(model: Model) -> list[str]:
     """Return the arguments of parts that can be set while a run goes on, by name."""
     arguments = [x for x in model.names if x.rpartition(".")[0] not in ("", *model.nodes)]
-    of, able = apart(model, arguments).names, []
+    of, able = with_places("export_fmu", model, arguments).names, list[str]()
     for name in arguments:
         with suppress(ValueError):  # one that decides what there is
             able += [name] * of[name].settable
     return able
 
 
-def apart(model: Model, names: Sequence[str]) -> Model:
-    """Return the model in which what is set has places of its own."""
-    return model.system.build(model.threads, names=names)
-
-
 def inputs_of(model: Model, sources: Sequence[str]) -> list[Variable]:
     """Return what is set from outside; of vectors each component."""
     variables: list[Variable] = []
-    own = apart(model, sources)
+    own = with_places("export_fmu", model, sources)
     for source in sources:
         setter = Settable("export_fmu", own, source)
         words = _AXES if setter.shape == (3,) else [str(i) for i in range(setter.size)]

@@ -10,7 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from mbd.base.checked import names as names_of
 from mbd.base.checked import whole
+from mbd.base.door import speaking_as
 from mbd.base.read_only import read_only
 from mbd.formulations.families import family
 from mbd.formulations.formulation import Formulation
@@ -19,7 +21,7 @@ from mbd.interactions.kind import Attachment, Element, Kind
 from mbd.machine import buffer as m
 from mbd.machine.buffer import BETWEEN
 from mbd.machine.pivots import pivots_kernel
-from mbd.model.description import Description, origin
+from mbd.model.description import WHO, Description, origin
 from mbd.model.evaluation import clear_stretch
 from mbd.model.independent_rows import misplaced
 from mbd.model.layout import (
@@ -52,10 +54,11 @@ def build(system: Description, threads: int = 1, names: Sequence[str] = ()) -> M
         while new := misplaced(model):
             after |= new
             model = built(system, Buffers(), threads, after)
-        if names:
-            apart = moved_apart(model, names)
+        if own := tuple(dict.fromkeys(names_of("System.build", "names", names))):
+            with speaking_as("System.build", WHO):
+                apart = moved_apart(model, own)
             model = model if apart is None else built(system, Buffers(), threads, after, apart)
-            model.named = tuple(names)
+            model.named = own
         return model
     finally:
         if collecting:

@@ -10,6 +10,7 @@ described at four values, and differences of order four stand for the slopes.
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -39,6 +40,7 @@ from mbd.model.frozen import FrozenModel, per_model
 from mbd.model.values import (
     Declared,
     affected,
+    changed,
     check_structure,
     checked_changes,
     declared,
@@ -49,14 +51,11 @@ from mbd.model.values import (
 )
 from mbd.parts.part import Part
 
-_OWNER = "Model.names"
+_OWNER, _BUILD = "Model.names", "System.build"
 _CENTRAL = {1: 2 / 3, -1: -2 / 3, 2: -1 / 12, -2: 1 / 12}
 _AHEAD = {0: -25 / 12, 1: 4.0, 2: -3.0, 3: 4 / 3, 4: -1 / 4}
 _BEHIND = {-k: -w for k, w in _AHEAD.items()}
-_BREAKS = (
-    np.absolute, np.fabs, np.maximum, np.minimum, np.fmax, np.fmin,
-    np.less, np.less_equal, np.greater, np.greater_equal,
-)  # fmt: skip
+_BREAKS = (np.absolute, np.fabs, np.maximum, np.minimum, np.fmax, np.fmin)
 
 Ends = tuple[Attachment, ...]
 
@@ -99,7 +98,7 @@ class Name:
     by_law : bool
         Whether laws of elements depend on it too, which no constant shows.
     kinks : tuple of str
-        Where the description breaks at this very value: the slopes are those of one side.
+        Parts of which a formula breaks at this very value: the slopes are those of one side.
     """
 
     name: str
@@ -167,6 +166,12 @@ def _kept(model: FrozenModel) -> dict[str, Name]:
     return {}
 
 
+def with_places(who: str, model: Any, names: Sequence[str]) -> Any:
+    """Return the model, built again, in which names have places of their own."""
+    with speaking_as(who, _BUILD):
+        return model.system.build(model.threads, names=[*model.named, *names])
+
+
 def described_value(model: FrozenModel, name: str) -> np.ndarray:
     """Return the number, or numbers, of a name as described."""
     part, argument, places = argument_of(model.system, name)
@@ -182,7 +187,11 @@ def described_value(model: FrozenModel, name: str) -> np.ndarray:
 
 
 def scale_of(model: FrozenModel, name: str) -> float:
-    """Return the size of a number; of zero, that of arguments of its name; else the length."""
+    """Return the size of a number; of round-off of zero, that of arguments of its name.
+
+    Where none of these in the model is larger, the length of the model counts. What may not be of
+    another sign is no round-off, however small.
+    """
     system, length = model.system, float(model.F[m.LENGTH])
     part, argument, _ = argument_of(system, name)
 
@@ -196,7 +205,16 @@ def scale_of(model: FrozenModel, name: str) -> float:
         return own
     parts = system.parts.items()
     alike = (name for name, x in parts if argument in signature(x.call.maker).parameters)
-    return max([own, *map(size, alike)]) or length
+    largest = max([own, *map(size, alike)])
+    largest = length if largest == own else largest
+    if own == 0.0 or own > SENSITIVITY_ZERO * largest:
+        return own or largest
+    value = float(described_value(model, name).flat[0])
+    try:
+        changed(model, {name: value - math.copysign(largest, value)}, measured=False)
+    except ValueError:
+        return own
+    return largest
 
 
 class _Written(NamedTuple):
@@ -281,7 +299,7 @@ def _together(model: FrozenModel, names: Sequence[str]) -> dict[str, Name]:
     except (TypeError, ValueError) as error:
         if len(names) > 1:
             return {name: x for each in names for name, x in _together(model, [each]).items()}
-        if isinstance(error, ValueError):
+        if isinstance(error, SharedNumbersError):
             raise
     return {name: _by_differences(model, name) for name in names}  # it takes plain numbers only
 
@@ -349,13 +367,12 @@ def _by_duals(model: FrozenModel, names: Sequence[str]) -> dict[str, Name]:
 def _by_differences(model: FrozenModel, name: str) -> Name:
     """Return a name from descriptions at other values, for each of its numbers."""
     value, step = described_value(model, name), _step(model, name)
+    shifts = step * np.eye(value.size).reshape(-1, *value.shape)
+    admitted = [_admitted(model, name, value, shift) for shift in shifts]
     own = _described(model, {name: _argument(value)})
     at = np.concatenate([at + np.arange(len(x)) for at, x in own.numbers])
     here, slopes, laws = _flat(own), [], False
-    for i in range(value.size):
-        shift = np.zeros(value.size)
-        shift[i] = step
-        weights, others = _admitted(model, name, value, shift.reshape(value.shape))
+    for weights, others in admitted:
         if any(len(_flat(x)) != len(here) for x in others):
             raise ValueError(
                 f"{_OWNER}: {name!r} moves the point from which positions are stored, since the "
@@ -452,16 +469,13 @@ def _formulas_in(values: Any) -> Iterator[Formula]:
 
 
 def _kinks(model: FrozenModel, name: str, parts: Iterable[str]) -> tuple[str, ...]:
-    """Return where the description breaks at the value of a parameter: a line, or a part."""
+    """Return the parts of which a formula breaks at the value of a parameter."""
     parameter = _parameters(model).get(name)
     if parameter is None:
         return ()
     seed = {name: Dual(parameter.value, {name: 1.0})}
-    decided = (x for some in parameter.decisions.values() for x in some if x.formula is not None)
-    lines = [x.line for x in decided if x.formula is not None and _breaks(x.formula, seed)]
     written = {k: _formulas_in(model.system.parts[k].call[1:]) for k in parts}
-    lines += [k for k, some in written.items() if any(_breaks(x, seed) for x in some)]
-    return tuple(dict.fromkeys(lines))
+    return tuple(k for k, some in written.items() if any(_breaks(x, seed) for x in some))
 
 
 def moved_apart(model: FrozenModel, names: Sequence[str]) -> dict[tuple[str, Any], Ends] | None:
@@ -475,7 +489,7 @@ def moved_apart(model: FrozenModel, names: Sequence[str]) -> dict[tuple[str, Any
         try:
             new = _anew(model, described_anew(model, checked_changes(model.system, seeds)), seeds)
             shared = shared or _shared(model, new)
-        except TypeError:  # it takes plain numbers only: all that it has is apart
+        except (TypeError, ValueError):  # it takes plain numbers only: all that it has is apart
             parts, shared = affected(model, checked_changes(model.system, seeds)), True
             new = {part: declared(model, part) for part in parts & model.system.parts.keys()}
             seeds = {}

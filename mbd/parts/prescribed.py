@@ -153,7 +153,7 @@ class PrescribedMotion(Joint):
 
     def _constant(self, i: int, value: Any, compiled: bool) -> Any:
         """Return the law of a component that stays."""
-        x = number(self.name, f"rotation {_AXES[i]}", value, "rad")
+        x = float(number(self.name, f"rotation {_AXES[i]}", value, "rad"))  # no dual in a law
 
         def law(t: float) -> Any:
             return x, 0.0, 0.0
