@@ -111,7 +111,8 @@ def add_variation(I: Any, F: Any, p: int, to: int, order: int) -> None:
     """Add the derivative of residual and rows by the parameter of the program at I[p] to F[to].
 
     Of rows that of their rate of this order; values and first rates as they stand, scaled, in the
-    equations. Face forces of the touched bodies are lost.
+    equations. Face forces of the touched bodies are lost. Weights have no sum: what does not change
+    leaves no round-off where it is the difference to the first point that is weighted.
     """
     gx, gy, gz = F[m.GX], F[m.GY], F[m.GZ]
     for j in range(I[p + N_POINTS]):
@@ -121,7 +122,11 @@ def add_variation(I: Any, F: Any, p: int, to: int, order: int) -> None:
             r3 = I[p + RANGES] + 3 * r
             of_row = order if I[r3 + 2] != 0 else 0
             for u in range(I[r3], I[r3] + I[r3 + 1]):
-                F[to + u] += F[I[point + WEIGHT]] * _value(I, F, u, of_row)
+                x, first = _value(I, F, u, of_row), I[m.XS] + u
+                if j == 0:
+                    F[first] = x
+                else:
+                    F[to + u] += F[I[point + WEIGHT]] * (x - F[first])
     F[m.GX], F[m.GY], F[m.GZ] = gx, gy, gz
 
 
