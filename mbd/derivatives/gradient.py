@@ -176,11 +176,11 @@ def gradients_of_run(
 
 def gradients_over(
     of: DifferentiableRun, objectives: Sequence[Objective], backs: Sequence[Backward],
-    values: Sequence[np.ndarray],
+    values: Sequence[np.ndarray], alone: set[Any] | None = None,
 ) -> list[float]:  # fmt: skip
     """Go back over a run with the adjoint of each objective; return their values.
 
-    ``values`` are those of the controls.
+    ``values`` are those of the controls, ``alone`` terms that read no parameters.
     """
     setup, n = of.setup, len(of.pieces)
     numbers = [0.0] * len(objectives)
@@ -195,7 +195,7 @@ def gradients_over(
         for k in range(n - 1, -1, -1):
             solution, segments = of.pieces[k]()
             for i, objective in enumerate(objectives):
-                J = terms_of(objective, solution, setup.stencils, of.h, last=k == n - 1)
+                J = terms_of(objective, solution, setup.stencils, of.h, k == n - 1, alone)
                 backs[i].over(solution, segments, J)
                 numbers[i] += J.value
     return numbers
@@ -243,8 +243,9 @@ class Terms:
 
 
 def terms_of(
-    objective: Objective, solution: Solution, stencils: list[Stencil], h: float, last: bool = True
-) -> Terms:
+    objective: Objective, solution: Solution, stencils: list[Stencil], h: float,
+    last: bool = True, alone: set[Any] | None = None,
+) -> Terms:  # fmt: skip
     """Return the derivatives of a number of a run; ``last``: the run ends there."""
     t, value, by_t, p = (
         np.asarray(solution.t),
@@ -255,7 +256,7 @@ def terms_of(
     z = np.zeros((len(t), INSTANT_SIZE, int(solution.model.I[m.N_U])))
     if objective.running is not None:
         w = 0.5 * (np.diff(t, prepend=t[0]) + np.diff(t, append=t[-1]))
-        g = gradients(objective.running, solution, stencils, False, h)
+        g = gradients(objective.running, solution, stencils, False, h, alone)
         value, z, by_t, p = float(w @ g.value), w[:, None, None] * g.z, w * g.t, g.p @ w
         # of the trapezoidal rule: half the sum of the neighbours' differences
         j = g.value
@@ -263,7 +264,7 @@ def terms_of(
         by_t[0] -= j[0]
         by_t[-1] += j[-1]
     if last and objective.terminal is not None:
-        g = gradients(objective.terminal, last_of(solution), stencils, True, h)
+        g = gradients(objective.terminal, last_of(solution), stencils, True, h, alone)
         value, p = value + float(g.value[0]), p + g.p[:, 0]
         z[-1] += g.z[0]
         by_t[-1] += g.t[0]

@@ -262,18 +262,16 @@ def _coordinates(model: FrozenModel, names: set[str]) -> tuple[np.ndarray, np.nd
 
 
 def gradients(
-    term: Callable[[Any], Any] | SumOfSquares | str,
-    here: History,
-    stencils: list[Stencil],
-    last: bool,
-    h: float,
-) -> Gradients:
+    term: Callable[[Any], Any] | SumOfSquares | str, here: History, stencils: list[Stencil],
+    last: bool, h: float, alone: set[Any] | None = None,
+) -> Gradients:  # fmt: skip
     """Return the derivatives of a term at the instants of a history, of steps of about size h.
 
-    Neighbours of all instants, to all sides, are the instants of one history.
+    Neighbours of all instants, to all sides, are the instants of one history. Observed terms that
+    read no parameter, the state alone, are noted in ``alone``, and are not asked again.
     """
     if isinstance(term, SumOfSquares | str):
-        return _observed(term, here, stencils, last)
+        return _observed(term, here, stencils, last, set() if alone is None else alone)
     model, names, word = here.model, set[str](), "terminal" if last else "running"
     n, numbering = len(here.t), model.numbering
     out = np.zeros((n, INSTANT_SIZE, int(model.I[m.N_U])))
@@ -335,12 +333,12 @@ def gradients(
             else:
                 out[:, row, unknown] = by_share / step
 
-    by_p = _by_parameters(model, stencils, rest, lambda x: terms(x)[0])
+    by_p, _ = _by_parameters(model, stencils, rest, lambda x: terms(x)[0])
     return Gradients(rest, out, by_p, by_t)
 
 
 def _observed(
-    term: SumOfSquares | str, here: History, stencils: list[Stencil], last: bool
+    term: SumOfSquares | str, here: History, stencils: list[Stencil], last: bool, alone: set[Any]
 ) -> Gradients:
     """Return the derivatives of a term that compiled code observes."""
     word = "terminal" if last else "running"
@@ -352,24 +350,30 @@ def _observed(
         there = History(model, here.t, here.q, here.v, here.a, here.lam, before=here.before)
         return observed_term(term, there, word).value
 
-    by_p = _by_parameters(here.model, stencils, of.value, terms)
+    by_p = np.zeros((len(stencils), len(of.value)))
+    if term not in alone:
+        by_p, read = _by_parameters(here.model, stencils, of.value, terms)
+        alone |= set() if read else {term}
     return Gradients(of.value, out, by_p, of.by_t)
 
 
 def _by_parameters(
     model: FrozenModel, stencils: list[Stencil], rest: np.ndarray, terms: Callable[[Any], Any]
-) -> np.ndarray:
-    """Return the derivatives by parameters, (n_p, n), of terms of a model whose values are rest."""
+) -> tuple[np.ndarray, bool]:
+    """Return derivatives by parameters, (n_p, n), of terms of a model whose values are rest.
+
+    And whether they read any.
+    """
 
     def reads(models: Iterable[Any]) -> bool:
         return any(not np.array_equal(rest, terms(x)) for x in models)
 
-    by_p = np.zeros((len(stencils), len(rest)))
+    by_p, read = np.zeros((len(stencils), len(rest))), False
     if len(stencils) < 2 or reads(_elsewhere(model, stencils)):
         for j, s in enumerate(stencils):
             if reads(s.described):
-                by_p[j] = s.derivative(terms)
-    return by_p
+                by_p[j], read = s.derivative(terms), True
+    return by_p, read
 
 
 def _differentiated(

@@ -108,6 +108,7 @@ class Problem:
         self.start = np.concatenate([np.array(scalars, float), *own.values()])
         self.labels = [*self._names, *(y for x in self._controls for y in x.labels)]
         self._prepared: _Prepared | None = None
+        self._alone_terms = set[Any]()  # those that read no parameters
 
     def __call__(self, x: Any) -> tuple[Any, np.ndarray]:
         """Return value and gradient (n,) at x (n,); of k objectives (k,) and (k, n).
@@ -121,7 +122,7 @@ class Problem:
         prepared = self._at(scalars)
         run = prepared.run(self, values)
         backs = prepared.backs(len(self.objectives))
-        J = np.array(gradients_over(run, self.objectives, backs, values))
+        J = np.array(gradients_over(run, self.objectives, backs, values, self._alone_terms))
         slopes = np.array([back.gradient for back in backs])
         return (float(J[0]), slopes[0]) if self._alone else (J, slopes)
 
