@@ -132,6 +132,7 @@ PICTURES = {
     "slider_crank": Picture("slider pin.force", 0.2, None, REACTIONS),
     "sling": Picture("load.velocity", 0.75, 1.0, _trail("load")),
     "spring_mass": Picture("mass 10.position.x", 1.0),
+    "swing_up": Picture("hinge.angle", 1.0, 2.0, _trail(("pole", (0, 0, 0)))),
     "squeezed_body": Picture("body.scale", 1.0),
     "steady_top": Picture("top.angular_velocity", 0.8, None, _trail(("top", (0, 0, 1)))),
     "truss": Picture("top.position.z", 0.4, look={"show": BARE}),

@@ -20,6 +20,7 @@ from mbd.control.stepper import Stepper as Stepper
 from mbd.derivatives.gradient import gradient as gradient
 from mbd.derivatives.gradient import hvp as hvp
 from mbd.derivatives.objective import Objective as Objective
+from mbd.derivatives.observed_terms import sum_of_squares as sum_of_squares
 from mbd.derivatives.problem import Problem as Problem
 from mbd.derivatives.sensitivities import sensitivities as sensitivities
 from mbd.files.expressions import Expression as Expression
@@ -117,5 +118,6 @@ from mbd.beams.section import Section as Section
 from mbd.fitting.experiments import Experiment as Experiment
 from mbd.fitting.fit import fit as fit
 from mbd.fitting.optimize import optimize as optimize
+from mbd.fitting.sensors import Sensor as Sensor
 from mbd.flexible.body import FlexibleBody as FlexibleBody
 from mbd.fmi.export import export_fmu as export_fmu

@@ -7,27 +7,28 @@ With the adjoint y of the step
           e = \hat r\bigr|_{u=1/2} - \hat r\bigr|_{u=-1/2},
 
 which is exact, for equations are linear in loads. One product a step for each control, whatever the
-number of its values. Motions have another one for the rate of u.
+number of its values. Motions have two more, for the rates of u.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from mbd.base.tolerances import BEGIN_REACH, START_DIFFERENCE
+from mbd.base.door import speaking_as
+from mbd.base.tolerances import BEGIN_REACH
 from mbd.derivatives import variations as at
-from mbd.derivatives.restarts import Continuation, Restart
+from mbd.derivatives.restarts import Restart
 from mbd.formulations.families import family
 from mbd.interactions.laws import Law
-from mbd.interactions.tables_of_time import Table
+from mbd.interactions.tables_of_time import TimeTable
 from mbd.machine import buffer as m
-from mbd.model.description import argument_now, argument_of
-from mbd.model.values import declared
+from mbd.model.description import WHO, argument_now, argument_of
+from mbd.model.values import changed, declared
 from mbd.parts.interpolated import Interpolated
 
 
@@ -55,7 +56,12 @@ class Control:
     term: int
 
     @property
-    def table(self) -> Table:
+    def labels(self) -> list[str]:
+        """Names of its values, "motor.effort[0]"."""
+        return [f"{self.name}[{i}]" for i in range(len(self.function.times))]
+
+    @property
+    def table(self) -> TimeTable:
         """The table of the law."""
         assert self.law.table is not None
         return self.law.table
@@ -66,14 +72,19 @@ class Control:
 
     @cached_property
     def inputs(self) -> tuple[Input, ...]:
-        """Its value, of a motion its rate too: what equations of steps are linear in."""
+        """Its value, of a motion its rates too: what equations are linear in."""
         M = self.table.matrices[self.term]
-        return tuple(Input(self, order) for order in (0, 1) if M[:, order].any())
+        return tuple(Input(self, order) for order in range(3) if M[:, order].any())
+
+    @cached_property
+    def moves(self) -> bool:
+        """Whether it is one of a motion, that velocities follow at the start."""
+        return len(self.inputs) > 1
 
 
 @dataclass(frozen=True, eq=False)
 class Input:
-    """The value of a control (order 0), or its rate (1), of which equations are linear."""
+    """The value of a control (order 0), or a rate of it (1, 2), of which equations are linear."""
 
     control: Control
     order: int
@@ -100,21 +111,19 @@ class Input:
             end = int(I[record + m.E_ENDS + a])
             if I[end + m.ATT_N]:
                 bodies[names[int(I[end + m.ATT_NODE])]] = None
-        ranges, faces, n = list[int](), list[int](), e.kind.n_rows
-        if n:
-            ranges += [int(I[record + m.E_ROW]), n, 1]
+        ranges, faces = list[int](), list[int]()
+        if e.kind.n_rows:
+            ranges += [int(I[record + m.E_ROW]), e.kind.n_rows, 1]
         for name in bodies:
             node, formulation = model.node_records[name], model.nodes[name].formulation
             ranges += [int(I[node + m.NODE_U]), formulation.n_v, 0]
             faces += [int(I[node + m.NODE_Y]) + 12 * j for j in range(formulation.n_faces)]
-            n += formulation.n_v
         points = list[int]()
         for law, weight in zip(self.laws, (1.0, -1.0), strict=True):
             points += self._point(model, appendix, (e, record), list(bodies), law, weight)
-        level = appendix.table([2, appendix.table(points)])
         return appendix.table([
-            1, level, len(ranges) // 3, appendix.table(ranges), len(faces), appendix.table(faces),
-            appendix.put([0.0] * (4 * n)),
+            2, appendix.table(points), len(ranges) // 3, appendix.table(ranges),
+            len(faces), appendix.table(faces),
         ])  # fmt: skip
 
     def _point(
@@ -144,7 +153,7 @@ class Input:
             one = appendix.table([1, len(appendix.I) + 2, *node])
             nodes += [appendix.address(kernel.address), one]
         return [
-            appendix.put((weight, weight, 0.0)), 0,
+            appendix.put([weight]), 0,
             len(forces) // 2, appendix.table(forces), len(nodes) // 2, appendix.table(nodes),
             len(rates) // 2, appendix.table(rates),
         ]  # fmt: skip
@@ -168,6 +177,36 @@ def control_of(model: Any, name: str) -> Control | None:
     return Control(name, value, part, law, before)
 
 
+def sorted_out(owner: str, model: Any, parameters: Any) -> tuple[Any, list[Control]]:
+    """Return the parameters that are no controls, and the controls."""
+    if isinstance(parameters, str):
+        parameters = [parameters]
+    if not isinstance(parameters, list | tuple):
+        return parameters, []
+    controls, others = dict[str, Control](), list[Any]()
+    for x in parameters:
+        with speaking_as(owner, WHO):
+            control = control_of(model, x) if isinstance(x, str) else None
+        if control is None:
+            others.append(x)
+        else:
+            controls[x] = control
+    return others, list(controls.values())
+
+
+def with_values(model: Any, values: Mapping[str, Any]) -> Any:
+    """Return a model with other values of parameters, and of controls, (n,) each."""
+    changes = dict[str, Any]()
+    for name, x in values.items():
+        of = control_of(model, name) if np.ndim(x) else None
+        if of is None:
+            changes[name] = x
+        else:
+            argument, whole = argument_with(model, of, x)
+            model = changed(model, {argument: whole})
+    return model.with_values(changes) if changes else model
+
+
 def argument_with(model: Any, of: Control, values: Any) -> tuple[str, Any]:
     """Return the name of the argument of a control as a whole, and it with other values."""
     part, argument, component = argument_of(model.system, of.name)
@@ -186,30 +225,25 @@ def by_controls(
     out, j = [], 0
     for x in controls:
         total = np.zeros(len(x.function.times))
-        for order, column in zip((y.order for y in x.inputs), by_inputs.T[j:], strict=False):
-            total += x.function.rows(t, order).T @ column
-        j += len(x.inputs)
+        for y in x.inputs:
+            total += x.function.gathered(t, by_inputs[:, j], y.order)
+            j += 1
         out.append(total)
     return out
 
 
 def by_controls_of_start(
-    begin: Restart | Continuation, controls: Sequence[Control], values: Sequence[np.ndarray],
-    w: np.ndarray,
-) -> list[np.ndarray]:  # fmt: skip
+    begin: Restart, controls: Sequence[Control], values: Sequence[np.ndarray], w: np.ndarray
+) -> list[np.ndarray]:
     """Return derivatives of w.s (8, n_u) by the values, s what a segment begins with.
 
     That is as good as linear in the value at the start and that a step later.
     """
-    out = [np.zeros(len(c)) for c in values]
-    if isinstance(begin, Continuation):
-        return out
-    at = begin.here.first.t
-    times = at + begin.h * np.array([0.0, START_DIFFERENCE, 1.0])
+    out, times = [np.zeros(len(c)) for c in values], begin.times
     for of, c, slope in zip(controls, values, out, strict=True):
-        seen = sum(abs(of.function.rows(times, k)) for k in range(3)).sum(axis=0)
+        touched = np.unique(of.function.rows(times)[0])
         e = BEGIN_REACH * (float(np.abs(c).max()) or 1.0)
-        for i in np.flatnonzero(seen):
+        for i in touched:
             sides = []
             for side in (e, -e):
                 there = c.copy()

@@ -18,13 +18,26 @@ from mbd.analyses.linearize import Linearized
 from mbd.analyses.modes import Modes
 from mbd.base.checked import shown, whole
 from mbd.base.door import number
-from mbd.base.tolerances import SECOND_ORDER_STEP, SENSITIVITY_MET
+from mbd.base.tolerances import (
+    SECOND_ORDER_STEP,
+    SENSITIVITY_MET,
+    START_MET,
+    START_POSITION,
+)
 from mbd.derivatives.controls import by_controls, by_controls_of_start
 from mbd.derivatives.named import not_unique
 from mbd.derivatives.objective import Objective, by_values, gradients, last_of
 from mbd.derivatives.parameters import Stencil, named, value_and_scale
 from mbd.derivatives.poses import gradient_of_pose
-from mbd.derivatives.segments import Crossing, Segment, Setup, keeping, run
+from mbd.derivatives.restarts import Restart
+from mbd.derivatives.segments import (
+    Crossing,
+    DifferentiableRun,
+    Segment,
+    Setup,
+    keeping,
+    run,
+)
 from mbd.derivatives.sensitivities import Forward
 from mbd.derivatives.small_motions import tangents_of
 from mbd.derivatives.step_kernels import DA, INSTANT_SIZE
@@ -34,6 +47,7 @@ from mbd.integration.method import Method
 from mbd.machine import buffer as m
 from mbd.model.frozen import state_of
 from mbd.model.model import Model
+from mbd.model.names import Role
 from mbd.model.state import State
 from mbd.model.system import System, model_of
 from mbd.model.values import changed
@@ -151,24 +165,40 @@ def gradients_of_run(
     """Return the gradients of several objectives of one run, with the options of `gradient`."""
     every = whole("gradient", "every", every, 1)
     of = run("gradient", system, parameters, t_end, step, every=every, **options)
+    backs = [Backward(of.setup) for _ in objectives]
+    values = [x.function.values for x in of.setup.controls]
+    numbers = gradients_over(of, objectives, backs, values)
+    return [
+        Gradient(J, of.setup.labels, back.gradient, of.solution, back.stats)
+        for J, back in zip(numbers, backs, strict=True)
+    ]
+
+
+def gradients_over(
+    of: DifferentiableRun, objectives: Sequence[Objective], backs: Sequence[Backward],
+    values: Sequence[np.ndarray], alone: set[Any] | None = None,
+) -> list[float]:  # fmt: skip
+    """Go back over a run with the adjoint of each objective; return their values.
+
+    ``values`` are those of the controls, ``alone`` terms that read no parameters.
+    """
     setup, n = of.setup, len(of.pieces)
-    names, values = [s.name for s in setup.stencils], [0.0] * len(objectives)
+    numbers = [0.0] * len(objectives)
     with keeping(of.solution):
-        if setup.model.redundant:  # adjoints do not see rows that contradict each other
+        if setup.model.redundant and setup.stencils:
+            # adjoints do not see rows that contradict each other
             solution, (segment, *_) = of.pieces[0]()
             one = replace(segment, steps=segment.steps.part(0, 1), end=None)
             Forward(setup, solution, [one], "gradient")
-        backs = [Backward(setup) for _ in objectives]
+        for back in backs:
+            back.begin(values)
         for k in range(n - 1, -1, -1):
             solution, segments = of.pieces[k]()
             for i, objective in enumerate(objectives):
-                J = terms_of(objective, solution, setup.stencils, of.h, last=k == n - 1)
+                J = terms_of(objective, solution, setup.stencils, of.h, k == n - 1, alone)
                 backs[i].over(solution, segments, J)
-                values[i] += J.value
-    return [
-        Gradient(value, names, back.total, of.solution, back.stats)
-        for value, back in zip(values, backs, strict=True)
-    ]
+                numbers[i] += J.value
+    return numbers
 
 
 def _of_result(objective: Objective, result: Any, parameters: Any, times: list[Any]) -> Gradient:
@@ -186,7 +216,8 @@ def _of_result(objective: Objective, result: Any, parameters: Any, times: list[A
     if objective.terminal is None or objective.running is not None:
         raise ValueError("gradient: of modes, responses or loads give an objective terminal= alone")
     of = tangents_of("gradient", result, parameters)
-    value, weights = by_values(objective.terminal, of.view, of.values)
+    term: Any = objective.terminal
+    value, weights = by_values(term, of.view, of.values)
     slopes = of.gradient(weights)
     return Gradient(value, of.names, slopes, None, of.stats)
 
@@ -212,8 +243,9 @@ class Terms:
 
 
 def terms_of(
-    objective: Objective, solution: Solution, stencils: list[Stencil], h: float, last: bool = True
-) -> Terms:
+    objective: Objective, solution: Solution, stencils: list[Stencil], h: float,
+    last: bool = True, alone: set[Any] | None = None,
+) -> Terms:  # fmt: skip
     """Return the derivatives of a number of a run; ``last``: the run ends there."""
     t, value, by_t, p = (
         np.asarray(solution.t),
@@ -224,7 +256,7 @@ def terms_of(
     z = np.zeros((len(t), INSTANT_SIZE, int(solution.model.I[m.N_U])))
     if objective.running is not None:
         w = 0.5 * (np.diff(t, prepend=t[0]) + np.diff(t, append=t[-1]))
-        g = gradients(objective.running, solution, stencils, False, h)
+        g = gradients(objective.running, solution, stencils, False, h, alone)
         value, z, by_t, p = float(w @ g.value), w[:, None, None] * g.z, w * g.t, g.p @ w
         # of the trapezoidal rule: half the sum of the neighbours' differences
         j = g.value
@@ -232,7 +264,7 @@ def terms_of(
         by_t[0] -= j[0]
         by_t[-1] += j[-1]
     if last and objective.terminal is not None:
-        g = gradients(objective.terminal, last_of(solution), stencils, True, h)
+        g = gradients(objective.terminal, last_of(solution), stencils, True, h, alone)
         value, p = value + float(g.value[0]), p + g.p[:, 0]
         z[-1] += g.z[0]
         by_t[-1] += g.t[0]
@@ -262,9 +294,15 @@ class Backward:
     def begin(self, values: Sequence[np.ndarray]) -> None:
         """Begin at the end of a run, in which controls have these values."""
         self.z[:] = 0.0
+        self.maps.work.S[[m.N_FACTOR, m.N_EVALUATE]] = 0
         self.t = 0.0  # adjoint of the time of the steps
         self.total = np.zeros(len(self.of.stencils))
         self.values, self.by_values = values, [np.zeros(len(c)) for c in values]
+
+    @property
+    def gradient(self) -> np.ndarray:
+        """The gradient by parameters and the values of controls, (n,)."""
+        return np.concatenate([self.total, *self.by_values])
 
     @property
     def stats(self) -> dict[str, int]:
@@ -282,7 +320,7 @@ class Backward:
 
     def _over(self, solution: Solution, segment: Segment, J: Terms, timed: bool) -> None:
         """Go back over a segment; `timed`: its instants move with parameters."""
-        stencils, begin, steps = self.of.stencils, segment.begin, segment.steps
+        begin, steps = segment.begin, segment.steps
         first, N = segment.first, len(steps)
         if N:
             self.z[:INSTANT_SIZE] += J.z[first + N]
@@ -301,15 +339,36 @@ class Backward:
         if begin.recorded:
             w[:INSTANT_SIZE] = J.z[first]
             self.t += float(J.t[first])
-        self.total += [np.vdot(w, x) for x in begin.by_parameters(stencils)]
-        controls = self.of.controls
-        for total, *more in zip(
-            self.by_values, by_controls(controls, steps.t[1:], by_inputs),
-            by_controls_of_start(begin, controls, self.values, w), strict=True,
-        ):  # fmt: skip
-            total += sum(more)
+        for j, more in enumerate(by_controls(self.of.controls, steps.t[1:], by_inputs)):
+            self.by_values[j] += more
+        if isinstance(begin, Restart):
+            self._begin(begin, w)
         self.z[:], t = begin.apply_transposed(w, timed)
         self.t += t
+
+    def _begin(self, begin: Restart, w: np.ndarray) -> None:
+        """Add the gradient that a restart has: in one way back, or parameter by parameter."""
+        stencils, controls = self.of.stencils, list(self.of.controls)
+        left = list(range(len(stencils)))
+        if begin.is_held:
+            by, by_inputs, gaps = self.maps.apply_begin_transposed(begin.here, begin.h, w)
+            if not self.maps.work.S[m.SMALL_PIVOTS]:
+                sizes = [4.0 * s.step for s in stencils]
+                met = START_MET * START_POSITION * float(self.of.model.F[m.LENGTH])
+                here = [s.of.role is not Role.INITIAL and (gap * size <= met).all()
+                        for s, gap, size in zip(stencils, gaps, sizes, strict=True)]  # fmt: skip
+                self.total += np.where(here, by, 0.0)
+                left = [j for j in left if not here[j]]
+                for j, more in enumerate(by_controls(controls, begin.times, by_inputs.T)):
+                    self.by_values[j] += 0.0 if controls[j].moves else more
+                controls = [x for x in controls if x.moves]
+        self.total[left] += [
+            np.vdot(w, x) for x in begin.by_parameters([stencils[j] for j in left])
+        ]
+        which = [j for j, x in enumerate(self.of.controls) if x in controls]
+        values = [self.values[j] for j in which]
+        for j, more in zip(which, by_controls_of_start(begin, controls, values, w), strict=True):
+            self.by_values[j] += more
 
     def _end(self, solution: Solution, segment: Segment, crossing: Crossing) -> None:
         """Add the transpose of the saltation at the end of a segment."""

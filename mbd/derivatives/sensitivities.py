@@ -170,6 +170,11 @@ def sensitivities(
         "sensitivities", system, parameters, t_end, step, method=method, state=state,
         project=project, progress=progress, rtol=rtol, events=events,
     )  # fmt: skip
+    if of.setup.controls:
+        raise ValueError(
+            f"sensitivities: {of.setup.controls[0].name!r} is interpolated, with many values; take "
+            "the gradient of a number by them, mbd.gradient or mbd.Problem"
+        )
     with keeping(of.solution):
         stencils = of.setup.stencils
         forward = Forward(of.setup, *of.pieces[0]())

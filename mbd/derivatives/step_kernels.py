@@ -59,15 +59,16 @@ from mbd.model.evaluation import (
 # remember, how much of it is in a step, how much there is; columns, and with those that fill a row;
 # how their times and step sizes move, whether any does, derivatives by time and by size; unknowns
 # that are velocities and multipliers; pairs (address, table) of tangents of interactions, of those
-# with damping or rows on velocities, of nodes; inputs, their programs; addresses of kernels that evaluate, factor, solve
-# with the transpose; of one that multiplies, after it its tables: of q, of w, of what is solved
-# for; of one that solves, after it those of x and of what is left
+# with damping or rows on velocities, of nodes; inputs, their programs; work of the start; addresses
+# of kernels that evaluate, factor, solve with the transpose; of one that multiplies, after it its
+# tables: of q, of w, of what is solved for; of one that solves, after it those of x and of what is
+# left
 (
     N_STEPS, STEPS, STEP_SIZE, N_PARAMETERS, PROGRAMS, N_NODES, NODES, N_FLOWS, FLOWS, SCRATCH,
     COLUMNS, OUT, WORK, AWAY, PART_AWAY, RESIDUAL, MEMORY, N_MEMORY, N_REMEMBERED, N_COLUMNS, MANY,
     SHIFTS, TIMED, BY_TIME, BY_SIZE, N_V, V, N_LAM, LAM, N_INTERACTIONS, INTERACTIONS, N_DAMPED,
-    DAMPED, N_NODE_TANGENTS, NODE_TANGENTS, N_INPUTS, INPUTS, SOLVERS,
-) = range(38)  # fmt: skip
+    DAMPED, N_NODE_TANGENTS, NODE_TANGENTS, N_INPUTS, INPUTS, BEGIN, SOLVERS,
+) = range(39)  # fmt: skip
 PRODUCTS, SOLVE, RECORD_SIZE = SOLVERS + 3, SOLVERS + 7, SOLVERS + 10
 # an instant: T, size of the step from it and mu, then q, v, v', lam, a, a with which that step
 # begins, and what is remembered
@@ -424,11 +425,12 @@ def subtract_variations(I: Any, F: Any, k: int, x: int) -> None:
     Face forces are lost: the matrix must be filled before.
     """
     S, n, many, r = ints(F), I[m.N_U], I[k + MANY], I[k + RESIDUAL]
+    order = 0 if S[m.LEVEL] == m.POSITION else 1
     for i in range(n):
         F[x + i] = 0.0
     for p in range(I[k + N_PARAMETERS]):
         program = I[I[k + PROGRAMS] + p]
-        add_variation(I, F, program, x, S[m.LEVEL] != m.POSITION)
+        add_variation(I, F, program, x, order)
         subtracted_from(I, F, program, x, r + p, many)
     if I[k + TIMED]:
         for i in range(n):
@@ -522,7 +524,7 @@ def backward(I: Any, F: Any, k: int) -> None:
     beginning of the step, which are added; after them the gradient is summed, by the parameters
     and by the time of all steps; after that stand those by the inputs at the end of each step.
     """
-    S, n = ints(F), I[m.N_U]
+    n, order = I[m.N_U], 0 if ints(F)[m.LEVEL] == m.POSITION else 1
     n_p, work = I[k + N_PARAMETERS], I[k + WORK]
     am, af, beta, gamma = F[m.ALPHA_M], F[m.ALPHA_F], F[m.BETA], F[m.GAMMA]
     c1, c2 = af / (1 - am), -am / (1 - am)
@@ -557,12 +559,12 @@ def backward(I: Any, F: Any, k: int) -> None:
             F[masked + i] = 0.0
         for p in range(n_p):
             program = I[I[k + PROGRAMS] + p]
-            add_variation(I, F, program, masked, S[m.LEVEL] != m.POSITION)
+            add_variation(I, F, program, masked, order)
             clear_off(I, F, masked)
             F[gradient + p] += taken_along(I, F, program, masked, y)
         for p in range(I[k + N_INPUTS]):
             program = I[I[k + INPUTS] + p]
-            add_variation(I, F, program, masked, S[m.LEVEL] != m.POSITION)
+            add_variation(I, F, program, masked, order)
             clear_off(I, F, masked)
             at = gradient + n_p + 1 + step * I[k + N_INPUTS] + p
             F[at] = taken_along(I, F, program, masked, y)

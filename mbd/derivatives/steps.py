@@ -13,6 +13,8 @@ from mbd.base.tolerances import SENSITIVITY_MET
 from mbd.derivatives import step_kernels as at
 from mbd.derivatives.controls import Input
 from mbd.derivatives.parameters import Stencil
+from mbd.derivatives.restarts import Restarted
+from mbd.derivatives.start_kernels import begin_back
 from mbd.derivatives.step_kernels import (
     COLUMN_SIZE,
     INSTANT_SIZE,
@@ -26,7 +28,7 @@ from mbd.derivatives.variations import Appendix, flows, program
 from mbd.formulations.families import family
 from mbd.integration.method import Method
 from mbd.interactions.laws import check
-from mbd.linear.fronts import factor_kernel, transposed_kernel
+from mbd.linear.fronts import factor_and_solve, factor_kernel, transposed_kernel
 from mbd.linear.products import products_kernel, solve_kernel
 from mbd.machine import buffer as m
 from mbd.model.evaluation import evaluate_kernel
@@ -100,7 +102,7 @@ def steps_of(
     `instants` are q, v, a, lam, time first. Algorithmic accelerations are found forwards: backwards
     they would grow at every step. Rows that are ``dropped`` (N + 1, n_lam) depend on others.
     """
-    from scipy.signal import lfilter
+    from scipy.linalg import solve_banded
 
     assert method.facts.weights is not None
     am, af, *_ = method.facts.weights
@@ -118,7 +120,10 @@ def steps_of(
         for i, x in enumerate(source):
             alg[i + 1] = x + c2 * (alg[i] + move[i] * change[i])
     elif len(h):
-        alg[1:] = lfilter([1.0], [1.0, -c2], source, axis=0, zi=c2 * alg[:1])[0]
+        source[0] += c2 * alg[0]
+        bands = np.ones((2, len(source)))  # of a bidiagonal matrix
+        bands[1] = -c2
+        alg[1:] = solve_banded((1, 0), bands, source)
     return Steps(t, h, move, q, v, a, lam, alg, before, dropped)
 
 
@@ -153,7 +158,9 @@ class StepMaps:
         memory = model.memory
         n_memory = len(memory) if backwards else 0
         self.size = STEP_HEAD + model.n_q + 4 * n_v + n_lam + n_memory
-        self.of_step = 3 * n + len(inputs) if backwards else max(many * (3 * n_v + n_lam), len(memory))
+        self.of_step = (
+            3 * n + len(inputs) if backwards else max(many * (3 * n_v + n_lam), len(memory))
+        )
         self.room = max(1, _CHUNK_BYTES // (8 * (self.size + self.of_step)))
         appendix = Appendix(model.I.tolist(), start=model.size + n)  # after vector 0 of the method
         programs = [program(model, appendix, s) for s in stencils]
@@ -165,10 +172,11 @@ class StepMaps:
             ("columns", many * COLUMN_SIZE * n), ("work", 6 * n * many),
             ("scratch", SCRATCH_SIZE), ("residual", many * n), ("shifts", 2 * many), ("by time", n),
             ("by size", 2 * n), ("whole", int(model.I[m.MATRIX_SIZE])),
+            ("begin", 7 * n + model.n_q + 1),
             ("part", int(model.I[m.MATRIX_SIZE])),
             ("maps", sum(2 * x.formulation.n_v**2 for x in model.nodes.values())),
             ("steps", (self.room + 1) * self.size),
-            ("out", self.room * self.of_step + len(stencils) + 1),
+            ("out", self.room * self.of_step + 3 * (len(stencils) + len(inputs)) + 1),
         ):  # fmt: skip
             places[name], own = own, own + size + 8
         self.places = places
@@ -199,6 +207,7 @@ class StepMaps:
             at.N_DAMPED: len(damped) // 2, at.DAMPED: appendix.table(damped),
             at.N_NODE_TANGENTS: len(of_nodes) // 2, at.NODE_TANGENTS: appendix.table(of_nodes),
             at.N_INPUTS: len(of_inputs), at.INPUTS: appendix.table(of_inputs),
+            at.BEGIN: places["begin"],
         }  # fmt: skip
         for i, kernel in enumerate((evaluate_kernel, factor_kernel, transposed_kernel)):
             record[at.SOLVERS + i] = appendix.address(kernel.address)
@@ -287,6 +296,29 @@ class StepMaps:
             total += out[size : size + n_p + 1]
             by_inputs[first:last] = out[size + n_p + 1 :].reshape(last - first, n_in)
         return total, by_inputs
+
+    def apply_begin_transposed(
+        self, begin: Restarted, h: float, w: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Carry an adjoint (8, n_u) back over the start of a run with steps of size h.
+
+        Return the gradient by parameters, that by inputs at the start, a short time and a step
+        later, (n_inputs, 3), and the largest derivatives of rows and their rates by parameters,
+        (n_p, 2). Pose and velocities are held.
+        """
+        n, n_p, n_in, v = self.n, len(self.stencils), self.n_inputs, self.model.numbering.v
+        self.work.load(begin.first)
+        self.work.S[[m.LINEAR, m.SMALL_PIVOTS]] = factor_and_solve.address, 0
+        self.F[m.H] = h
+        work = self.F[self.places["begin"] :][: 7 * n + self.model.n_q + 1]
+        work[:] = 0.0
+        work[-1] = begin.smooth
+        work[v] = begin.state.a - begin.before
+        out = self._out(3 * (n + n_p + n_in))
+        out[: 3 * n], self.columns[0] = w[:INSTANT_SIZE].ravel(), w[INSTANT_SIZE:]
+        self._run(begin_back)
+        by_p, by_inputs, gaps = np.split(out[3 * n :].copy(), [n_p, n_p + 3 * n_in])
+        return by_p, by_inputs.reshape(-1, 3), gaps.reshape(-1, 2)
 
     def memory(self, state: State, steps: Steps) -> np.ndarray:
         """Return what elements remember at the beginning of each step, (N, n_memory)."""

@@ -77,7 +77,7 @@ def flows(model: FrozenModel, appendix: Appendix) -> list[tuple[Any, int]]:
 
 
 @jit
-def _evaluate_point(I: Any, F: Any, p: int, point: int, by_rate: bool) -> None:
+def _evaluate_point(I: Any, F: Any, p: int, point: int, order: int) -> None:
     """Evaluate the residual and the rows of the touched elements and nodes at a point."""
     if I[point + GRAVITY] > 0:
         for k in range(3):
@@ -92,34 +92,41 @@ def _evaluate_point(I: Any, F: Any, p: int, point: int, by_rate: bool) -> None:
     for e in range(I[point + N_NODES]):
         e2 = I[point + NODES] + 2 * e
         call(address_at(I, I[e2]), I, F, I[e2 + 1])
-    if by_rate:
+    if order > 0:
         for e in range(I[point + N_RATES]):
             e2 = I[point + RATES] + 2 * e
             call(address_at(I, I[e2]), I, F, I[e2 + 1])
 
 
 @jit
-def _value(I: Any, F: Any, u: int, of_rate: bool) -> float:
-    """Return the residual of an unknown, of a row that is met by its rate that."""
-    return F[m.ROW_RATE] * F[I[m.PHID] + u] if of_rate else F[I[m.X] + u]
+def _value(I: Any, F: Any, u: int, order: int) -> float:
+    """Return the residual of an unknown, or the first or second rate of a row."""
+    if order == 0:
+        return F[I[m.X] + u]
+    return F[m.ROW_RATE] * F[I[m.PHID] + u] if order == 1 else F[I[m.PHIDD] + u]
 
 
 @jit
-def add_variation(I: Any, F: Any, p: int, to: int, by_rate: bool) -> None:
+def add_variation(I: Any, F: Any, p: int, to: int, order: int) -> None:
     """Add the derivative of residual and rows by the parameter of the program at I[p] to F[to].
 
-    Rows on velocities, and where rows are met `by_rate` all others, are scaled as they stand in the
-    equations. Face forces of the touched bodies are lost.
+    Of rows that of their rate of this order; values and first rates as they stand, scaled, in the
+    equations. Face forces of the touched bodies are lost. Weights have no sum: what does not change
+    leaves no round-off where it is the difference to the first point that is weighted.
     """
     gx, gy, gz = F[m.GX], F[m.GY], F[m.GZ]
     for j in range(I[p + N_POINTS]):
         point = I[p + POINTS] + j * POINT_SIZE
-        _evaluate_point(I, F, p, point, by_rate)
+        _evaluate_point(I, F, p, point, order)
         for r in range(I[p + N_RANGES]):
             r3 = I[p + RANGES] + 3 * r
-            of_rate = by_rate and I[r3 + 2] != 0
+            of_row = order if I[r3 + 2] != 0 else 0
             for u in range(I[r3], I[r3] + I[r3 + 1]):
-                F[to + u] += F[I[point + WEIGHT]] * _value(I, F, u, of_rate)
+                x, first = _value(I, F, u, of_row), I[m.XS] + u
+                if j == 0:
+                    F[first] = x
+                else:
+                    F[to + u] += F[I[point + WEIGHT]] * (x - F[first])
     F[m.GX], F[m.GY], F[m.GZ] = gx, gy, gz
 
 

@@ -23,8 +23,9 @@ from mbd.base.checked import file_path, flag, floats, mapping, meant, shown
 from mbd.base.door import number, speaking_as
 from mbd.base.identity import Identity, differences
 from mbd.base.parameter import Parameter
-from mbd.base.tolerances import FIT_SAME, SENSITIVITY_STEP
-from mbd.derivatives.parameters import named, stencils
+from mbd.base.tolerances import FIT_SAME
+from mbd.derivatives.controls import sorted_out
+from mbd.derivatives.parameters import named, value_and_scale
 from mbd.front.simulate import SimulationError
 from mbd.model.description import WHO, argument_of, described_parameters
 from mbd.runs.progress import Progress
@@ -41,8 +42,11 @@ class Variables:
     Attributes
     ----------
     names : list of str
+        Of each number, "rod.mass", "motor.effort[0]".
     start, low, high, size : (p,) arrays
         Where they start, between which bounds, and of which size they are.
+    controls : dict
+        How many of the last numbers are those of each control, by name.
     """
 
     names: list[str]
@@ -50,14 +54,36 @@ class Variables:
     low: np.ndarray
     high: np.ndarray
     size: np.ndarray
+    controls: dict[str, int]
 
     def values(self, z: np.ndarray) -> np.ndarray:
         """Return the values that are z times the sizes."""
         return z * self.size
 
-    def by_name(self, x: np.ndarray) -> dict[str, float]:
-        """Return values by name."""
-        return dict(zip(self.names, map(float, x), strict=True))
+    def with_more(
+        self, starts: Mapping[str, float], sizes: Mapping[str, float], who: str, bounds: Any
+    ) -> Variables:
+        """Return these and some that are no arguments of parts."""
+        start = np.array(list(starts.values()), float)
+        low, high = _bounds(who, list(starts), {}, start, bounds)
+        size = np.array([abs(x) or sizes[name] for name, x in starts.items()])
+        pairs = ((self.start, start), (self.low, low), (self.high, high), (self.size, size))
+        both = [np.concatenate(x) for x in pairs]
+        names = [*self.names, *starts]
+        return Variables(names, both[0], both[1], both[2], both[3], self.controls)
+
+    @property
+    def arguments(self) -> list[str]:
+        """Names of parameters and controls."""
+        return [*self.names[: len(self.names) - sum(self.controls.values())], *self.controls]
+
+    def by_name(self, x: np.ndarray) -> dict[str, Any]:
+        """Return values by name, of controls (n,) arrays."""
+        n = len(x) - sum(self.controls.values())
+        out: dict[str, Any] = dict(zip(self.names, map(float, x[:n]), strict=False))
+        for name, many in self.controls.items():
+            out[name], n = x[n : n + many].copy(), n + many
+        return out
 
 
 def knows(model: Any, name: str) -> bool:
@@ -90,49 +116,66 @@ def variables_of(who: str, models: Sequence[Any], parameters: Any, bounds: Any) 
                 f"{who}: the systems have no Parameter; name arguments instead, such as "
                 'parameters=["rod.mass", "spring.stiffness"]'
             )
-    names = named(who, models[0], parameters)
-    starts = {}
+    starts = dict[str, Any]()
     if isinstance(parameters, Mapping):
-        starts = {
-            name: number(who, f"the start of {name!r}", x, "SI")
-            for name, x in zip(names, parameters.values(), strict=False)
-        }
-    start, size = np.zeros((2, len(names)))
-    for i, name in enumerate(names):
+        starts = {getattr(key, "name", key): x for key, x in parameters.items()}
+    others, controls = sorted_out(who, models[0], list(parameters))
+    names = named(who, models[0], others) if others or not controls else []
+    start, size = list[float](), list[float]()
+    for name in names:
         model = next((x for x in models if knows(x, name)), models[0])
         if name in starts:
+            value = number(who, f"the start of {name!r}", starts[name], "SI")
             with speaking_as(who, WHO):
-                model = model.with_values({name: starts[name]})
-        (stencil,) = stencils(who, model, [name])
-        start[i], size[i] = stencil.value, abs(stencil.value) or stencil.step / SENSITIVITY_STEP
-    low, high = _bounds(who, names, start, bounds)
-    wide = (start == 0.0) & np.isfinite(high - low)
-    return Variables(names, start, low, high, np.where(wide, high - low, size))
+                model = model.with_values({name: value})
+        own, scale = value_and_scale(who, model, name)
+        start.append(own)
+        size.append(abs(own) or scale)
+    labels = list(names)
+    for x in controls:
+        function = x.function
+        if x.name in starts:
+            with speaking_as(who, "Interpolated"):
+                function = function.replaced(starts[x.name])
+        labels += x.labels
+        start += function.values.tolist()
+        size += [float(np.abs(function.values).max()) or 1.0] * len(x.labels)
+    sizes = {x.name: len(x.labels) for x in controls}
+    low, high = _bounds(who, labels, sizes, np.array(start), bounds)
+    wide = (np.array(start) == 0.0) & np.isfinite(high - low)
+    scales = np.where(wide, high - low, size)
+    return Variables(labels, np.array(start), low, high, scales, sizes)
 
 
 def _bounds(
-    who: str, names: list[str], start: np.ndarray, bounds: Any
+    who: str, labels: list[str], controls: Mapping[str, int], start: np.ndarray, bounds: Any
 ) -> tuple[np.ndarray, np.ndarray]:
-    low, high = np.full(len(names), -np.inf), np.full(len(names), np.inf)
+    """Return the bounds of all numbers; those of a control are of all of its values."""
+    low, high = np.full(len(labels), -np.inf), np.full(len(labels), np.inf)
+    named = {name: [i] for i, name in enumerate(labels)}
+    n = len(labels) - sum(controls.values())
+    for name, many in controls.items():
+        named[name], n = list(range(n, n + many)), n + many
     for key, pair in mapping(who, "bounds", bounds, '{"rod.mass": (0.1, 10.0)}').items():
         name = key.name if isinstance(key, Parameter) else key
-        if name not in names:
+        if name not in named:
             raise ValueError(
-                f"{who}: bounds are of {shown(name)}, which is no parameter{meant(name, names)}; "
-                f"there are {', '.join(names)}"
+                f"{who}: bounds are of {shown(name)}, which is no parameter{meant(name, named)}; "
+                f"there are {', '.join(named)}"
             )
-        i = names.index(name)
-        low[i], high[i] = interval(pair)
-        if not low[i] < high[i]:
-            raise (TypeError if np.isnan(low[i]) else ValueError)(
+        ends = interval(pair)
+        if not ends[0] < ends[1]:
+            raise (TypeError if np.isnan(ends[0]) else ValueError)(
                 f"{who}: bounds of {name!r} must be (low, high), None for none, low < high, got "
                 f"{shown(pair)}"
             )
-        if not low[i] <= start[i] <= high[i]:
-            raise ValueError(
-                f"{who}: {name!r} starts at {start[i]:g}, which is not between its bounds "
-                f"{low[i]:g} and {high[i]:g}; give another start, {{{name!r}: ...}}"
-            )
+        for i in named[name]:
+            low[i], high[i] = ends
+            if not low[i] <= start[i] <= high[i]:
+                raise ValueError(
+                    f"{who}: {labels[i]!r} starts at {start[i]:g}, which is not between its bounds "
+                    f"{low[i]:g} and {high[i]:g}; give another start, {{{name!r}: ...}}"
+                )
     return low, high
 
 

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from scipy.interpolate import CubicSpline
 
-from mbd.base.checked import called, floats, mapping, shown
+from mbd.base.checked import floats, mapping, shown
 from mbd.base.door import number, speaking_as
 from mbd.base.identity import Identity
 from mbd.derivatives.sensitivities import Sensitivities, sensitivities
 from mbd.drawing.curves import curves
+from mbd.fitting.curve import Curve
 from mbd.fitting.evaluations import knows
+from mbd.fitting.sensors import shown_by
 from mbd.model.description import WHO, put_system
 from mbd.model.model import Model
 from mbd.model.system import model_of
@@ -62,45 +62,6 @@ class Experiment:
             number(who, "step", self.step, "s", positive=True)
 
 
-@dataclass(frozen=True, eq=False)
-class Curve:
-    """Measured values of a quantity.
-
-    Attributes
-    ----------
-    label : str
-        The quantity, of several experiments with the number of its own.
-    name : str
-        The quantity; empty if it is a function.
-    of : callable
-        ``of(run)``: the quantity at the instants of a run, (n,) or (n, k).
-    t : (n,) array [s]
-    values : (n, k) array
-        NaN where there is none.
-    sigma : (n, k) array, optional
-    """
-
-    label: str
-    name: str
-    of: Callable[[Any], Any]
-    t: np.ndarray
-    values: np.ndarray
-    sigma: np.ndarray | None
-
-    @property
-    def there(self) -> np.ndarray:
-        """Where there are values, (n, k)."""
-        return np.isfinite(self.values)
-
-    @property
-    def spread(self) -> float:
-        """Standard deviation of the values over time, or their size if they do not change."""
-        some = [x[np.isfinite(x)] for x in self.values.T]
-        off = np.concatenate([x - x.mean() for x in some if len(x)])
-        size = float(np.abs(np.concatenate(some)).max())
-        return float(np.sqrt(np.mean(off**2))) or size or 1.0
-
-
 class Experiments:
     """All curves of a fit, and the model of each experiment.
 
@@ -122,6 +83,7 @@ class Experiments:
                 f"{shown(data)}"
             )
         self.who, self.options = who, dict(options)
+        self.of_sensors: set[str] = set()  # names that are no arguments of parts
         if step is not None:
             step = number(who, "step", step, "s", positive=True)
         base = None if all(isinstance(x, Experiment) and x.system is not None for x in several) \
@@ -167,15 +129,19 @@ class Experiments:
     def with_values(self, values: Mapping[str, Any]) -> list[Model]:
         """Return the models with other values of those arguments that they have."""
         with speaking_as(self.who, WHO):
-            return [x.with_values({k: v for k, v in values.items() if knows(x, k)})
+            return [x.with_values({k: values[k] for k in self._own(x, values)})
                     for x in self.models]  # fmt: skip
+
+    def _own(self, model: Model, values: Mapping[str, Any]) -> list[str]:
+        """Return the names that are arguments of a model."""
+        return [k for k in values if k not in self.of_sensors and knows(model, k)]
 
     def at(self, values: Mapping[str, float]) -> list[Sensitivities]:
         """Run all experiments with other values of parameters, and differentiate them by these."""
         runs = []
         models = self.with_values(values)
         for model, (step, state), some in zip(models, self.starts, self.curves, strict=True):
-            own = [name for name in values if knows(model, name)]
+            own = self._own(model, values)
             t_end = max(float(curve.t.max()) for curve in some)
             if step is not None and "rtol" not in self.options:
                 begin = model.state.t if state is None else state.t
@@ -185,20 +151,20 @@ class Experiments:
         return runs
 
     def residuals(
-        self, runs: list[Sensitivities], names: list[str]
+        self, runs: list[Sensitivities], values_of: Mapping[str, float]
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return what runs differ from what was measured (N,), and its derivatives (N, p)."""
+        """Return what runs differ from what was measured (N,), and its derivatives (N, p).
+
+        ``values_of`` are those of parameters and sensors.
+        """
         values, jacobian = [], []
         for run, curve in ((x, c) for x, some in zip(runs, self.curves, strict=True) for c in some):
-            there, columns = curve.there, []
-            values.append((sampled(self.who, run.solution, curve) - curve.values)[there])
-            for name in names:
-                if name in run:
-                    slope = run[name].of(curve.of, curve.name), run[name].t
-                    columns.append(sampled(self.who, run.solution, curve, slope)[there])
-                else:
-                    columns.append(np.zeros(there.sum()))
-            jacobian.append(np.column_stack(columns))
+            there = curve.there
+            slopes = {name: (run[name].of(curve.of, curve.name), run[name].t) for name in run}
+            y, by = shown_by(self.who, run.solution, curve, values_of, slopes)
+            values.append((y - curve.values)[there])
+            zero = np.zeros_like(y)
+            jacobian.append(np.column_stack([by.get(name, zero)[there] for name in values_of]))
         return np.concatenate(values), np.concatenate(jacobian)
 
     @property
@@ -280,51 +246,4 @@ def _curve(who: str, label: str, name: Any, data: Any) -> Curve:
         if not np.all((sigma[there] > 1e-100) & (sigma[there] < 1e100)):
             got = shown(rest[2])
             raise ValueError(f"{who}: sigma of {shown(name)} must be positive, got {got}")
-    return Curve(label + name, "" if own else name, function, t, values, sigma)
-
-
-def sampled(
-    who: str, solution: Any, curve: Curve, slope: tuple[np.ndarray, np.ndarray] | None = None
-) -> np.ndarray:
-    r"""Return a quantity of a run at the instants of a curve, by cubic splines S between events.
-
-    With the derivatives of its values and of their instants, that at fixed instants,
-    :math:`\partial y/\partial p - \dot S\,\partial t/\partial p`.
-    """
-    t = solution.t
-    y = np.asarray(called(f"{who}: the function of {curve.label}", curve.of, solution), float)
-    k = curve.values.shape[1]
-    if y.shape != (len(t), k) and (y.shape != (len(t),) or k != 1):
-        raise ValueError(
-            f"{who}: {curve.label} has {k} measured components, and in the run the shape {y.shape} "
-            f"at {len(t)} instants"
-        )
-    small = 1e-6 * (t[-1] - t[0])
-    if curve.t.min() < t[0] - small or curve.t.max() > t[-1] + small:
-        raise ValueError(
-            f"{who}: {curve.label} is measured from {curve.t.min():g} to {curve.t.max():g} s, and "
-            f"the run goes from {t[0]:g} to {t[-1]:g} s"
-        )
-    y, out = y.reshape(len(t), k), np.empty((len(curve.t), k))
-    _check_finite(f"{who}: {curve.label} of the run", y, t)
-    dy, dt = (y, None) if slope is None else (slope[0].reshape(len(t), k), slope[1])
-    _check_finite(f"{who}: the derivative of {curve.label} of the run", dy, t)
-    ends = [0, *(np.flatnonzero(np.diff(t) <= 0) + 1), len(t)]
-    for first, last in pairwise(ends):
-        here = (curve.t >= t[first]) | (first == 0)
-        if last - first == 1:
-            out[here] = dy[first]
-            continue
-        own, at = slice(first, last), curve.t[here]
-        out[here] = CubicSpline(t[own], dy[own])(at)
-        if dt is not None and dt[own].any():
-            rate = CubicSpline(t[own], y[own])(at, 1)
-            out[here] -= rate * np.interp(at, t[own], dt[own])[:, None]
-    return out
-
-
-def _check_finite(what: str, y: np.ndarray, t: np.ndarray) -> None:
-    """Raise that values at instants, (n, k), are no numbers."""
-    if not np.isfinite(y).all():
-        row, column = np.argwhere(~np.isfinite(y))[0]
-        raise ValueError(f"{what} is {y[row, column]} at t = {t[row]:.6g} s")
+    return Curve(label + name, name, "" if own else name, function, t, values, sigma)

@@ -23,12 +23,15 @@ import numpy as np
 from scipy.optimize import least_squares
 from scipy.special import chdtrc, stdtrit
 
-from mbd.base.checked import check_options, flag, floats, mapping, shown, whole
+from mbd.base.checked import check_options, flag, floats, mapping, meant, shown, whole
 from mbd.base.html_tables import facts, page, table
+from mbd.base.identity import Identity
 from mbd.base.tolerances import FIT_ARRIVED, FIT_PERFECT, FIT_RANK, FIT_SEEN, FIT_TOL
 from mbd.derivatives.sensitivities import sensitivities
+from mbd.fitting.curve import Curve
 from mbd.fitting.evaluations import Evaluation, Evaluations, Variables, variables_of
-from mbd.fitting.experiments import Curve, Experiments, quantity
+from mbd.fitting.experiments import Experiments, quantity
+from mbd.fitting.sensors import Sensor
 from mbd.runs.interrupts import listening
 
 _WHO = "fit"
@@ -307,6 +310,7 @@ def fit(
     *,
     bounds: Mapping[Any, tuple[float | None, float | None]] | None = None,
     fixed: Mapping[str, Any] | None = None,
+    sensors: Mapping[str, Sensor] | None = None,
     absolute_sigma: bool = True,
     max_evaluations: int = 100,
     file: Any = None,
@@ -333,6 +337,9 @@ def fit(
         ``{"rod.mass": (0.1, None)}``.
     fixed : dict, optional
         Other values of arguments that are not fitted.
+    sensors : dict, optional
+        By measured quantity an ``mbd.Sensor``, whose offset, gain or lag are fitted too:
+        ``{"hinge.angle": mbd.Sensor(offset=0.0)}`` has the parameter "hinge.angle.offset".
     absolute_sigma : bool
         Whether sigma is known, or its ratios only, and its size is seen in the residuals.
     max_evaluations : int
@@ -362,8 +369,20 @@ def fit(
     most = whole(_WHO, "max_evaluations", max_evaluations, 1)
     all_of = Experiments(_WHO, system, data, step, options)
     all_of.fix(mapping(_WHO, "fixed", fixed, '{"rod.mass": 2.0}'))
-    variables = variables_of(_WHO, all_of.models, parameters, bounds)
     curves = all_of.all_curves
+    more, sizes = _sensors(all_of, sensors)
+    all_of.of_sensors |= set(more)
+    limits = mapping(_WHO, "bounds", bounds, '{"rod.mass": (0.1, 10.0)}')
+    own = {k: x for k, x in limits.items() if k not in more}
+    variables = variables_of(_WHO, all_of.models, parameters, own)
+    if variables.controls:
+        raise ValueError(
+            f"{_WHO}: {next(iter(variables.controls))!r} is a control, with many values; take "
+            "mbd.optimize, with mbd.sum_of_squares as the objective"
+        )
+    if more:
+        limits = {k: x for k, x in limits.items() if k in more}
+        variables = variables.with_more(more, sizes, _WHO, limits)
     unsure = [curve.label for curve in curves if curve.sigma is None]
     if unsure and len(unsure) < len(curves):
         raise ValueError(
@@ -377,9 +396,15 @@ def fit(
         )
 
     def evaluated(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        return all_of.residuals(all_of.at(variables.by_name(x)), names)
+        values = variables.by_name(x)
+        return all_of.residuals(all_of.at(values), values)
 
-    with listening(), Evaluations(_WHO, names, evaluated, all_of.carry, file, progress) as runs:
+    def carry(into: Identity) -> None:
+        all_of.carry(into)
+        if more:
+            into.put("sensors", list(more))
+
+    with listening(), Evaluations(_WHO, names, evaluated, carry, file, progress) as runs:
         best = runs.first(variables.start)
         weights = _weights(all_of, best.values)
         try:
@@ -402,6 +427,28 @@ def fit(
         status, message = 1, f"another step would lead farther, but {why}"
     absolute = absolute_sigma and not unsure
     return Fit(all_of, variables, best, weights, held, absolute, (status, message), runs)
+
+
+def _sensors(all_of: Experiments, sensors: Any) -> tuple[dict[str, float], dict[str, float]]:
+    """Return where the numbers of sensors start, and their sizes."""
+    starts, sizes = dict[str, float](), dict[str, float]()
+    curves = {curve.key: curve for curve in all_of.all_curves}
+    example = '{"hinge.angle": mbd.Sensor(offset=0.0)}'
+    for name, sensor in mapping(_WHO, "sensors", sensors, example).items():
+        if not isinstance(sensor, Sensor):
+            raise TypeError(f"{_WHO}: sensors must be {example}, got {shown(sensor)}")
+        if name not in curves:
+            raise ValueError(
+                f"{_WHO}: sensors have {shown(name)}, which is not measured{meant(name, curves)}; "
+                f"there are {', '.join(curves)}"
+            )
+        own = sensor.starts(name)
+        starts |= own
+        span = float(np.ptp(curves[name].t)) or 1.0
+        for key in own:
+            word = key.rpartition(".")[2]
+            sizes[key] = {"gain": 1.0, "lag": 1e-2 * span}.get(word, curves[name].spread)
+    return starts, sizes
 
 
 def _inside(variables: Variables, x: np.ndarray) -> bool:

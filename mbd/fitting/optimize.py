@@ -10,7 +10,7 @@ active.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -19,12 +19,15 @@ from scipy.optimize import Bounds, NonlinearConstraint, minimize, nnls
 
 from mbd.analyses.equilibrium import equilibrium
 from mbd.base.checked import called, check_options, floats, listed, mapping, one_of, shown, whole
+from mbd.base.door import speaking_as
 from mbd.base.html_tables import facts, page, table
 from mbd.base.identity import Identity
 from mbd.base.tolerances import FIT_TOL, OPTIMUM_MET
+from mbd.derivatives.controls import with_values
 from mbd.derivatives.differences import slope as slope_of
-from mbd.derivatives.gradient import Gradient, gradient, gradients_of_run
+from mbd.derivatives.gradient import gradient
 from mbd.derivatives.objective import Objective
+from mbd.derivatives.problem import Problem
 from mbd.fitting.evaluations import (
     Evaluation,
     Evaluations,
@@ -50,7 +53,7 @@ class Optimum:
     Attributes
     ----------
     values : dict
-        Of the parameters, by name.
+        Of the parameters, by name; of controls (n,) arrays.
     value : float
         Of the objective.
     constraints : dict
@@ -73,7 +76,7 @@ class Optimum:
         With these values.
     """
 
-    values: dict[str, float]
+    values: dict[str, Any]
     value: float
     constraints: dict[str, float]
     active: dict[str, str]
@@ -81,23 +84,33 @@ class Optimum:
     success: bool
     status: int
     message: str
-    history: list[dict[str, float]]
+    history: list[dict[str, Any]]
     failures: list[tuple[dict[str, float], str]]
     evaluations: int
     model: Any
 
-    def __getitem__(self, name: Any) -> float:
+    def __getitem__(self, name: Any) -> Any:
         return self.values[getattr(name, "name", name)]
 
-    def _rows(self) -> list[tuple[str, float, str]]:
-        pairs = (*self.values.items(), *self.constraints.items())
-        return [(k, x, self.active.get(k, "")) for k, x in pairs]
+    def _rows(self) -> list[tuple[str, float | str, str]]:
+        rows = list[tuple[str, float | str, str]]()
+        for k, x in (*self.values.items(), *self.constraints.items()):
+            if np.ndim(x) == 0:
+                rows.append((k, x, self.active.get(k, "")))
+                continue
+            held = sum(f"{k}[{i}]" in self.active for i in range(len(x)))
+            many = f"{len(x)} values, {min(x):.6g} to {max(x):.6g}"
+            rows.append((k, many, f"{held} at bounds" if held else ""))
+        return rows
 
     def __repr__(self) -> str:
         ended = "least" if self.success else "not the least"
         lines = [f"Optimum: {self.value:.6g}, {ended} after {self.evaluations} evaluations"]
         wide = max(len(x[0]) for x in self._rows())
-        lines += [f"  {k:<{wide}}  {x:.6g}  {at}".rstrip() for k, x, at in self._rows()]
+        lines += [
+            f"  {k:<{wide}}  {x if isinstance(x, str) else f'{x:.6g}'}  {at}".rstrip()
+            for k, x, at in self._rows()
+        ]
         return "\n".join(lines if self.success else [*lines, f"  {self.message}"])
 
     def _repr_html_(self) -> str:
@@ -140,11 +153,11 @@ def optimize(
         function of the values by name, ``lambda p: p["length"]``.
     system : System or Model
     parameters : list of str and Parameter, or dict, optional
-        As those of ``mbd.fit``.
+        As those of ``mbd.fit``, and controls, which are described by an ``mbd.Interpolated``.
     t_end, step : float, optional [s]
         Without, objectives are of the equilibrium, whose pose is the "last" of ``terminal``.
     bounds : dict, optional
-        ``{"length": (0.1, None)}``.
+        ``{"length": (0.1, None)}``; of a control of all of its values.
     constraints : dict, optional
         By a name of your own ``(what, low, high)``, `what` as the objective, None for no limit:
         ``{"weight": (lambda p: p["rod.mass"], None, 3.0)}``.
@@ -186,16 +199,30 @@ def optimize(
     model = model_of(_WHO, system)
     variables = variables_of(_WHO, [model], parameters, bounds)
 
+    of_run = [what for what in several if isinstance(what, Objective) and what.of is None]
+    problem = None
+    if of_run and (t_end is not None or step is not None):
+        problem = _problem(model, variables, of_run, t_end, step, options)
+    elif variables.controls:
+        name = next(iter(variables.controls))
+        raise ValueError(f"{_WHO}: {name!r} is a control of a run; give t_end= and step= [s]")
+
     def evaluated(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        here = model.with_values(variables.by_name(x))
-        of_run = [what for what in several if isinstance(what, Objective) and what.of is None]
-        of_one_run = iter(_of_one_run(of_run, here, variables.names, t_end, step, options))
-        pairs = []
+        pairs = list[tuple[float, np.ndarray]]()
+        of_one_run: Iterator[tuple[float, np.ndarray]]
+        if problem is not None:
+            of_one_run = iter(list(zip(*problem(x), strict=True)))
+        else:
+            here = model.with_values(variables.by_name(x))
+            of_one_run = iter(_of_one_pose(of_run, here, variables.names, options))
         for what in several:
             if not isinstance(what, Objective):
                 pairs.append(_of_values(what, variables, x))
+            elif what.of is None:
+                pairs.append(next(of_one_run))
             else:
-                g = next(of_one_run) if what.of is None else gradient(what, here, variables.names)
+                here = model.with_values(variables.by_name(x))
+                g = gradient(what, here, variables.names)
                 pairs.append((g.value, g.array))
         words = ["the objective", *(f"the constraint {name!r}" for name in limits)]
         for what, (value, slope) in zip(words, pairs, strict=True):
@@ -230,18 +257,26 @@ def _limits(constraints: Any) -> dict[str, tuple[Any, float, float]]:
     return limits
 
 
-def _of_one_run(
-    objectives: list[Objective], model: Any, names: list[str], t_end: Any, step: Any, options: Any
-) -> list[Gradient]:
-    """Return the gradients of objectives of one run, or of one equilibrium."""
+def _problem(
+    model: Any, variables: Variables, objectives: list[Objective], t_end: Any, step: Any,
+    options: Any,
+) -> Problem:  # fmt: skip
+    """Return what evaluates objectives of one run."""
+    with speaking_as(_WHO, "Problem"):
+        return Problem(model, variables.arguments, objectives, t_end, step, **options)
+
+
+def _of_one_pose(
+    objectives: list[Objective], model: Any, names: list[str], options: Any
+) -> list[tuple[float, np.ndarray]]:
+    """Return values and gradients of objectives of one equilibrium."""
     if not objectives:
         return []
-    if t_end is not None or step is not None:
-        return gradients_of_run(objectives, model, names, t_end, step, progress=False, **options)
     if any(what.running is not None for what in objectives):
         raise TypeError(f"{_WHO}: an equilibrium has no time to run; give t_end= and step= [s]")
     pose = equilibrium(model, **options)
-    return [gradient(what, pose, names) for what in objectives]
+    some = [gradient(what, pose, names) for what in objectives]
+    return [(g.value, g.array) for g in some]
 
 
 def _of_values(what: Any, variables: Variables, x: np.ndarray) -> tuple[float, np.ndarray]:
@@ -389,5 +424,5 @@ class _Iterates:
             {name: side for name, side, *_ in sides},
             {name: float(f * scale) for f, (name, _, scale, _) in zip(factors, sides, strict=True)},
             status == 0, status, message, history,
-            self.runs.failures, len(self.runs.used), model.with_values(values),
+            self.runs.failures, len(self.runs.used), with_values(model, values),
         )  # fmt: skip

@@ -78,6 +78,11 @@ class Observation:
     table : int
         What ``write`` in compiled code takes. There multipliers of rows that depend on others are
         those of the step; elsewhere they are the least ones.
+    program : Program
+    turning : list of (int, int)
+        Places of angles that count turns, and of the memory by which they do.
+    angles : list of int
+        Which of the numbers these are.
     """
 
     def __init__(self, model: Model, what: Sequence[Any], who: str = "observe") -> None:
@@ -93,10 +98,13 @@ class Observation:
         self.slices = {
             x.label: slice(a, b) for x, a, b in zip(some, ends[:-1], ends[1:], strict=True)
         }
-        self._program = tables.program([i for x in some for i in x.places])
-        self.table = self._program.table
+        places = [i for x in some for i in x.places]
+        self.program = tables.program(places)
+        self.table = self.program.table
+        self.turning = finder.turning
+        self.angles = [places.index(place) for place, _ in finder.turning]
         # rows that depend on others may be dropped: then least multipliers are found in Python
-        self._shared = bool(self._program.rows and model.I[m.LOOPS])
+        self._shared = bool(self.program.rows and model.I[m.LOOPS])
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -110,12 +118,12 @@ class Observation:
             Of the model.
         """
         if isinstance(of, State):
-            return self._program.of_state(of)
+            return self.program.of_state(of)
         F = of.floats
         if self._shared and m.integers(F)[m.N_DROPPED]:
             F = F.copy()
             F[self.model.I[m.A] + self.model.numbering.lam] = of.state.lam
-        return self._program.of_run(F)
+        return self.program.of_run(F)
 
     def value(self, of: RunUnderWay | State) -> Any:
         """Return the only number [SI], or all of them (n,), in memory of their own."""
@@ -145,6 +153,7 @@ class Finder:
 
     def __init__(self, tables: ProgramTables, who: str) -> None:
         self.tables, self.model, self.who = tables, tables.model, who
+        self.turning: list[tuple[int, int]] = []  # places of angles, and of their memory
 
     def find(self, what: Any) -> ObservedNumbers:
         """Return a quantity, by name or by a tuple."""
@@ -313,7 +322,10 @@ class Finder:
     def _coordinate(self, free: Coordinate, order: int) -> Sequence[int]:
         """Return a coordinate or one of its rates; angles count turns by the memory of a run."""
         orders, memory = range(order, order + 1), self._memory(free)
-        return measured(self.tables, free.measure, free.attachments, free.numbers, orders, memory)
+        places = measured(self.tables, free.measure, free.attachments, free.numbers, orders, memory)
+        if memory and order == 0:
+            self.turning.append((places[0], memory))
+        return places
 
     # --- points ----------------------------------------------------------------------------------
     def _of_points(self, what: tuple[Any, ...]) -> ObservedNumbers:

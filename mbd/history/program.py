@@ -87,6 +87,50 @@ def over_time_kernel(I: Any, F: Any, k: int) -> None:
 
 
 @jit
+def _pairing(I: Any, F: Any, k: int, s: int) -> float:
+    """Observe; return the product of what is observed with the seeds at F[s:]."""
+    _observe(I, F, k, I[k + VALUES])
+    total = 0.0
+    for i in range(I[k + N_VALUES]):
+        total += F[s + i] * F[I[k + VALUES] + i]
+    return total
+
+
+@kernel
+def slopes_kernel(I: Any, F: Any, k: int) -> None:
+    """Write derivatives of seeds times what is observed of instants, by numbers of the program.
+
+    I[k:] has the program, where seeds are and where derivatives go, pairs (angle, its memory) and
+    how many, the numbers, increments and velocities, and their steps. Differences of order four.
+    """
+    p, seeds, out, pairs, n_pairs = I[k], I[k + 1], I[k + 2], I[k + 3], I[k + 4]
+    columns, n, steps = I[k + 5], I[k + 6], I[k + 7]
+    at = I[p + INSTANTS]
+    for _ in range(I[p + N_INSTANTS]):
+        for i in range(I[p + N_TAKEN]):
+            F[I[I[p + TAKEN] + 2 * i + 1]] = F[at + i]
+        _observe(I, F, p, I[p + VALUES])
+        for i in range(n_pairs):
+            F[I[pairs + 2 * i + 1]] = F[I[pairs + 2 * i]]
+        for j in range(n):
+            place, e = I[columns + j], F[steps + j]
+            x = F[place]
+            F[place] = x + e
+            near = _pairing(I, F, p, seeds)
+            F[place] = x - e
+            near -= _pairing(I, F, p, seeds)
+            F[place] = x + 2.0 * e
+            far = _pairing(I, F, p, seeds)
+            F[place] = x - 2.0 * e
+            far -= _pairing(I, F, p, seeds)
+            F[place] = x
+            F[out + j] = (8.0 * near - far) / (12.0 * e)
+        at += I[p + N_TAKEN]
+        seeds += I[p + N_VALUES]
+        out += n
+
+
+@jit
 def write(F: Any, table: int, out: Any) -> None:
     """Write what is observed of a run to out[0], out[1], ..., in compiled code.
 
@@ -263,7 +307,7 @@ class Program:
         F[model.size :][:own] = tables.floats
         F[model.size + own :] = 0.0
         self.values = F[out : out + self.n]
-        rows = model.size + own
+        self._first_row = rows = model.size + own
         self._rows = F[rows:][: self.most * len(taken)].reshape(self.most, -1)
         self._results = F[rows + self._rows.size :].reshape(self.most, self.n)
         record = [
@@ -325,18 +369,59 @@ class Program:
         self.values[:] = self.over_time(np.array([state.t]), *numbers)[0]
         return self.values
 
+    def slopes_over_time(
+        self, t: np.ndarray, q: Any, v: Any, seeds: np.ndarray, sizes: np.ndarray,
+        turning: Sequence[tuple[int, int]] = (),
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:  # fmt: skip
+        """Return derivatives of seeds (n, m) times what is observed of instants (n, .).
+
+        By increments and by velocities of the unknowns `which`, (n, k) each; `sizes` (2, n_u) are
+        steps of both. Pairs of places (angle, its memory) are ``turning``: it counts turns from
+        one instant to the next.
+        """
+        model, I = self.model, self.model.I
+        which = np.concatenate([
+            np.arange(f.n_v) + int(I[model.node_records[x] + m.NODE_U])
+            for x in self.bodies for f in [model.nodes[x].formulation]
+        ] or [np.zeros(0, np.int64)])  # fmt: skip
+        places = np.concatenate([int(I[m.D]) + which, int(I[m.V]) + which])
+        n, k = len(places), len(self.I)
+        block = max(1, min(self.most, _BLOCK // (n + self.n or 1)))
+        work = len(self.F)
+        F = np.concatenate([self.F, sizes[:, which].ravel(), np.zeros(block * (n + self.n))])
+        table = [self.k, work + n, work + n + block * self.n, k + 8, len(turning),
+                 k + 8 + 2 * len(turning), n, work]  # fmt: skip
+        tables = m.entries(self.I, table, [i for x in turning for i in x], places)
+        slopes = np.zeros((len(t), n))
+        columns = self._columns(q, v, v, np.zeros((len(t), model.n_lam)))
+        rows = F[self._first_row :][: self._rows.size].reshape(self._rows.shape)
+        for first in range(0, len(t), block):
+            here = slice(first, first + block)
+            many = len(t[here])
+            self._fill(rows, t, columns, here)
+            F[work + n :][: many * self.n] = seeds[here].ravel()
+            tables[self.k + N_INSTANTS] = many
+            slopes_kernel(tables, F, k)
+            slopes[here] = F[work + n + block * self.n :][: many * n].reshape(many, n)
+        self.F[:] = F[: len(self.F)]
+        return which, slopes[:, : n // 2], slopes[:, n // 2 :]
+
+    def _fill(self, rows: np.ndarray, t: np.ndarray, columns: list[np.ndarray], here: slice) -> None:
+        """Write instants where kernels take them."""
+        n, at = len(t[here]), 1
+        rows[:n, 0] = t[here]
+        for x in columns:
+            rows[:n, at : at + x.shape[1]] = x[here]
+            at += x.shape[1]
+
     def over_time(self, t: np.ndarray, q: Any, v: Any, a: Any, lam: Any) -> np.ndarray:
         """Return what is observed of instants (n, .), of numbers in memory or on disk."""
         values = np.empty((len(t), self.n))
         columns = self._columns(q, v, a, lam)
         for first in range(0, len(t), self.most):
             here = slice(first, first + self.most)
-            n, at = len(t[here]), 1
-            self._rows[:n, 0] = t[here]
-            for x in columns:
-                self._rows[:n, at : at + x.shape[1]] = x[here]
-                at += x.shape[1]
-            self.I[self.k + N_INSTANTS] = n
+            self._fill(self._rows, t, columns, here)
+            self.I[self.k + N_INSTANTS] = n = len(t[here])
             over_time_kernel(self.I, self.F, self.k)
             if self.laws:
                 self.work.check_laws()

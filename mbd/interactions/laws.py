@@ -21,7 +21,7 @@ from mbd.base.dual import value_of
 from mbd.base.function import Function
 from mbd.base.tolerances import LARGEST
 from mbd.interactions.measures import LAW_IN, LAW_OUT
-from mbd.interactions.tables_of_time import Table, polynomials
+from mbd.interactions.tables_of_time import TimeTable, polynomials
 from mbd.machine import buffer as m
 from mbd.machine.jit import (
     address_at,
@@ -65,7 +65,7 @@ class Law:
         ("t",) or ("u", "rate", "t").
     write : callable
         ``write(function)``: what evaluates a function at ``inputs`` and writes to ``outputs``.
-    table : Table, optional
+    table : TimeTable, optional
         That in the place of the function: compiled code reads it, as ``tables_of_time`` says.
     """
 
@@ -73,7 +73,7 @@ class Law:
     function: Callable[..., Any]
     arguments: tuple[str, ...]
     write: Callable[[Callable[..., Any]], Evaluate]
-    table: Table | None = None
+    table: TimeTable | None = None
     raised: dict[int, BaseException] = field(default_factory=dict)
     address: int = field(init=False)
     keeper: Any = field(init=False)

@@ -24,7 +24,7 @@ N_PIECES, MATRIX, PIECES = 0, 1, 10
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
+class TimeTable:
     """A table: its numbers, M of its terms (3, 3), and where their coefficients are."""
 
     numbers: np.ndarray
@@ -34,7 +34,7 @@ class Table:
     @classmethod
     def of(
         cls, at: int, outputs: Any, terms: Sequence[tuple[Any, np.ndarray, np.ndarray, np.ndarray]]
-    ) -> Table:
+    ) -> TimeTable:
         """Return a table, whose input `at` is the time.
 
         Terms are M (3, 3), the ends and starts of pieces (n,) [s] and their coefficients (n, 4).
@@ -47,9 +47,9 @@ class Table:
         matrices = tuple(np.array(x[0], float) for x in terms)
         return cls(np.array(numbers), matrices, tuple(places))
 
-    def constant(self, outputs: Any) -> Table:
+    def constant(self, outputs: Any) -> TimeTable:
         """Return the table with these outputs at all times."""
-        return Table.of(int(self.numbers[INPUT]), outputs, ())
+        return TimeTable.of(int(self.numbers[INPUT]), outputs, ())
 
 
 @law_of_table

@@ -287,7 +287,7 @@ def external(function: Callable[[Any, Any], int], *, compiled: bool) -> tuple[in
     return int(ctypes.cast(back, ctypes.c_void_p).value or 0), back
 
 
-def law_of_table(function: Callable[[Any, Any, Any], int]) -> Kernel:
+def law_of_table(function: Callable[..., Any]) -> Kernel:
     """Make the kernel of laws ``function(inputs, outputs, table)``, which differ by a table."""
     return Kernel(_named(function), _TABLE_LAW)
 
@@ -295,9 +295,11 @@ def law_of_table(function: Callable[[Any, Any, Any], int]) -> Kernel:
 def external_of_table(kernel: Kernel, table: np.ndarray) -> tuple[int, Any]:
     """Return address and keeper of the law that a kernel makes of a table."""
     if PYTHON:
-        return external(lambda x, y: kernel.function(x, y, table), compiled=False)
+        function: Any = kernel.function
+        return external(lambda x, y: function(x, y, table), compiled=False)
     of_all, where = kernel.address, _place(table, np.float64)
-    law = CFunction(lambda x, y: table_call(of_all, x, y, where), _LAW, _OPTIONS)
+    law_of: Any = table_call
+    law = CFunction(lambda x, y: law_of(of_all, x, y, where), _LAW, _OPTIONS)
     return law.compile(), (law, table)
 
 

@@ -9,8 +9,9 @@ Loads, motors and drives take them, and evaluate them in compiled code.
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Callable
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -19,10 +20,7 @@ from mbd.base.door import array, number, vector
 from mbd.base.recorded_call import Recorded
 from mbd.base.tolerances import WHOLE_STEPS
 from mbd.interactions.laws import Law
-from mbd.interactions.tables_of_time import Table
-
-if TYPE_CHECKING:
-    from scipy.sparse import csr_array
+from mbd.interactions.tables_of_time import TimeTable
 
 _BETWEEN = ("hold", "line", "spline")
 
@@ -58,13 +56,14 @@ class Interpolated(Recorded):
         t = array("Interpolated", "times", times, "numbers [s]")
         if t.ndim != 1 or not len(t) or not np.isfinite(t).all():
             raise ValueError(
-                f"Interpolated: times must be (n,) finite numbers [s], n at least 1, got {shown(times)}"
+                "Interpolated: times must be (n,) finite numbers [s], n at least 1, got "
+                f"{shown(times)}"
             )
         if (bad := np.flatnonzero(np.diff(t) <= 0.0)).size:
             i = int(bad[0])
             raise ValueError(
-                f"Interpolated: times must increase [s], got {t[i + 1]:g} s after {t[i]:g} s; leave "
-                "one of them out"
+                f"Interpolated: times must increase [s], got {t[i + 1]:g} s after {t[i]:g} s; "
+                "leave one of them out"
             )
         self.between = one_of("Interpolated", "between", between, _BETWEEN)
         self.times = t
@@ -88,55 +87,50 @@ class Interpolated(Recorded):
         return np.append(self.times[:1], self.times)
 
     @cached_property
-    def _map(self) -> csr_array:
-        """The coefficients of all pieces by the values, (4 (n + 1), n)."""
-        from scipy import sparse
-
-        n = len(self.times)
-        one = sparse.eye_array(n, format="csr")
-        C = [sparse.csr_array((n + 1, n)) for _ in range(4)]
-        C[0] = sparse.vstack([one[:1], one]).tocsr()
-        if self.between != "hold" and n > 1:
-            d = sparse.diags_array(1.0 / np.diff(self.times))
-            chord = d @ (one[1:] - one[:-1])
-            inner: list[Any] = [chord]
-            if self.between == "spline":
-                slope = self._slopes(chord)
-                first, last = slope[:-1], slope[1:]
-                inner = [first, d @ (3 * chord - 2 * first - last), d @ d @ (
-                    first + last - 2 * chord)]  # fmt: skip
-            none = sparse.csr_array((1, n))
-            C[1 : 1 + len(inner)] = [sparse.vstack([none, x, none]).tocsr() for x in inner]
-        order = np.arange(4 * (n + 1)).reshape(4, -1).T.ravel()
-        return sparse.vstack(C).tocsr()[order]
-
-    def _slopes(self, chord: Any) -> Any:
-        """Return slopes at the times by values: of parabolas through neighbours, lines at ends."""
-        from scipy import sparse
-
-        h = np.diff(self.times)
-        share = h[1:] / (h[1:] + h[:-1])
-        inner = sparse.diags_array(share) @ chord[:-1] + sparse.diags_array(1.0 - share) @ chord[1:]
-        return sparse.vstack([chord[:1], inner, chord[-1:]]).tocsr()
+    def _map(self) -> tuple[np.ndarray, np.ndarray]:
+        """Of each piece which four values count, (n + 1, 4), and its coefficients by these."""
+        n, h = len(self.times), np.diff(self.times)
+        which = np.clip(np.arange(n + 1)[:, None] + np.arange(-2, 2), 0, n - 1)
+        C = np.zeros((n + 1, 4, 4))
+        C[:, 0, 1] = 1.0
+        if self.between == "hold" or n == 1:
+            return which, C
+        chord = np.multiply.outer(1.0 / h, (0.0, -1.0, 1.0, 0.0))
+        C[1:-1, 1] = chord
+        if self.between == "spline":
+            share = (h[1:] / (h[1:] + h[:-1]))[:, None]  # of the chord before
+            before, after = np.roll(chord[:-1], -1, axis=1), np.roll(chord[1:], 1, axis=1)
+            first, last = chord.copy(), chord.copy()
+            first[1:] = share * before + (1.0 - share) * chord[1:]
+            last[:-1] = share * chord[:-1] + (1.0 - share) * after
+            C[1:-1, 1] = first
+            C[1:-1, 2] = (3.0 * chord - 2.0 * first - last) / h[:, None]
+            C[1:-1, 3] = (first + last - 2.0 * chord) / h[:, None] ** 2
+        return which, C
 
     def coefficients(self, values: np.ndarray) -> np.ndarray:
         """Return the coefficients of all pieces, (4 (n + 1),), of its values or of others."""
-        return np.asarray(self._map @ values)
+        which, C = self._map
+        return np.asarray((C @ values[which][:, :, None]).ravel())
 
-    def rows(self, t: np.ndarray, order: int = 0) -> csr_array:
-        """Return the rows of Phi at times, or those of a derivative by time, (len(t), n)."""
-        from scipy import sparse
+    def rows(self, t: np.ndarray, order: int = 0) -> tuple[np.ndarray, np.ndarray]:
+        """Return the rows of Phi at times, or those of a derivative by time.
 
+        Of each row which four values, (len(t), 4), and their factors.
+        """
         piece = np.searchsorted(self._ends, t)
-        x = t - self._starts[piece]
+        x, (which, C) = t - self._starts[piece], self._map
         powers = np.zeros((len(t), 4))
         for j in range(order, 4):
             factor = float(np.prod(np.arange(j - order + 1, j + 1)))
             powers[:, j] = factor * x ** (j - order)
-        at = 4 * piece[:, None] + np.arange(4)
-        pointer = np.arange(0, 4 * len(t) + 1, 4)
-        shape = (len(t), 4 * len(self._ends))
-        return sparse.csr_array((powers.ravel(), at.ravel(), pointer), shape=shape) @ self._map
+        return which[piece], (powers[:, None] @ C[piece])[:, 0]
+
+    def gathered(self, t: np.ndarray, slopes: np.ndarray, order: int = 0) -> np.ndarray:
+        """Return derivatives by its values, of those by the function (or a rate) at times."""
+        which, factors = self.rows(t, order)
+        total = np.bincount(which.ravel(), (factors * slopes[:, None]).ravel(), len(self.times))
+        return np.asarray(total)
 
     def __call__(self, t: float) -> float:
         """Return the value at t [s]."""
@@ -165,7 +159,18 @@ class Interpolated(Recorded):
 
     def replaced(self, values: Any) -> Interpolated:
         """Return the function of other values at the same times."""
-        return Interpolated(self.times, values, self.between)
+        return Interpolated(self.times, values, self.between)  # type: ignore[arg-type]
+
+    def law_of(self, key: tuple[Any, ...], make: Callable[[], Law]) -> Law:
+        """Return the one law that it is for a part, however often that is described again."""
+        laws = self._laws
+        if key not in laws:
+            laws[key] = make()
+        return laws[key]
+
+    @cached_property
+    def _laws(self) -> dict[tuple[Any, ...], Law]:
+        return {}
 
     def term(self, M: Any) -> tuple[Any, np.ndarray, np.ndarray, np.ndarray]:
         """Return the term of a table that adds M (s, s', s'')."""
@@ -174,36 +179,55 @@ class Interpolated(Recorded):
 
 def interpolated_effort(owner: str, function: Interpolated) -> Law:
     """Return the law of a push along a coordinate: tension -s, no stiffness."""
-    table = Table.of(2, np.zeros(3), [function.term(np.diag((-1.0, 0.0, 0.0)))])
-    return Law(owner, lambda u, rate, t: (function(t), 0.0, 0.0), ("u", "rate", "t"), _first(3),
-               table)  # fmt: skip
+
+    def law() -> Law:
+        table = TimeTable.of(2, np.zeros(3), [function.term(np.diag((-1.0, 0.0, 0.0)))])
+        arguments = ("u", "rate", "t")
+        return Law(owner, lambda u, rate, t: (-function(t), 0.0, 0.0), arguments, _first(3), table)
+
+    return function.law_of((owner, "effort"), law)
 
 
 def interpolated_motion(owner: str, function: Interpolated) -> Law:
     """Return the law of a motion: s and its two derivatives."""
-    table = Table.of(0, np.zeros(3), [function.term(np.eye(3))])
-    return Law(owner, function.with_rates, ("t",), _first(3), table)
+
+    def law() -> Law:
+        table = TimeTable.of(0, np.zeros(3), [function.term(np.eye(3))])
+        return Law(owner, function.with_rates, ("t",), _first(1), table)
+
+    return function.law_of((owner, "motion"), law)
 
 
 def components_law(owner: str, values: Any, what: str, unit: str) -> Law | None:
     """Return the law of three components, of which some are interpolated; None: none is."""
-    if not isinstance(values, tuple | list) or not any(isinstance(x, Interpolated) for x in values):
+    if not isinstance(values, tuple | list):
         return None
-    terms, base = [], np.zeros(3)
+    several = [x for x in values if isinstance(x, Interpolated)]
+    if not several:
+        return None
     if len(values) != 3:
         raise ValueError(f"{owner}: {what} must have 3 components [{unit}], got {len(values)}")
-    for i, x in enumerate(values):
-        if isinstance(x, Interpolated):
-            M = np.zeros((3, 3))
-            M[i, 0] = 1.0
-            terms.append(x.term(M))
-        else:
-            base[i] = number(owner, f"component {i + 1} of {what}", x, unit)
+    base = [
+        0.0 if isinstance(x, Interpolated)
+        else number(owner, f"component {i + 1} of {what}", x, unit)
+        for i, x in enumerate(values)
+    ]  # fmt: skip
+
+    def law() -> Law:
+        terms = []
+        for i, x in enumerate(values):
+            if isinstance(x, Interpolated):
+                M = np.zeros((3, 3))
+                M[i, 0] = 1.0
+                terms.append(x.term(M))
+        return Law(owner, at, ("t",), _first(1), TimeTable.of(0, base, terms))
 
     def at(t: float) -> list[float]:
-        return [x(t) if isinstance(x, Interpolated) else float(x) for x in values]
+        both = zip(values, base, strict=True)
+        return [x(t) if isinstance(x, Interpolated) else y for x, y in both]
 
-    return Law(owner, at, ("t",), _first(1), Table.of(0, base, terms))
+    others = [id(x) if isinstance(x, Interpolated) else x for x in values]
+    return several[0].law_of((owner, *others), law)
 
 
 def _first(n: int) -> Any:

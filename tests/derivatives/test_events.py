@@ -153,7 +153,8 @@ def test_runs_with_events(level, names, t_end, step):
             return runs[-1]
 
         close(of(s[name]), differences(pendulum(), name, of, run), 1e-8)
-        assert g[name] == pytest.approx(forwards(s, name), rel=1e-9)
+        # after one step round-off of rows by parameters, over the step, is 4e-9 of a force
+        assert g[name] == pytest.approx(forwards(s, name), rel=1e-8 if t_end < step else 1e-9)
         for event in names:
             times = {1: [], -1: []}
             for i, other in enumerate(runs[:2]):

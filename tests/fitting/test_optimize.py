@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 import mbd
-from mbd.derivatives import segments
-from mbd.front.simulate import simulate
+from mbd.runs.stretch import Stretch
 
 
 def ball():
@@ -24,7 +23,8 @@ def test_the_slowest_throw_that_hits(monkeypatch):
     """Least v^2 with x(T) = X, z(T) >= Z: v = (X/T, Z/T + gT/2), multipliers 2v/T."""
     T, X, Z = 0.8, 3.0, 0.5
     runs = []
-    monkeypatch.setattr(segments, "simulate", lambda *a, **o: runs.append(1) or simulate(*a, **o))
+    steps = Stretch.steps
+    monkeypatch.setattr(Stretch, "steps", lambda *a: runs.append(1) or steps(*a))
     best = mbd.optimize(
         lambda p: p["ball.velocity.x"] ** 2 + p["ball.velocity.z"] ** 2, ball(),
         ["ball.velocity.x", "ball.velocity.z"], T, 0.1,
