@@ -143,8 +143,10 @@ def main():
             for name, method in METHODS.items():
                 error = np.abs(study(model, few, n, rtol, method)[1] - exact).max()
                 found = [rollout.some(4).steps_for(x, exact) for x in (error, rtol)]
-                turns = [(study(model, members, n, rtol, method)[0],
-                          *(rollout.go(steps)[0] for steps, _ in found)) for _ in range(4)]  # fmt: skip
+                turns = []
+                for _ in range(4):
+                    own = study(model, members, n, rtol, method)[0]
+                    turns.append((own, *(rollout.go(steps)[0] for steps, _ in found)))
                 own, *others = (min(x) / count for x in zip(*turns, strict=True))
                 print(f"{n:2} {joint:5} {name:8} {error:.0e}: {1 / own:5.0f} a second and core; "
                       + "; ".join(f"RK4 {there:.0e}, {steps} steps: {1 / x:5.0f} ({x / own:.2f})"
