@@ -609,8 +609,8 @@ def test_what_is_refused(case):
 
 
 @pytest.mark.slow
-def test_many_workers_of_a_cluster():
-    """Workers of dask; one of them is killed, and no member is lost."""
+def test_many_workers_of_a_cluster(tmp_path):
+    """Workers of dask; one of them is killed, and no member is lost; chunks are kept."""
     distributed = pytest.importorskip("distributed")
     members = mbd.sample({"one.mass": (0.5, 2.0)}, 64)
     how = {"t_end": 1.0, "step": H, "outputs": ["two.position"], "chunk": 4}
@@ -623,7 +623,12 @@ def test_many_workers_of_a_cluster():
     ):
         workers = list(cluster.workers.values())
 
-        assert mbd.study(pair(), members, on=client, **how).equals(here)
+        assert mbd.study(pair(), members, on=client, directory=tmp_path, **how).equals(here)
+        assert mbd.study(pair(), members, on=Lent(0), directory=tmp_path, **how).equals(here)
+        own = {"x": lambda solution: solution.t[-1]}  # which has no place in a module
+        some = mbd.sample({"one.mass": (0.5, 2.0)}, 4)
+        done = mbd.study(pair(), some, on=client, t_end=T, step=H, outputs=own)
+        assert np.array_equal(done.x, [T] * 4)
         killed = []
 
         class Killer:
