@@ -26,6 +26,7 @@ class MovingPicture(Protocol):
 
 #: who calls it -> "module:name" of a function, whose first argument is the object, or of a class
 ABOVE = {
+    "Model.joint_coordinates": "mbd.joint_tree.coordinates:JointCoordinates",
     "Model.plot_topology": "mbd.drawing.topology:plot_topology",
     "Assembly.spy": "mbd.drawing.matrix_pattern:spy",
     "simulate(stream=)": "mbd.store.stream:FileRecord",
