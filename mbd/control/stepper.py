@@ -22,6 +22,7 @@ from mbd.machine.jit import ints, kernel
 from mbd.machine.unknowns import is_velocity
 from mbd.model.frozen import state_of
 from mbd.model.model import Model
+from mbd.model.names import SharedNumbersError
 from mbd.model.state import State
 from mbd.model.system import System, model_of
 from mbd.model.turns_so_far import turns_so_far
@@ -100,22 +101,21 @@ class Stepper:
         self.h = number(_WHO, "step", step, "s", positive=True)
         self.method = checked_method(_WHO, method, False)
         self.settable: dict[str, Settable] = {}
-        for name in names(_WHO, "inputs", inputs):
-            self.model = self._own_places(name)
+        self.model = self._own_places(*names(_WHO, "inputs", inputs))
         if project is not None:
             flag(_WHO, "project", project)
         self._options = state, project
         self._begin(*self._options)
 
-    def _own_places(self, name: str) -> Model:
-        """Return the model in which an input has places of its own."""
-        model, new = self.model, Settable(_WHO, self.model, name)
-        if not new.shared:
-            self.settable[name] = new
-            return model
-        model = new.model()
-        old = [*self.settable, name]
-        self.settable = {x: Settable(_WHO, model, x) for x in old}
+    def _own_places(self, *inputs: str) -> Model:
+        """Return the model in which inputs have places of their own."""
+        model, every = self.model, [*self.settable, *inputs]
+        try:
+            settable = {x: Settable(_WHO, model, x) for x in every}
+        except SharedNumbersError:
+            model = model.system.build(model.threads, names=[*model.named, *every])
+            settable = {x: Settable(_WHO, model, x) for x in every}
+        self.settable = settable
         return model
 
     def _begin(self, state: State | None, project: bool | None) -> None:
@@ -150,6 +150,12 @@ class Stepper:
         """The state now, from which ``mbd.simulate`` goes on too."""
         self._meet()
         return self.run.state()
+
+    @property
+    def floats(self) -> np.ndarray:
+        """Its numbers F, with the accelerations of the loads that act now; not to be written to."""
+        self._meet()
+        return self.run.work.F
 
     def step(self, n: int = 1) -> None:
         """Take n steps.

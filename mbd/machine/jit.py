@@ -50,6 +50,7 @@ PYTHON = bool(getattr(numba.config, "DISABLE_JIT", 0))
 _SIGNATURE = types.void(TablesPointer(), types.CPointer(types.float64), types.int64)
 _MAPS = types.void(*_SIGNATURE.args, types.int64, types.int64)
 _LAW = types.int64(types.CPointer(types.float64), types.CPointer(types.float64))
+_TABLE_LAW = types.int64(*(types.CPointer(types.float64),) * 3)
 _C_LAW = ctypes.CFUNCTYPE(
     ctypes.c_int64, ctypes.POINTER(ctypes.c_double), ctypes.POINTER(ctypes.c_double)
 )
@@ -241,6 +242,18 @@ class Kernel:
 
 
 _PYTHON_KERNELS: list[Callable[..., Any]] = []
+_PYTHON_ARRAYS: list[np.ndarray] = []
+
+
+def address_of(array: np.ndarray) -> int:
+    """Return the number under which compiled code finds an array, which must stay alive.
+
+    There ``floats_at``, ``integers_at`` and ``tables_at`` take it.
+    """
+    if PYTHON:
+        _PYTHON_ARRAYS.append(array)
+        return len(_PYTHON_ARRAYS)
+    return int(array.__array_interface__["data"][0])
 
 
 def kernel(function: Callable[..., None]) -> Kernel:
@@ -272,6 +285,20 @@ def external(function: Callable[[Any, Any], int], *, compiled: bool) -> tuple[in
         return law.compile(), law
     back = _C_LAW(function)
     return int(ctypes.cast(back, ctypes.c_void_p).value or 0), back
+
+
+def law_of_table(function: Callable[[Any, Any, Any], int]) -> Kernel:
+    """Make the kernel of laws ``function(inputs, outputs, table)``, which differ by a table."""
+    return Kernel(_named(function), _TABLE_LAW)
+
+
+def external_of_table(kernel: Kernel, table: np.ndarray) -> tuple[int, Any]:
+    """Return address and keeper of the law that a kernel makes of a table."""
+    if PYTHON:
+        return external(lambda x, y: kernel.function(x, y, table), compiled=False)
+    of_all, where = kernel.address, _place(table, np.float64)
+    law = CFunction(lambda x, y: table_call(of_all, x, y, where), _LAW, _OPTIONS)
+    return law.compile(), (law, table)
 
 
 def called_back(function: Callable[[Any, Any, int], None]) -> tuple[int, Any]:
@@ -313,6 +340,14 @@ if PYTHON:
 
     ints: Any = integers
 
+    def _array_at(address: int) -> np.ndarray:
+        """Return the array of ``address_of``."""
+        return _PYTHON_ARRAYS[address - 1]
+
+    floats_at: Any = _array_at
+    integers_at: Any = _array_at
+    tables_at: Any = _array_at
+
     def part(F: np.ndarray, first: int) -> np.ndarray:
         """Return F from a place on: a vector that is changed in place."""
         return F[first:]
@@ -329,6 +364,21 @@ else:
             return builder.bitcast(first, context.get_value_type(pointer))
 
         return pointer(F), codegen
+
+    def _pointer_at(pointer: Any) -> Any:
+        """Return the function that takes an address for a pointer."""
+
+        def typed(_typing: Any, address: Any) -> Any:
+            def codegen(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+                return builder.inttoptr(args[0], context.get_value_type(pointer))
+
+            return pointer(types.int64), codegen
+
+        return intrinsic(typed)
+
+    floats_at = _pointer_at(types.CPointer(types.float64))
+    integers_at = _pointer_at(types.CPointer(types.int64))
+    tables_at = _pointer_at(TablesPointer())
 
     @intrinsic
     def part(_typing: Any, F: Any, first: Any) -> Any:
@@ -387,6 +437,18 @@ else:
             return builder.call(builder.inttoptr(where, signature.as_pointer()), [inputs, outputs])
 
         return types.int64(address, F, types.int64, types.int64), codegen
+
+    @intrinsic
+    def table_call(_typing: Any, address: Any, inputs: Any, outputs: Any, table: Any) -> Any:
+        """Run the law of tables at ``address`` with the table at another one."""
+
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            where, x, y, numbers = args
+            signature = ir.FunctionType(ir.IntType(64), [x.type] * 3)
+            kernel = builder.inttoptr(where, signature.as_pointer())
+            return builder.call(kernel, [x, y, builder.inttoptr(numbers, x.type)])
+
+        return types.int64(types.int64, inputs, outputs, types.int64), codegen
 
 
 address_at = jit(joined)

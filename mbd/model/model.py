@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mbd.base.above import from_above
+from mbd.base.above import Observing, from_above
 from mbd.base.html_tables import page
 from mbd.base.tolerances import SOFT_LOOPS
 from mbd.interactions.kind import Kind
@@ -20,6 +20,7 @@ from mbd.model.description import lengths
 from mbd.model.evaluation import measure_kernel
 from mbd.model.frozen import FrozenModel, refuse_set_valued, state_of
 from mbd.model.independent_rows import selected
+from mbd.model.names import Names
 from mbd.model.state import State
 from mbd.model.values import changed
 from mbd.model.workspace import Workspace
@@ -181,9 +182,17 @@ class Model(FrozenModel):
         other: Model = changed(self, values)
         return other
 
+    @property
+    def names(self) -> Names:
+        """The numbers of the description by name: where they are in F, slopes, unit.
+
+        ``model.names["rod.mass"]`` is a :class:`~mbd.model.names.Name`.
+        """
+        return Names(self)
+
     def report(self, state: State | None = None) -> Report:
         """Return bodies, joints, freedoms (counted and actual), loops, redundant rows by name."""
-        from mbd.model.report import report  # scipy.sparse, which most runs do not need
+        from mbd.model.report import report  # networkx, which most runs do not need
 
         return report(self, state_of("Model.report", self, state))
 
@@ -203,14 +212,47 @@ class Model(FrozenModel):
         coordinates: Any = from_above("Model.joint_coordinates", self)
         return coordinates
 
+    def observe(self, what: Sequence[Any]) -> Observing:
+        """Return an observation: quantities by name, again and again in one array.
+
+        Names are looked up once; what then runs is compiled, and only reads the run.
+
+        Parameters
+        ----------
+        what : list
+            Names of results, "hip.angle", "tip.position", "tip.position.x"; of a point in body
+            axes [m] ("tip", (0, 0, 0.1), "position"), "velocity", "acceleration" or what an
+            "accelerometer" there feels; ("tip", "wall", "distance") of two bodies, or after each
+            body a point.
+
+        Returns
+        -------
+        Observation
+            ``observation(stepper)`` or ``observation(state)`` is an array.
+
+        Examples
+        --------
+        >>> import mbd
+        >>> system = mbd.System()
+        >>> cart = system.add(mbd.PointMass("cart", mass=2.0, velocity=(1.0, 0.0, 0.0)))
+        >>> stepper = mbd.Stepper(system, 1e-3)
+        >>> observation = stepper.model.observe(["cart.velocity.x", "cart.position"])
+        >>> observation.labels
+        ('cart.velocity.x', 'cart.position.x', 'cart.position.y', 'cart.position.z')
+        >>> stepper.step(500)
+        >>> observation(stepper).round(9).tolist()[:2]
+        [1.0, 0.5]
+        """
+        return from_above("Model.observe", self, what)  # type: ignore[no-any-return]
+
     def graph(self, state: State | None = None) -> MultiGraph:
         """Return bodies, and what is between them, as a graph of networkx.
 
         Nodes are ``"ground"`` and the bodies, with their ``formulation``, ``mass``, ``velocities``
         (labels) and ``loads``, the names of what acts on one body alone. Edges are joints, drives,
         transmissions, forces and elements of structures, with their name as ``key``, ``part``,
-        ``kind``, ``type``, ``rows`` (labels), those of them that are ``redundant`` and
-        ``not_unique`` at the state, and ``reaction``, the multipliers [N, N m].
+        ``kind``, ``type`` and ``reaction``, the multipliers [N, N m]. Both have their own ``rows``
+        (labels), and those of them that are ``redundant`` and ``not_unique`` at the state.
         """
         from mbd.model.graph import graph_of
 

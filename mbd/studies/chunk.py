@@ -2,27 +2,31 @@
 
 from __future__ import annotations
 
+import pickle
 import threading
 import warnings
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from functools import cache
+from dataclasses import dataclass, field, fields
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
 
 from mbd.front.simulate import simulate
 from mbd.front.solution import Solution
+from mbd.integration.consistent import settled
 from mbd.integration.method import Method
 from mbd.model.model import Model
-from mbd.runs.plan import Plan
+from mbd.runs.plan import checked_plan
 from mbd.studies.batch_run import Batches
 from mbd.studies.family import Direct, MemberModels, Row
 from mbd.studies.outputs import Output, Runs, of_batch, of_solution
+from mbd.studies.samples import Recipe
 
 FAILED, REFUSED = 1, 2  # status of a member whose run failed, or that cannot be described
+_OF_PLANS = ("rtol", "atol", "max_step", "t_eval")  # options with which members run in batches
 _LOCK = threading.Lock()
 _KEPT = 4  # studies whose models a process keeps
 
@@ -56,6 +60,19 @@ class Task:
     method: Method
     options: Mapping[str, Any] = field(default_factory=dict)
 
+    @cached_property
+    def _contents(self) -> tuple[Any, ...]:
+        """How another process makes the task again; it reads that once."""
+        values = tuple(getattr(self, x.name) for x in fields(self))
+        try:
+            data = pickle.dumps(values)
+        except Exception:  # of what has no place in a module a client of dask takes care
+            return Task, values
+        return (Task, values) if b"__main__" in data else (_task, (self.token, data))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return self._contents
+
     def solution(self, model: Model) -> Solution:
         """Return the run of one member by itself."""
         return simulate(
@@ -66,14 +83,15 @@ class Task:
 
 @dataclass(frozen=True)
 class Share:
-    """Members that a worker takes at a time: the task, the number of the first one, rows of values.
+    """Members that a worker takes at a time: the task, their recipe, the first one, how many.
 
     A client of dask names what it is given by its contents: that takes longer than some runs.
     """
 
     task: Task
+    recipe: Recipe
     first: int
-    rows: Sequence[Row]
+    count: int
 
     def __dask_tokenize__(self) -> tuple[str, int]:
         """Return what tells it from all others."""
@@ -106,20 +124,23 @@ class Ready:
 
     def __init__(self, task: Task) -> None:
         self.family = MemberModels(task.build, task.names)
-        self.direct = None if set(task.options) - {"every"} else Direct.of(self.family, task.probes)
+        self.simple = not set(task.options) - {"every", *_OF_PLANS}
+        self.direct = Direct.of(self.family, task.probes) if self.simple else None
         self.way: Batches | None = None
-        self.simple = task.step is not None and not set(task.options) - {"every"}
         self.task = task
 
     def batches(self, model: Model) -> Batches | None:
         """Return the way of batches of a model's family, or None if each member runs alone."""
         task = self.task
         if self.simple and self.way is None:
-            every = int(task.options.get("every", 1))
+            options = dict.fromkeys(_OF_PLANS) | {"every": 1} | dict(task.options)
             try:
-                self.way = Batches(
-                    model, task.method, Plan(task.t_end, task.step or 0.0, every=every)
-                )
+                first, saddle = settled(model)
+                plan = checked_plan(
+                    model, first, task.method, t_end=task.t_end, step=task.step, saddle=saddle,
+                    **options,
+                )  # fmt: skip
+                self.way = Batches(model, task.method, plan)
             except Exception:  # this member fails; another one may not
                 return None
         way = self.way
@@ -132,6 +153,13 @@ _FAMILIES: OrderedDict[str, Ready] = OrderedDict()
 _OVER: set[str] = set()  # studies of this process that have ended, some of them by Ctrl-C
 
 
+def _task(token: str, data: bytes) -> Task:
+    """Return the task of a study, which this process may have."""
+    with _LOCK:
+        ready = _FAMILIES.get(token)
+    return Task(*pickle.loads(data)) if ready is None else ready.task
+
+
 def give_up(task: Task) -> None:
     """Let threads of this process leave the study after the batch, or member, at hand."""
     with _LOCK:
@@ -141,7 +169,7 @@ def give_up(task: Task) -> None:
 
 def run_chunk(share: Share) -> Chunk:
     """Return the results of some members."""
-    task, rows = share.task, share.rows
+    task, rows = share.task, share.recipe.rows(share.first, share.count)
     ready = _ready(task)
     n = len(rows)
     chunk = Chunk({x.name: [None] * n for x in task.outputs}, [None] * n, [0] * n, [""] * n)

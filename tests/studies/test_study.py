@@ -3,6 +3,7 @@
 import errno
 import multiprocessing
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -451,6 +452,99 @@ def test_samples():
         assert b.std() == pytest.approx(0.5, abs=0.05)
         per_bin = np.histogram(a, 64, (1.0, 3.0))[0]
         assert (np.ptp(per_bin) == 0) == (method != "random")
+
+
+class Late:
+    """An executor whose chunks arrive in the opposite order, some of them at a time."""
+
+    def __init__(self):
+        self.waiting = []
+
+    def submit(self, function, *args):
+        future = Future()
+        self.waiting.append((future, function, args))
+        if len(self.waiting) == 1:
+            threading.Timer(0.01, self.work).start()
+        return future
+
+    def work(self):
+        some, self.waiting = self.waiting[::-1], []
+        for future, function, args in some:
+            if future.set_running_or_notify_cancel():
+                future.set_result(function(*pickle.loads(pickle.dumps(args))))
+
+
+EACH_WAY = {
+    "steps": {"step": H},
+    "chosen": {"rtol": 1e-7, "method": mbd.ExplicitRungeKutta()},
+    "asked for": {"rtol": 1e-5, "t_eval": [0.0, 0.01, T]},
+}
+
+
+@pytest.mark.parametrize("way", EACH_WAY)
+def test_chunks_workers_and_their_order_change_no_bit(way):
+    """Also where one member in the middle fails, and of one member."""
+    members = mbd.sample({"one.mass": (-0.1, 2.0), "spring.stiffness": (0.0, 40.0)}, 13, seed=2)
+    how = EACH_WAY[way] | {"t_end": T, "outputs": [("pin.force", "max"), ("hinge.angle", "final")]}
+    whole = mbd.study(pair(), members, chunk=13, **how)
+    assert 0 < whole.status.values.sum() < 13
+    for chunk, on in ((1, None), (3, Late()), (5, ThreadPoolExecutor(3))):
+        assert mbd.study(pair(), members, chunk=chunk, on=on, **how).equals(whole)
+    alone = mbd.study(pair(), [dict(zip(members.names, members[7], strict=True))], **how)
+    for name in ("pin.force max", "hinge.angle final"):
+        assert np.array_equal(alone[name].values[0], whole[name].values[7])
+
+
+def test_members_that_choose_their_steps_run_together(monkeypatch):
+    """But one that needs very many steps: that runs alone."""
+    system = mbd.System(gravity=(0, 0, -9.81))
+    ball = system.add(mbd.PointMass("ball", mass=1.0, position=(1.0, 0, 0)))
+    system.add(mbd.Spring("spring", system.ground, ball, stiffness=10.0, length=1.0))
+    alone = []
+    run = chunks.simulate
+    monkeypatch.setattr(
+        chunks, "simulate", lambda model, *a, **k: alone.append(model) or run(model, *a, **k)
+    )
+    monkeypatch.setattr(batch_run, "_STEPS", 500)
+    stiffness = [10.0, 20.0, 1e7, 30.0]
+    how = {"t_end": 1.0, "rtol": 1e-8, "method": mbd.ExplicitRungeKutta()}
+    done = mbd.study(system, {"spring.stiffness": stiffness}, outputs=[("gap", "final")], **how)
+    assert not done.status.any()
+    assert len(alone) == 1
+
+
+@pytest.mark.parametrize("method", ["sobol", "latin", "random", "saltelli"])
+def test_a_member_follows_from_its_number(method):
+    """Whoever draws it, and however many others; what goes to a worker does not grow with them."""
+    spread = {"a": (0.0, 1.0), "b": scipy.stats.norm(5.0, 0.5), "c": scipy.stats.beta(2.0, 3.0)}
+    members = mbd.sample(spread, 2500, method=method, seed=7)
+    n = len(members)
+    for size in (1, 7, 1024, 1500, n):
+        for first in range(0, n, max(size, 501)):
+            some = members.recipe.rows(first, min(size, n - first))
+            assert some == members.rows[first : first + size]
+    assert members[-1] == members.rows[-1]
+    assert [x for some in members.pieces() for x in some] == members.rows
+    many = mbd.sample(spread, 10**7, method=method, seed=7)
+    shares = [pickle.dumps(x.recipe.lent(40, 50)) for x in (members, many)]
+    assert len(shares[1]) - len(shares[0]) < 8
+    far = many.recipe.rows(len(many) - 5, 5)
+    assert far[2:] == many.recipe.rows(len(many) - 3, 3)
+
+
+def test_samples_of_others():
+    """A Sobol sequence by scipy, draws by numpy; strata of a Latin hypercube each have a member."""
+    unit = dict.fromkeys("abc", (0.0, 1.0))
+    sobol = scipy.stats.qmc.Sobol(3, rng=np.random.default_rng(5)).random(4096)
+    assert np.array_equal(mbd.sample(unit, 4096, seed=5).rows, sobol)
+    drawn = np.random.default_rng(5).random((3000, 3))
+    assert np.array_equal(mbd.sample(unit, 3000, method="random", seed=5).rows, drawn)
+    for n in (*range(1, 34), 4000):
+        x = np.array(mbd.sample(unit, n, method="latin", seed=n).rows)
+        assert np.array_equal(np.sort((x * n).astype(int), axis=0).T, [range(n)] * 3)
+    assert np.abs(np.corrcoef(x.T) - np.eye(3)).max() < 5 / np.sqrt(n)
+    assert np.abs(np.corrcoef(x[1:].T, x[:-1].T)).max(initial=0.0, where=~np.eye(6, dtype=bool)) \
+        < 5 / np.sqrt(n)  # fmt: skip
 
 
 WRONG = [
