@@ -631,6 +631,17 @@ class JointCoordinates:
         work.accept()
         return consistent(model, work.store().replace(lam=n(model.n_lam)))
 
+    def put(self, work: Workspace, q: np.ndarray, v: Any) -> None:
+        """Write the pose and the rates of a run at its time: q closes all loops."""
+        model, turned = self.model, self._turned
+        of_q, of_v = self.motion(q, v, float(work.F[m.T]))
+        for name in (m.Q, m.QN):
+            work.vector(name, model.n_q)[:] = of_q
+        work.vector(m.D)[:] = 0.0
+        work.vector(m.V)[model.numbering.v] = of_v
+        for at, i in turned:
+            work.F[at] = q[i]
+
     def motion(self, q: Any, v: Any, t: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
         """Return q and v of the model's own coordinates at those of the tree."""
         self._set(q, v, time=t)

@@ -217,3 +217,19 @@ def test_what_is_refused_is_named():
         system.add(mbd.RigidBody("b", mass=1.0, inertia=(1, 1, 1), formulation=formulation))
         with pytest.raises(ValueError, match=what):
             mbd.JointCoordinates(system)
+
+
+@pytest.mark.parametrize("make", [lambda: tree(2), lambda: tree(1, floating=False), four_bar])
+def test_a_stepper_goes_on_from_coordinates(make):
+    """Set after some steps it takes those of a run that begins there; a snapshot goes back."""
+    there, q, v, _ = turned(make(), 5, by=0.05)
+    stepper, fresh = (mbd.Stepper(there.model, 1e-3, state=there.state(q, v)) for _ in range(2))
+    stepper.step(3)
+    before = stepper.snapshot()
+    stepper.set(q, v)
+    assert stepper.state.a == pytest.approx(fresh.state.a, abs=1e-9)
+    for x in (stepper, fresh):
+        x.step(5)
+    assert there.v(stepper.state) == pytest.approx(there.v(fresh.state), abs=1e-8)
+    stepper.restore(before)
+    assert stepper.t == pytest.approx(3e-3)
