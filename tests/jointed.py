@@ -43,7 +43,9 @@ def joint(kind, name, one, two, rng, at=(0.0, 0.0, 0.0)):
     return cls(name, one, two, at=at + rng.normal(size=3), **options)
 
 
-def tree(seed, n=7, *, floating=True, forces=True, formulations=("so3",), at=(0.0, 0.0, 0.0)):
+def tree(
+    seed, n=7, *, floating=True, forces=True, formulations=("so3",), at=(0.0, 0.0, 0.0), kinds=PATHS
+):
     """Return n bodies, joined as it comes; of floating ones two are free; either end goes first."""
     rng, at = np.random.default_rng(seed), np.asarray(at)
     system = mbd.System(gravity=(0.3, -0.2, -9.81))
@@ -53,7 +55,7 @@ def tree(seed, n=7, *, floating=True, forces=True, formulations=("so3",), at=(0.
         if not (floating and i in (0, n - 2)):
             pair = [bodies[rng.integers(int(floating), len(bodies))], new]
             rng.shuffle(pair)
-            kind = PATHS[(n * seed + i) % len(PATHS)]
+            kind = kinds[(n * seed + i) % len(kinds)]
             joints.append(system.add(joint(kind, f"j{i}", *pair, rng, at)))
         bodies.append(new)
     if forces:

@@ -4,6 +4,17 @@ import numpy as np
 import pytest
 from jointed import PATHS, tree
 from scenes import four_bar, parallelograms
+from test_joint_space import (
+    BIAS,
+    GRAVITY,
+    JACOBIAN,
+    MASS,
+    QD,
+    SECOND,
+    TAU,
+    TURNING,
+    arm,
+)
 
 import mbd
 from mbd.control.stepper import solution_at
@@ -98,6 +109,32 @@ def test_loops_of_all_kinds_of_rows(what):
         by_v = there.inverse(q, v + d, a) - there.inverse(q, v - d, a)
         assert of_v[:, j] == pytest.approx(by_v / (2 * h), abs=1e-6 * max(1, np.abs(of_v).max()))
     assert pytest.approx(there.M(q), abs=1e-12 * np.abs(M).max()) == M
+
+
+@pytest.mark.parametrize("what", [0, 1, "loop"])
+def test_null_spaces_give_the_same(what):
+    """``mbd.joint_space`` has them from assembled matrices and a basis of what rows allow."""
+    kinds = ["Revolute", "Prismatic", "Cylindrical", "Planar", "Universal"]
+    make = four_bar() if what == "loop" else tree(what, 6, floating=False, kinds=kinds)
+    there, q, v, _ = turned(make, 1, by=0.3)
+    here = mbd.joint_space(there.model, there.state(q, v), coordinates=there.labels)
+    M, h = there.M_and_bias(q, v)
+    assert pytest.approx(here.M, abs=1e-12 * np.abs(M).max()) == M
+    assert h == pytest.approx(here.bias, abs=1e-12 * max(1.0, np.abs(h).max()))
+    assert there.gravity(q) == pytest.approx(here.gravity, abs=1e-12 * max(1.0, np.abs(h).max()))
+
+
+@pytest.mark.parametrize("formulation", ["so3", "directors"])
+def test_an_arm_has_the_numbers_of_pinocchio(formulation):
+    there = mbd.JointCoordinates(arm(formulation))
+    q, v = there.q(), there.v()
+    assert v == pytest.approx(QD, abs=1e-14)
+    assert there.M(q) == pytest.approx(np.array(MASS), abs=1e-13)
+    assert there.bias(q, v) == pytest.approx(BIAS, abs=1e-12)
+    assert there.gravity(q) == pytest.approx(GRAVITY, abs=1e-12)
+    assert there.forward(q, v, TAU) == pytest.approx(SECOND, abs=1e-11)
+    J = there.jacobian("b3", (0.3, 0.1, -0.05), q)
+    assert pytest.approx(np.vstack([JACOBIAN, TURNING]), abs=1e-13) == J
 
 
 @pytest.mark.parametrize("seed", [0, 3])
