@@ -17,6 +17,7 @@ import numpy as np
 
 from mbd.base.checked import absent, meant, names, shown
 from mbd.base.door import array, vector
+from mbd.base.read_only import read_only
 from mbd.base.tolerances import EFFORT_STEP, LOOP_CLOSED, LOOP_CLOSINGS, START_POSITION
 from mbd.integration.consistent import consistent
 from mbd.joint_tree import layout as t_
@@ -502,7 +503,9 @@ class JointCoordinates:
     def inertial_parameters(self) -> np.ndarray:
         """Pi (10 bodies,) of the model, in the order of ``regressor_labels``."""
         bodies = [self.model.nodes[x] for x in self._link_of]
-        return np.hstack([inertia_in(Placement(np.zeros(3), np.eye(3)), x) for x in bodies])
+        return read_only(
+            np.hstack([inertia_in(Placement(np.zeros(3), np.eye(3)), x) for x in bodies])
+        )
 
     # --- positions --------------------------------------------------------------------------------
     def close(self, q: Any, *, t: float = 0.0) -> np.ndarray:
