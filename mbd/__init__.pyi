@@ -44,6 +44,7 @@ from mbd.integration.explicit_runge_kutta import ExplicitRungeKutta as ExplicitR
 from mbd.integration.generalized_alpha import GeneralizedAlpha as GeneralizedAlpha
 from mbd.integration.lie_runge_kutta import LieRungeKutta4 as LieRungeKutta4
 from mbd.integration.radau_collocation import RadauCollocation as RadauCollocation
+from mbd.joint_tree.coordinates import JointCoordinates as JointCoordinates
 from mbd.model.model import Model as Model
 from mbd.model.state import State as State
 from mbd.model.system import System as System

@@ -18,9 +18,9 @@ from mbd.base.above import ABOVE
 # from below to above; formulations and interactions do not know each other
 ORDER = (
     "machine", "base", "algebra", "formulations", "interactions", "parts", "model", "beams",
-    "flexible", "linear", "integration", "small_motions", "statics", "history", "runs", "front",
-    "files", "store", "drawing", "animation", "analyses", "derivatives", "fitting", "control",
-    "fmi", "studies", "cli", "__main__",
+    "flexible", "linear", "integration", "joint_tree", "small_motions", "statics", "history",
+    "runs", "front", "files", "store", "drawing", "animation", "analyses", "derivatives", "fitting",
+    "control", "fmi", "studies", "cli", "__main__",
 )  # fmt: skip
 APART = {"formulations", "interactions"}
 DRAW = ("drawing", "animation", "studies", "cli")

@@ -39,6 +39,7 @@ class Observing(Protocol):
 
 #: who calls it -> "module:name" of a function, whose first argument is the object, or of a class
 ABOVE = {
+    "Model.joint_coordinates": "mbd.joint_tree.coordinates:JointCoordinates",
     "Model.plot_topology": "mbd.drawing.topology:plot_topology",
     "Model.observe": "mbd.history.observation:observe",
     "Assembly.spy": "mbd.drawing.matrix_pattern:spy",

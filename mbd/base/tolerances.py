@@ -504,3 +504,15 @@ INVERSE_GUESSES = 100_000
 
 COMPARE_ROUND_OFF = 1e-13
 """[size of the model] Round-off of positions, below which an error is not told from it."""
+
+# --- joint coordinates ----------------------------------------------------------------------------
+
+EFFORT_STEP = 1e-3
+"""[length of the model, or 1 rad; 1 m/s or rad/s] Steps of differences of fourth order of efforts:
+balances their fifth derivatives, 1e-12, and round-off, 1e-13."""
+
+LOOP_CLOSED = 1e-10
+"""[kinematic units] Last step of the positions that close loops: Newton's method squares it."""
+
+LOOP_CLOSINGS = 50
+"""[-] Steps towards a closed loop: some five near one, more from afar."""

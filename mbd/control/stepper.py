@@ -228,6 +228,26 @@ class Stepper:
         if self._jumped:
             self.renew()
 
+    def set(self, q: Any, v: Any) -> None:
+        """Go on from a pose and rates in ``model.joint_coordinates``, at the present time.
+
+        Inputs stay as they are; loops are closed, accelerations and multipliers found again.
+
+        Parameters
+        ----------
+        q, v : arrays [m, rad, -], [m/s, rad/s]
+            As ``tree.position_labels`` and ``tree.labels`` say.
+        """
+        work, tree = self.run.work, self.model.joint_coordinates
+        closed = tree.close(q, t=self.t)
+        if work.off:
+            raise ValueError(
+                f"{_WHO}: set moves a tree with all joints, but {', '.join(work.off)} are switched "
+                "off; reset the stepper to a state instead"
+            )
+        tree.put(work, closed, v)
+        self.renew()
+
     def renew(self) -> None:
         """Find accelerations and multipliers again, as after a jump of a load."""
         restart(self.run.work.I, self.run.work.F)

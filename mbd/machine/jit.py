@@ -25,7 +25,7 @@ import inspect
 import logging
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext, suppress
 from functools import cached_property
 from pathlib import Path
@@ -36,7 +36,7 @@ import llvmlite
 import numba
 import numpy as np
 from llvmlite import ir
-from numba import types
+from numba import carray, types  # type: ignore[attr-defined]
 from numba.core.errors import NumbaError
 from numba.extending import intrinsic
 
@@ -404,6 +404,30 @@ else:
         return signature, _indirect
 
     @intrinsic
+    def _floats_at(_typing: Any, address: Any) -> Any:
+        """Return the floats at an address."""
+        pointer = types.CPointer(types.float64)
+
+        def codegen(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+            return builder.inttoptr(args[0], context.get_value_type(pointer))
+
+        return pointer(types.int64), codegen
+
+    @intrinsic
+    def _run_at(_typing: Any, address: Any, tables: Any, floats: Any, k: Any) -> Any:
+        """Run the kernel at ``address`` on arrays at addresses."""
+
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            code, *arrays, at = args
+            data = ir.IntType(8).as_pointer()
+            pointers = [builder.inttoptr(x, data) for x in arrays]
+            signature = ir.FunctionType(ir.VoidType(), [data, data, ir.IntType(64)])
+            builder.call(builder.inttoptr(code, signature.as_pointer()), [*pointers, at])
+            return context.get_dummy_value()
+
+        return types.void(*(types.int64,) * 4), codegen
+
+    @intrinsic
     def law_call(_typing: Any, address: Any, F: Any, i: Any, o: Any) -> Any:
         """Run the law at ``address`` on inputs at ``F[i:]`` and outputs at ``F[o:]``."""
 
@@ -430,3 +454,73 @@ else:
 
 
 address_at = jit(joined)
+
+
+if not PYTHON:
+    _FLOATS_AT: Any = _floats_at
+    _RUN_AT: Any = _run_at
+
+    @numba.njit
+    def _put(floats: int, first: int, n: int, x: np.ndarray) -> None:
+        """Write an array to floats at an address."""
+        if len(x) != n:
+            raise ValueError("an argument has another length than the tree has coordinates")
+        y = carray(_FLOATS_AT(floats), first + n)
+        for i in range(n):
+            y[first + i] = x[i]
+
+    @numba.njit
+    def _go(
+        address: int, tables: int, floats: int, k: int, first: int, n: int, status: int,
+        out: np.ndarray,
+    ) -> int:  # fmt: skip
+        """Run a kernel; write floats to an array, return one of them as an integer."""
+        _RUN_AT(address, tables, floats, k)
+        y = carray(_FLOATS_AT(floats), first + n)
+        x = out.reshape(n)
+        for i in range(n):
+            x[i] = y[first + i]
+        return int(carray(_FLOATS_AT(floats), status + 1)[status])
+
+
+def on_arrays(
+    program: Kernel, I: np.ndarray, F: np.ndarray, k: int, taken: Sequence[tuple[int, int]],
+    result: tuple[int, int], status: int,
+) -> Callable[..., int]:  # fmt: skip
+    """Return a numba function ``(*arrays, out)`` that runs a kernel on numbers of its own.
+
+    Arrays are copied to places (first, size) of F, then the result from there to the last one; it
+    returns the integer of F[status].
+    """
+    if PYTHON:
+
+        def in_python(*arrays: np.ndarray) -> int:
+            for (at, size), x in zip(taken, arrays[:-1], strict=True):
+                F[at : at + size] = x
+            program(I, F, k)
+            arrays[-1].reshape(-1)[:] = F[result[0] : sum(result)]
+            return int(F[status])
+
+        return in_python
+    (first, n), address, tables, floats = result, program.address, I.ctypes.data, F.ctypes.data
+    places = [*taken, *((0, 0),) * (3 - len(taken))]
+    (q0, nq), (v0, nv), (a0, na) = places
+
+    def of_one(q: np.ndarray, out: np.ndarray) -> int:
+        _put(floats, q0, nq, q)
+        return _go(address, tables, floats, k, first, n, status, out)  # type: ignore[no-any-return]
+
+    def of_two(q: np.ndarray, v: np.ndarray, out: np.ndarray) -> int:
+        _put(floats, q0, nq, q)
+        _put(floats, v0, nv, v)
+        return _go(address, tables, floats, k, first, n, status, out)  # type: ignore[no-any-return]
+
+    def of_three(q: np.ndarray, v: np.ndarray, a: np.ndarray, out: np.ndarray) -> int:
+        _put(floats, q0, nq, q)
+        _put(floats, v0, nv, v)
+        _put(floats, a0, na, a)
+        return _go(address, tables, floats, k, first, n, status, out)  # type: ignore[no-any-return]
+
+    function: Any = (of_one, of_two, of_three)[len(taken) - 1]
+    function.keeps = I, F  # as long as it lives
+    return numba.njit(function)  # type: ignore[no-any-return]

@@ -6,6 +6,7 @@ import math
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -203,6 +204,15 @@ class Model(FrozenModel):
         Needs the extra "plot"; ``ax`` are matplotlib Axes to draw in.
         """
         return from_above("Model.plot_topology", self, ax)
+
+    @cached_property
+    def joint_coordinates(self) -> Any:
+        """The equations of motion in coordinates of its joints, with independent ones of its own.
+
+        ``mbd.JointCoordinates(model, independent=[...])`` has those that are named.
+        """
+        coordinates: Any = from_above("Model.joint_coordinates", self)
+        return coordinates
 
     def observe(self, what: Sequence[Any]) -> Observing:
         """Return an observation: quantities by name, again and again in one array.

@@ -14,7 +14,7 @@ from all rows and need no such knowledge.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -139,6 +139,32 @@ def at_its_position(
 _FIRST_AXES = AngleBetween(0, 1, 0)  # b1 in the plane of a1 and a2
 
 
+class PathStep(NamedTuple):
+    """One step of the way from the frame A of a joint to its frame B.
+
+    Parameters
+    ----------
+    motion : int
+        SHIFT along an axis, TURN about one, or BALL, any turn.
+    axis : int
+        0 to 2; of a shift those of A.
+    name : str
+        Of the coordinate.
+    pitch, start : float [m/rad, m]
+        A turn by phi shifts by pitch phi + start too.
+    """
+
+    motion: int
+    axis: int = 0
+    name: str = ""
+    pitch: float = 0.0
+    start: float = 0.0
+
+
+SHIFT, TURN, BALL = 1, 2, 3
+ANY_TURN = PathStep(BALL, name="angular_velocity")
+
+
 class Free:
     """A coordinate that a joint leaves free; the attribute of a joint is a ``Coordinate``.
 
@@ -206,6 +232,9 @@ class Joint(Part):
     needs_axis: ClassVar[bool] = True  # given, unless by a frame
     with_axes: ClassVar[tuple[bool, bool]] = (True, True)  # of the bodies: no points
     free: ClassVar[tuple[str, ...]] = ()
+    path: tuple[PathStep, ...] | None = (
+        None  # from A to B: shifts, then turns; None: rows alone know
+    )
     compliance: float = 0.0
     angular_compliance: float = 0.0
 

@@ -22,7 +22,17 @@ from mbd.interactions.measures import LENGTH, SQUARE
 from mbd.interactions.rows import TWIST, row
 from mbd.machine.buffer import FORCE, MOMENT
 from mbd.parts.coordinates import AngleBetween, sum_row
-from mbd.parts.joint import Free, Joint, distance, two_ends, two_frames
+from mbd.parts.joint import (
+    ANY_TURN,
+    SHIFT,
+    TURN,
+    Free,
+    Joint,
+    PathStep,
+    distance,
+    two_ends,
+    two_frames,
+)
 from mbd.parts.part import Frame, Symbol
 
 
@@ -47,6 +57,7 @@ class Spherical(Joint):
 
     needs_axis = False
     with_axes = (False, False)
+    path = (ANY_TURN,)
 
     def elements(self) -> list[Element]:
         """P - Q."""
@@ -73,6 +84,7 @@ class Revolute(Joint):
 
     symbol = Symbol.HINGE
     angle = Free.angle()
+    path = (PathStep(TURN, 2, "angle"),)
 
     def elements(self) -> list[Element]:
         """P - Q, a1.b3, a2.b3."""
@@ -100,6 +112,7 @@ class Fixed(Joint):
 
     symbol = Symbol.BLOCK
     needs_axis = False
+    path = ()
 
     def elements(self) -> list[Element]:
         """P - Q, a2.b3, a3.b1, a1.b2."""
@@ -127,6 +140,7 @@ class Prismatic(Joint):
 
     symbol = Symbol.SLIDER
     displacement = Free.shift()
+    path = (PathStep(SHIFT, 2, "displacement"),)
 
     def elements(self) -> list[Element]:
         """a1.(P - Q), a2.(P - Q), a2.b3, a3.b1, a1.b2."""
@@ -155,6 +169,7 @@ class Cylindrical(Joint):
     symbol = Symbol.SLEEVE
     angle = Free.angle()
     displacement = Free.shift()
+    path = (PathStep(SHIFT, 2, "displacement"), PathStep(TURN, 2, "angle"))
 
     def elements(self) -> list[Element]:
         """a1.(P - Q), a2.(P - Q), a1.b3, a2.b3."""
@@ -183,6 +198,7 @@ class Planar(Joint):
     x = Free.shift(0)
     y = Free.shift(1)
     angle = Free.angle()
+    path = (PathStep(SHIFT, 0, "x"), PathStep(SHIFT, 1, "y"), PathStep(TURN, 2, "angle"))
 
     def elements(self) -> list[Element]:
         """a3.(P - Q), a1.b3, a2.b3."""
@@ -210,6 +226,7 @@ class PointOnLine(Joint):
     symbol = Symbol.BALL_ON_LINE
     with_axes = (True, False)
     displacement = Free.shift()
+    path = (PathStep(SHIFT, 2, "displacement"), ANY_TURN)
 
     def elements(self) -> list[Element]:
         """a1.(P - Q), a2.(P - Q)."""
@@ -238,6 +255,7 @@ class PointInPlane(Joint):
     with_axes = (True, False)
     x = Free.shift(0)
     y = Free.shift(1)
+    path = (PathStep(SHIFT, 0, "x"), PathStep(SHIFT, 1, "y"), ANY_TURN)
 
     def elements(self) -> list[Element]:
         """a3.(P - Q)."""
@@ -325,6 +343,7 @@ class Universal(Joint):
         AngleBetween(0, 2, 0, base=1),
         "Rotation of the second body against the cross about ``second_axis`` [rad].",
     )
+    path = (PathStep(TURN, 0, "angle_1"), PathStep(TURN, 1, "angle_2"))
 
     def __init__(
         self,
@@ -391,6 +410,9 @@ class Screw(Joint):
     ) -> None:
         super().__init__(name, first, second, at=at, axis=axis)
         self.pitch = number(self.name, "pitch", pitch, "m")
+        lead = self.pitch / (2 * pi)
+        start = self.displacement.start - lead * self.angle.start
+        self.path = (PathStep(TURN, 2, "angle", lead, start),)
 
     def elements(self) -> list[Element]:
         """a1.(P - Q), a2.(P - Q), a1.b3, a2.b3, displacement - pitch/(2 pi) angle."""

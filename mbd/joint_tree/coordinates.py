@@ -1,0 +1,747 @@
+r"""``model.joint_coordinates``: the equations of motion in coordinates of joints.
+
+.. math:: M(q)\dot v + h(q, v, t) = \tau, \qquad \dot q = \dot q(q, v)
+
+over a tree of the model's joints, by recursion (``recursions.py``); loops by elimination
+(``loops.py``); all forces of the model with h (``efforts.py``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from math import isfinite
+from typing import Any
+
+import numpy as np
+
+from mbd.base.checked import absent, meant, names, shown
+from mbd.base.door import array, vector
+from mbd.base.read_only import read_only
+from mbd.base.tolerances import EFFORT_STEP, LOOP_CLOSED, LOOP_CLOSINGS, START_POSITION
+from mbd.integration.consistent import consistent
+from mbd.joint_tree import layout as t_
+from mbd.joint_tree.configuration import FaceReading, product, rates_from
+from mbd.joint_tree.programs import add_programs, run
+from mbd.joint_tree.structure import Placement, Tree, labels_of, tree_of
+from mbd.joint_tree.tables import (
+    TreeLoop,
+    TreeTables,
+    add_forces,
+    add_links,
+    add_loops,
+    add_vectors,
+    dependent_columns,
+    extra_elements,
+    found_loops,
+    inertia_in,
+)
+from mbd.machine import buffer as m
+from mbd.machine.jit import on_arrays
+from mbd.model.frozen import FrozenModel, refuse_set_valued, state_of
+from mbd.model.model import Model
+from mbd.model.state import State
+from mbd.model.system import System, model_of
+from mbd.model.workspace import Workspace
+
+_WHO = "joint coordinates"
+
+
+class JointCoordinates:
+    r"""The equations :math:`M\dot v + h = \tau` of a model in coordinates of its joints.
+
+    Breadth-first from the ground over its joints, bodies form a tree. Where a body has no joint to
+    the tree it floats, with q = (position, quaternion, scalar first) and v = (velocity, angular
+    velocity), both inertial. A ball joint has a quaternion and an angular velocity, of the axes
+    farther from the ground against those nearer to it, in the latter. All other coordinates are
+    those of the joints, ``hinge.angle``. Joints that close a loop, drives, transmissions, rolling
+    contacts are rows: v, tau, M, ... are then along independent ones of the columns of the tree,
+    q has all of them.
+
+    Parameters
+    ----------
+    system : System or Model
+    independent : sequence of str, optional
+        Coordinates that v shall have, as many as there are freedoms; where loops are closed. Their
+        joints are part of the tree. Default: those that move most independently at the state.
+    state : State, optional
+        Where it is decided which coordinates are independent; default the initial state.
+
+    Attributes
+    ----------
+    labels, units : tuple of str
+        Of v (n,); [m/s, rad/s].
+    effort_units : tuple of str
+        Of tau (n,); [N, N m].
+    position_labels, position_units : tuple of str
+        Of q; [m, rad, -].
+
+    Examples
+    --------
+    >>> import mbd
+    >>> system = mbd.System(gravity=(0, 0, -9.81))
+    >>> rod = mbd.RigidBody("rod", mass=2.0, inertia=(0.1, 0.1, 0.1), position=(0.5, 0, 0))
+    >>> rod = system.add(rod)
+    >>> hinge = mbd.Revolute("hinge", system.ground, rod, at=(0, 0, 0), axis=(0, 1, 0))
+    >>> hinge = system.add(hinge)
+    >>> tree = system.build().joint_coordinates
+    >>> tree.labels, tree.M([0.0]).round(12).tolist(), tree.gravity([0.0]).round(9).tolist()
+    (('hinge.angle',), [[0.6]], [-9.81])
+    """
+
+    def __init__(
+        self, system: System | Model, independent: str | Sequence[str] | None = None, *,
+        state: State | None = None,
+    ) -> None:  # fmt: skip
+        model = model_of(_WHO, system)
+        refuse_set_valued(_WHO, model)
+        _refuse_masses(model)
+        self.model: FrozenModel = model
+        state = state_of(_WHO, model, state)
+        wanted = None if independent is None else tuple(names(_WHO, "independent", independent))
+        self._tree = tree_of(_WHO, model, tuple(x.rpartition(".")[0] for x in wanted or ()))
+        columns = labels_of(self._tree)
+        if not columns:
+            raise ValueError(f"{_WHO}: the joints leave no freedom to any body")
+        for name in wanted or ():
+            if name not in columns:
+                raise ValueError(
+                    f"{_WHO}: there is no coordinate {shown(name)}{meant(name, columns)}; the tree "
+                    f"has {', '.join(columns)}"
+                )
+        self._fill(())
+        if self._loops:
+            self._choose(state, wanted)
+        elif wanted is not None and set(wanted) != set(columns):
+            raise ValueError(
+                f"{_WHO}: the system has {len(columns)} freedoms, all of {', '.join(columns)}; "
+                f"independent= must name as many, got {', '.join(wanted)}"
+            )
+        free = [columns[j] for j in self._independent]
+        links = {x: link for link in self._tree.links for x in link.labels}
+        shifts = [links[x].motion == t_.SHIFT for x in free]
+        self.labels = tuple(free)
+        self.units = tuple("m/s" if x else "rad/s" for x in shifts)
+        self.effort_units = tuple("N" if x else "N m" for x in shifts)
+        motions = {t_.SHIFT: "m", t_.TURN: "rad", t_.BALL: "-", t_.RIGID: ""}
+        self.position_labels = tuple(x for link in self._tree.links for x in link.positions)
+        self.position_units = tuple(
+            motions[link.motion] for link in self._tree.links for _ in link.positions
+        )
+
+    # --- tables and numbers -----------------------------------------------------------------------
+    def _fill(self, dependent: Sequence[int]) -> None:
+        """Write all tables, with these columns dependent."""
+        model, tree, tables = self.model, self._tree, TreeTables(self.model)
+        before, last = add_links(tables, model, tree)
+        loops = found_loops(extra_elements(model, tree), last, before)
+        self._loops = [
+            TreeLoop(x.elements, x.columns, [j for j in x.columns if j in dependent]) for x in loops
+        ]
+        self._independent = [j for j in range(len(before)) if j not in dependent]
+        motions = np.repeat([x.motion for x in tree.links], [len(x.labels) for x in tree.links])
+        self._motions = motions
+        add_vectors(tables, self._independent, before, len(model.nodes))
+        q = tables.header[t_.T_Q]
+        turned = _angles_kept(model, tree, q)
+        forces = add_forces(tables, model, turned)
+        add_loops(tables, model, self._loops, last, list(motions == t_.SHIFT))
+        header = tables.table([0] * t_.T_SIZE)
+        options = {"has_loops": bool(self._loops), "has_forces": bool(forces)}
+        self._programs = add_programs(tables, header, **options)
+        tables.I[header - tables.first : header - tables.first + t_.T_SIZE] = tables.header
+        self._work = work = Workspace(model, own=tables.size)
+        self._I = m.entries(model.I, tables.I)
+        for at, values in tables.constants:
+            work.F[at : at + len(values)] = values
+        self._h = h = tables.header
+        n, f = h[t_.T_N], h[t_.T_F]
+        self._n, self._f = n, f
+        self._n_q = sum(len(x.positions) for x in tree.links)
+        F = work.F
+
+        def view(place: int, *shape: int) -> np.ndarray:
+            return F[h[place] : h[place] + int(np.prod(shape))].reshape(shape)
+
+        self._q, self._v, self._a = view(t_.T_Q, self._n_q), view(t_.T_IV, f), view(t_.T_IA, f)
+        self._tau, self._M = view(t_.T_ITAU, f), view(t_.T_IM, f, f)
+        self._of_tree = {x: view(x, n) for x in (t_.T_V, t_.T_A, t_.T_TAU, t_.T_DRIFT_A)}
+        self._status, self._gap = view(t_.T_STATUS, 1), view(t_.T_GAP, 1)
+        self._dq, self._dv, self._tree_M = (view(x, n, n) for x in (t_.T_DQ, t_.T_DV, t_.T_M))
+        self._Z = view(t_.T_Z, n, f)
+        self._result = F[h[t_.T_RESULT] : h[t_.T_RESULT] + n * max(10 * len(model.nodes), 6) + 4]
+        self._argument = view(t_.T_ARGUMENT, 4)
+        first = self._I[h[t_.T_COLUMN]]
+        self._S = F[first : first + n * t_.C_FLOATS].reshape(n, t_.C_FLOATS)[:, :6]
+        links = self._I[h[t_.T_LINK] : h[t_.T_LINK] + t_.L_SIZE * h[t_.T_LINKS]]
+        self._numbers = links.reshape(-1, t_.L_SIZE)[:, t_.L_NUMBERS]
+        self._link_of = {x.body: i for i, x in enumerate(tree.links) if x.body is not None}
+        rows = {name: int(self._I[at + m.NODE_Y]) // 12 for name, at in model.node_records.items()}
+        self._faces = {"ground": 0} | rows
+        self._reading = FaceReading.of(model, tree, self._faces)
+        self._turned = [(int(at), int(of - q)) for at, of in turned]
+        way = np.repeat(np.arange(len(tree.ways)), [len(x.links) for x in tree.ways])
+        self._way_of = np.repeat(way, [len(x.labels) for x in tree.links])
+        self._floats = np.array([tree.ways[i].joint is None for i in self._way_of], bool)
+        lengths = [len(x.positions) for x in tree.links]
+        self._scalars = np.flatnonzero(
+            np.repeat([x.motion != t_.BALL for x in tree.links], lengths)
+        )
+        self._families = _families(model)
+
+    def _choose(self, state: State, wanted: tuple[str, ...] | None) -> None:
+        """Choose the dependent columns at a state; refuse names that depend on each other."""
+        columns = labels_of(self._tree)
+        self._q[:] = self._read(state)
+        run(self._I, self._work.F, self._programs["place"])
+        self._work.check_laws()
+        dependent: list[int] = []
+        for number, loop in enumerate(self._loops):
+            at = self._h[t_.T_LOOPS] + number * t_.O_SIZE
+            first, width = self._I[at + t_.O_MATRIX], self._I[at + t_.O_WIDTH]
+            G = self._work.F[first : first + loop.rows * width].reshape(-1, width)
+            gap = float(np.abs(G[:, -2]).max(initial=0.0))
+            named = [bool(wanted) and columns[j] in wanted for j in loop.columns]  # type: ignore[operator]
+            turning = [self._motions[j] == t_.BALL or self._floats[j] for j in loop.columns]
+            order = np.where(named, 2, np.where(turning, 0, 1))
+            dependent += [loop.columns[i] for i in dependent_columns(G[:, :-2], order, gap)]
+        free = [x for j, x in enumerate(columns) if j not in dependent]
+        if wanted is not None and set(wanted) != set(free):
+            lost = [x for x in wanted if x not in free]
+            why = (
+                f"{', '.join(lost)} depend on the others at this pose, or it is singular"
+                if lost and len(set(wanted)) >= len(free)
+                else f"as many coordinates must describe them, got {', '.join(wanted)}"
+            )
+            raise ValueError(
+                f"{_WHO}: the system has {len(free)} freedoms; {why}; name, for example, "
+                f"independent={free}"
+            )
+        self._fill(dependent)
+
+    def _run(self, program: str) -> None:
+        """Run a program; refuse what it could not do."""
+        run(self._I, self._work.F, self._programs[program])
+        if self._work.laws:
+            self._work.check_laws()
+        if self._status[0] != 0.0 or self._gap[0] > START_POSITION:
+            self._refuse()
+
+    def _refuse(self) -> None:
+        """Say what is wrong with a pose."""
+        columns, status = labels_of(self._tree), int(self._status[0])
+        if status > self._n:
+            raise ValueError(
+                f"{_WHO}: the quaternion of {columns[status - self._n - 1].rpartition('.')[0]!r} "
+                "in q must not be zero [-]; the one of no turn is (1, 0, 0, 0)"
+            )
+        if self._gap[0] > START_POSITION:
+            raise ValueError(
+                f"{_WHO}: q must close the loops, but a row is off by {self._gap[0]:.3g} of the "
+                "length of the model, or of one; take q = tree.close(q)"
+            )
+        if status < 0:
+            raise ValueError(
+                f"{_WHO}: more rows are independent here than where coordinates were chosen, one "
+                f"more holds {columns[-status - 1]!r}: that pose was singular; choose them at "
+                "another one, JointCoordinates(model, state=...)"
+            )
+        loop = next(x for x in self._loops if status - 1 in x.dependent)
+        free = [columns[j] for j in loop.columns if j not in loop.dependent]
+        raise ValueError(
+            f"{_WHO}: {', '.join(free) or 'time alone'} does not describe the motion here: "
+            f"{columns[status - 1]!r} does not follow from it, the pose is singular; name others, "
+            "JointCoordinates(model, independent=[...])"
+        )
+
+    def _take(self, to: np.ndarray, what: str, value: Any) -> None:
+        """Write an argument, checked, where kernels find it."""
+        if not (type(value) is np.ndarray and value.shape == to.shape):
+            labels = self.position_labels if what == "q" else self.labels
+            value = array(_WHO, what, value, f"{len(to)} numbers")
+            if value.shape != to.shape:
+                raise ValueError(
+                    f"{_WHO}: {what} must be {len(to)} numbers, one for each of "
+                    f"{', '.join(labels)}, got shape {value.shape}"
+                )
+        to[:] = value
+        if not isfinite(to.dot(to)):
+            raise ValueError(f"{_WHO}: {what} must be finite, got {shown(value)}")
+
+    def _set(self, q: Any, v: Any = None, a: Any = None, time: float = 0.0) -> None:
+        F = self._work.F
+        F[m.T] = F[m.T_LAST] = F[m.T_STEP] = time
+        self._take(self._q, "q", q)
+        if v is not None:
+            self._take(self._v, "v", v)
+        if a is not None:
+            self._take(self._a, "a", a)
+
+    # --- dynamics ---------------------------------------------------------------------------------
+    def M(self, q: Any, *, t: float = 0.0, out: np.ndarray | None = None) -> np.ndarray:
+        """Return the mass matrix (n, n) [kg, kg m, kg m^2]."""
+        self._set(q, time=t)
+        self._run("M")
+        return _written(self._M, out)
+
+    def bias(self, q: Any, v: Any, *, t: float = 0.0, out: np.ndarray | None = None) -> np.ndarray:
+        """Return h (n,) [N, N m]: what holds where nothing accelerates.
+
+        Weights, gyroscopic and Coriolis forces, springs, dampers, motors and all other forces of
+        the model.
+        """
+        self._set(q, v, time=t)
+        self._run("bias")
+        return _written(self._tau, out)
+
+    def M_and_bias(self, q: Any, v: Any, *, t: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
+        """Return M (n, n) and h (n,), which share their kinematics."""
+        self._set(q, v, time=t)
+        self._run("M_and_bias")
+        return self._M.copy(), self._tau.copy()
+
+    def gravity(self, q: Any, *, t: float = 0.0, out: np.ndarray | None = None) -> np.ndarray:
+        """Return the part of the bias that is weight (n,) [N, N m]."""
+        self._set(q, time=t)
+        self._run("gravity")
+        return _written(self._tau, out)
+
+    def coriolis(
+        self, q: Any, v: Any, *, t: float = 0.0, out: np.ndarray | None = None
+    ) -> np.ndarray:
+        """Return gyroscopic, Coriolis and centrifugal forces (n,) [N, N m], a part of the bias."""
+        self._set(q, v, time=t)
+        self._run("coriolis")
+        return _written(self._tau, out)
+
+    def inverse(
+        self, q: Any, v: Any, a: Any, *, t: float = 0.0, out: np.ndarray | None = None
+    ) -> np.ndarray:
+        """Return the efforts tau (n,) [N, N m] that give second rates a (n,) [m/s^2, rad/s^2]."""
+        self._set(q, v, a, t)
+        self._run("inverse")
+        return _written(self._tau, out)
+
+    def forward(
+        self, q: Any, v: Any, tau: Any, *, t: float = 0.0, out: np.ndarray | None = None
+    ) -> np.ndarray:
+        """Return the second rates a (n,) [m/s^2, rad/s^2] under efforts (n,) [N, N m]."""
+        self._set(q, v, time=t)
+        self._take(self._result[: self._f], "tau", tau)
+        self._run("forward")
+        return _written(self._a, out)
+
+    def slopes(
+        self, q: Any, v: Any, a: Any, *, t: float = 0.0
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the derivatives of the efforts of ``inverse`` by q, v and a, (n, n) each.
+
+        Columns are along ``add(q, dv)``, by v and by a; the last one is M. Inertia and weight by
+        recursion; what other forces add, and all of it where loops are closed, by differences of
+        fourth order, to some ten digits where the forces are smooth.
+        """
+        if self._loops:
+            M = self.M(q, t=t)
+            q, v, a = self._q.copy(), self._checked(v), self._checked(a)
+
+            def moved(d: np.ndarray) -> np.ndarray:
+                return self.inverse(self.add(q, d, t=t), v, a, t=t)
+
+            return (
+                self._stencil(moved, self._f, q=True),
+                self._stencil(lambda d: self.inverse(q, v + d, a, t=t), self._f),
+                M,
+            )
+        self._set(q, v, a, t)
+        self._run("slopes")
+        dq, dv, M = self._dq.copy(), self._dv.copy(), self._tree_M.copy()
+        if self._h[t_.T_N_STAGE]:
+            q, v = self._q.copy(), self._v.copy()
+            dq += self._stencil(lambda d: self._efforts(self.add_all(q, d), v), self._n, q=True)
+            dv += self._stencil(lambda d: self._efforts(q, v + d), self._n)
+        return dq, dv, M
+
+    def _checked(self, v: Any) -> np.ndarray:
+        self._take(self._v, "v and a", v)
+        return self._v.copy()
+
+    def _efforts(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Return the efforts (n,) of all forces of the model but weight and inertia."""
+        self._q[:], self._v[:] = q, v
+        self._run("efforts")
+        return self._tau.copy()
+
+    def _stencil(
+        self, function: Callable[[np.ndarray], np.ndarray], n: int, *, q: bool = False
+    ) -> np.ndarray:
+        """Return the derivative of a function of an increment (n,), column by column."""
+        columns = []
+        for j in range(n):
+            unit = np.zeros(n)
+            unit[j] = EFFORT_STEP
+            if q and self._motions[self._independent[j]] == t_.SHIFT:
+                unit[j] *= self.model.F[m.LENGTH]
+            one, two = (function(s * unit) - function(-s * unit) for s in (1, 2))
+            columns.append((8.0 * one - two) / (12.0 * unit[j]))
+        return np.array(columns).T
+
+    # --- compiled functions -----------------------------------------------------------------------
+    def compiled(
+        self, name: str, *, body: str | None = None, point: Any = (0.0, 0.0, 0.0)
+    ) -> Callable[..., int]:
+        """Return a numba function of arrays, for compiled laws of a user.
+
+        It writes to its last argument and returns 0, or another number where the method of the same
+        name raises. It has numbers of its own, so that each thread may have one.
+
+        Parameters
+        ----------
+        name : str
+            "M": ``(q, out)``, "gravity": ``(q, out)``, "bias" and "coriolis": ``(q, v, out)``,
+            "inverse": ``(q, v, a, out)``, "forward": ``(q, v, tau, out)``, "jacobian":
+            ``(q, out)``, out (n, 6) with J^T.
+        body, point : str, (3,) array [m]
+            Of a Jacobian.
+        """
+        if name not in _COMPILED or (name == "jacobian" and (body is None or self._loops)):
+            raise ValueError(
+                f"{_WHO}: compiled functions are {', '.join(_COMPILED)} (a Jacobian of a tree, "
+                f"without loops, and with body=), got {shown(name)}"
+            )
+        if body is not None:
+            self._ask(body, point)
+        of, result, shape = _COMPILED[name]
+        sizes = {t_.T_Q: self._n_q, t_.T_RESULT: self._f}
+        taken = [(self._h[x], sizes.get(x, self._f)) for x in of]
+        size = {"n": self._f, "nn": self._f**2, "6n": 6 * self._n}[shape]
+        return on_arrays(
+            run, self._I, self._work.F.copy(), self._programs[name], taken,
+            (self._h[result], size), self._h[t_.T_STATUS],
+        )  # fmt: skip
+
+    # --- points -----------------------------------------------------------------------------------
+    def _ask(self, body: str, point: Any = (0.0, 0.0, 0.0)) -> None:
+        """Write which point is asked for."""
+        if body not in self._link_of:
+            raise ValueError(f"{_WHO}: {absent('body ', body, self._link_of)}")
+        self._argument[0] = self._link_of[body]
+        self._argument[1:] = vector(_WHO, "point", point, "m")
+
+    def _columns(self, rows: int) -> np.ndarray:
+        """Return what stands column by column in the result, (rows, n)."""
+        J = self._result[: 6 * self._n].reshape(-1, 6)[:, :rows].T
+        return J @ self._Z if self._loops else J.copy()
+
+    def jacobian(self, body: str, point: Any, q: Any, *, t: float = 0.0) -> np.ndarray:
+        """Return J (6, n) of a point in body axes [m]: velocity, angular velocity, inertial."""
+        self._ask(body, point)
+        self._set(q, time=t)
+        self._run("jacobian")
+        return self._columns(6)
+
+    def jacobian_rate(self, body: str, point: Any, q: Any, v: Any, *, t: float = 0.0) -> np.ndarray:
+        """Return the rate of J (6, n), of a tree without loops."""
+        if self._loops:
+            raise ValueError(
+                f"{_WHO}: rates of Jacobians are those of a tree, but {self._loops[0].name!r} "
+                "closes a loop; take point_acceleration(body, point, q, v, 0), which is J' v"
+            )
+        self._ask(body, point)
+        self._set(q, v, time=t)
+        self._run("jacobian_rate")
+        return self._columns(6)
+
+    def point_acceleration(
+        self, body: str, point: Any, q: Any, v: Any, a: Any, *, t: float = 0.0
+    ) -> np.ndarray:
+        """Return the acceleration of a point and the angular acceleration, (6,), J a + J' v."""
+        self._ask(body, point)
+        self._set(q, v, a, t)
+        self._run("accelerate")
+        link = self._tree.links[self._link_of[body]]
+        at = self._numbers[self._link_of[body]]
+        N = self._work.F[at : at + t_.N_SIZE]
+        x = N[:3] + N[3:12].reshape(3, 3) @ (
+            link.shape.point + link.shape.axes @ self._argument[1:]
+        )
+        (w, v_O), (b, a_O) = N[12:18].reshape(2, 3), N[18:24].reshape(2, 3)
+        return np.hstack([a_O + np.cross(b, x) + np.cross(w, v_O + np.cross(w, x)), b])
+
+    def _momentum(self, q: Any, t: float) -> np.ndarray:
+        self._set(q, time=t)
+        self._run("momentum")
+        return self._result[6 * self._n : 6 * self._n + 3]
+
+    def center_of_mass(self, q: Any, *, t: float = 0.0) -> np.ndarray:
+        """Return the centre of mass of all bodies (3,) [m], inertial."""
+        return self._momentum(q, t) + self.model.origin
+
+    def momentum_matrix(self, q: Any, *, t: float = 0.0) -> np.ndarray:
+        """Return A (6, n): momentum, and moment of momentum about the centre of mass, are A v."""
+        self._momentum(q, t)
+        return self._columns(6)
+
+    def regressor(self, q: Any, v: Any, a: Any, *, t: float = 0.0) -> np.ndarray:
+        r"""Return Y (n, 10 bodies): inertia and weight ask for the efforts Y pi.
+
+        pi has ten numbers of each body, in the order of ``regressor_labels``: mass m [kg], first
+        moments m c [kg m] and inertia about the origin of the body frame, in its axes [kg m^2].
+        """
+        self._set(q, v, a, t)
+        self._run("regressor")
+        Y = self._result[: self._n * 10 * len(self._link_of)].reshape(self._n, -1)
+        return self._Z.T @ Y if self._loops else Y.copy()
+
+    @property
+    def regressor_labels(self) -> tuple[str, ...]:
+        """Names of the columns of ``regressor``, ten for each body, along the tree."""
+        words = ("mass", *(f"first_moment.{x}" for x in "xyz"),
+                 *(f"inertia.{x}" for x in ("xx", "yy", "zz", "xy", "xz", "yz")))  # fmt: skip
+        return tuple(f"{body}.{x}" for body in self._link_of for x in words)
+
+    @property
+    def inertial_parameters(self) -> np.ndarray:
+        """Pi (10 bodies,) of the model, in the order of ``regressor_labels``."""
+        bodies = [self.model.nodes[x] for x in self._link_of]
+        return read_only(
+            np.hstack([inertia_in(Placement(np.zeros(3), np.eye(3)), x) for x in bodies])
+        )
+
+    # --- positions --------------------------------------------------------------------------------
+    def close(self, q: Any, *, t: float = 0.0) -> np.ndarray:
+        """Return q with its dependent positions moved so that all loops are closed.
+
+        Raises
+        ------
+        ValueError
+            If there is no such pose near by, or the dependent ones do not follow there.
+        """
+        self._set(q, time=t)
+        if not self._loops:
+            return self._q.copy()
+        for _ in range(LOOP_CLOSINGS):
+            run(self._I, self._work.F, self._programs["close"])
+            self._work.check_laws()
+            if self._status[0] > 0:
+                self._gap[0] = 0.0
+                self._refuse()
+            size = float(self._result[0])
+            if not size < np.inf:
+                break
+            self._q[:] = self.add_all(self._q, self._of_tree[t_.T_DRIFT_A])
+            if size <= LOOP_CLOSED:
+                return self._q.copy()
+        raise ValueError(
+            f"{_WHO}: no pose near q closes the loops at these {', '.join(self.labels)}: a row is "
+            f"off by {self._gap[0]:.3g} of the length of the model, or of one"
+        )
+
+    def add_all(self, q: np.ndarray, d: np.ndarray) -> np.ndarray:
+        """Return q moved by d along all columns of the tree, loops left as they are."""
+        r = self._reading
+        q = np.array(q, float)
+        scalar = np.ones(self._n, bool)
+        if len(r.quaternions):
+            turns = r.velocities[:, None] + np.arange(3)
+            places = r.quaternions[:, None] + np.arange(4)
+            scalar[turns.ravel()] = False
+            half = 0.5 * d[turns]
+            size = np.linalg.norm(half, axis=1, keepdims=True)
+            p = product(np.hstack([np.cos(size), np.sinc(size / np.pi) * half]), q[places])
+            q[places] = p / np.linalg.norm(p, axis=1, keepdims=True)
+        q[self._scalars] += d[scalar]
+        return q
+
+    def add(self, q: Any, dv: Any, *, t: float = 0.0) -> np.ndarray:
+        """Return q moved by dv (n,) [m, rad], turns by axes nearer to the ground; loops closed."""
+        self._set(q, dv, time=t)
+        d = self._v.copy()
+        if self._loops:
+            self._run("place")
+            d = self._Z @ d
+        return self.close(self.add_all(self._q, d), t=t)
+
+    def difference(self, q1: Any, q2: Any) -> np.ndarray:
+        """Return dv (n,) [m, rad] with add(q1, dv) = q2."""
+        self._set(q1)
+        r, one = self._reading, self._q.copy()
+        self._set(q2)
+        two, d = self._q, np.empty(self._n)
+        scalar = np.ones(self._n, bool)
+        if len(r.quaternions):
+            turns = r.velocities[:, None] + np.arange(3)
+            places = r.quaternions[:, None] + np.arange(4)
+            scalar[turns.ravel()] = False
+            p = product(two[places], one[places] * np.array([1.0, -1.0, -1.0, -1.0]))
+            p *= np.where(p[:, :1] < 0, -1.0, 1.0)
+            size = np.linalg.norm(p[:, 1:], axis=1, keepdims=True)
+            angle = 2 * np.arctan2(size, p[:, :1])
+            d[turns] = p[:, 1:] * np.divide(
+                angle, size, out=np.full_like(size, 2.0), where=size > 0
+            )
+        d[scalar] = (two - one)[self._scalars]
+        return d[self._independent]
+
+    # --- states -----------------------------------------------------------------------------------
+    def _read(self, state: State) -> np.ndarray:
+        """Return q of a state of the model; faces and their rates are then in the work space."""
+        work = self._work
+        if state.off:
+            raise ValueError(
+                f"{_WHO}: the state has switched off {', '.join(state.off)}; a tree has all joints"
+            )
+        work.load(state)
+        work.evaluate()
+        size = 12 * (self.model.n_faces + 1)
+        q = self._reading.positions(work.vector(m.Y, size).reshape(-1, 4, 3), self._n_q)
+        for at, i in self._turned:
+            q[i] += 2 * np.pi * np.round((work.F[at] - q[i]) / (2 * np.pi))
+        return q
+
+    def q(self, state: State | None = None) -> np.ndarray:
+        """Return q of a state of the model; angles have its full turns."""
+        return self._read(state_of(_WHO, self.model, state))
+
+    def v(self, state: State | None = None) -> np.ndarray:
+        """Return v of a state of the model."""
+        state = state_of(_WHO, self.model, state)
+        self._q[:] = self._read(state)
+        F, size = self._work.F, 12 * (self.model.n_faces + 1)
+        y, yd = (self._work.vector(x, size).reshape(-1, 4, 3) for x in (m.Y, m.YD))
+        w = 0.5 * np.cross(y[:, 1:], yd[:, 1:]).sum(1)
+        spatial = np.hstack([w, yd[:, 0] + np.cross(y[:, 0], w)])
+        across = np.empty((len(self._tree.ways), 6))
+        for i, way in enumerate(self._tree.ways):
+            across[i] = spatial[self._faces[way.body]] - spatial[self._faces[way.before]]
+        run(self._I, F, self._programs["pose"])
+        v = rates_from(self._tree, self._S, across, self._way_of, self._motions)
+        return v[self._independent]
+
+    def state(self, q: Any, v: Any, t: float = 0.0) -> State:
+        """Return the state of the model at q and v, with its accelerations and multipliers.
+
+        Loops are closed first, dependent positions move.
+        """
+        q = self.close(q, t=t)
+        facts = self.motion(q, v, t)
+        n, model = np.zeros, self.model
+        state = State(t, *facts, n(model.n_v), n(model.n_lam))
+        work = self._work
+        work.load(state)
+        for at, i in self._turned:
+            work.F[at] = q[i]
+        work.evaluate()
+        work.accept()
+        return consistent(model, work.store().replace(lam=n(model.n_lam)))
+
+    def put(self, work: Workspace, q: np.ndarray, v: Any) -> None:
+        """Write the pose and the rates of a run at its time: q closes all loops."""
+        model, turned = self.model, self._turned
+        of_q, of_v = self.motion(q, v, float(work.F[m.T]))
+        for name in (m.Q, m.QN):
+            work.vector(name, model.n_q)[:] = of_q
+        work.vector(m.D)[:] = 0.0
+        work.vector(m.V)[model.numbering.v] = of_v
+        for at, i in turned:
+            work.F[at] = q[i]
+
+    def motion(self, q: Any, v: Any, t: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
+        """Return q and v of the model's own coordinates at those of the tree."""
+        self._set(q, v, time=t)
+        self._run("show")
+        model, size = self.model, 12 * (self.model.n_faces + 1)
+        y, yd = (self._work.vector(x, size).reshape(-1, 4, 3)[1:].copy() for x in (m.Y, m.YD))
+        w = 0.5 * np.cross(y[:, 1:], yd[:, 1:]).sum(1)
+        Q, V = np.empty(model.n_q), np.empty(model.n_v)
+        for formulation, members, rows, at_q, at_v in self._families:
+            body = model.stacked.some(members)
+            R = np.swapaxes(y[rows, 1:], 1, 2) if formulation.axes else body.rotation
+            moved = replace(
+                body,
+                position=y[rows, 0],
+                rotation=R,
+                velocity=yd[rows, 0],
+                angular_velocity=w[rows],
+            )
+            Q[at_q], V[at_v] = moved.q_and_v(formulation, np.zeros(3))
+        return Q, V
+
+
+_COMPILED = {  # arguments, result and its shape
+    "M": ((t_.T_Q,), t_.T_IM, "nn"),
+    "gravity": ((t_.T_Q,), t_.T_ITAU, "n"),
+    "bias": ((t_.T_Q, t_.T_IV), t_.T_ITAU, "n"),
+    "coriolis": ((t_.T_Q, t_.T_IV), t_.T_ITAU, "n"),
+    "inverse": ((t_.T_Q, t_.T_IV, t_.T_IA), t_.T_ITAU, "n"),
+    "forward": ((t_.T_Q, t_.T_IV, t_.T_RESULT), t_.T_IA, "n"),
+    "jacobian": ((t_.T_Q,), t_.T_RESULT, "6n"),
+}
+
+
+def _written(x: np.ndarray, out: np.ndarray | None) -> np.ndarray:
+    """Return a copy, or write to an array."""
+    if out is None:
+        return x.copy()
+    out[...] = x
+    return out
+
+
+def _refuse_masses(model: FrozenModel) -> None:
+    """Refuse elements with mass, whose forces depend on accelerations."""
+    for part in model.system.parts.values():
+        for element in part.elements():
+            if element.kind.accelerated:
+                raise ValueError(
+                    f"{_WHO}: {part.name!r} ({type(part).__name__}) has mass between bodies, which "
+                    "is on no link of a tree; make it a RigidBody or PointMass"
+                )
+
+
+def _families(model: FrozenModel) -> list[Any]:
+    """Return bodies by formulation: it, their numbers, faces, places of q and of v."""
+    groups: dict[Any, list[int]] = {}
+    bodies = list(model.nodes.values())
+    for i, body in enumerate(bodies):
+        groups.setdefault(body.formulation, []).append(i)
+    counts = np.cumsum([0, *(x.formulation.n_v for x in bodies)])
+    starts = np.array([x.start for x in model.numbering.q])
+    faces = np.array([int(model.I[model.node_records[x] + m.NODE_Y]) // 12 for x in model.nodes])
+    return [
+        (
+            formulation, some, faces[some] - 1,
+            starts[some][:, None] + np.arange(formulation.n_q),
+            counts[some][:, None] + np.arange(formulation.n_v),
+        )
+        for formulation, some in groups.items()
+    ]  # fmt: skip
+
+
+def _angles_kept(model: FrozenModel, tree: Tree, first: int) -> list[tuple[int, int]]:
+    """Return where elements remember angles of the tree, and where in q each is.
+
+    An element remembers a number for each measure it has, in their order.
+    """
+    places: dict[str, int] = {}
+    for link in tree.links:
+        for name in link.positions:
+            places[name] = first + len(places)
+    ends: dict[Any, str] = {}
+    for joint in model.system.joints.values():
+        for name, free in joint.coordinates.items():
+            ends[tuple(free.attachments)] = f"{joint.name}.{name}"
+    pairs = [
+        (int(model.I[model.records[name][0] + m.E_MEMORY]), place)
+        for name, place in places.items()
+        if name in model.records
+    ]
+    for part in model.system.parts.values():
+        for record, element in zip(model.records[part.name], part.elements(), strict=True):
+            left, at = tuple(element.attachments), int(model.I[record + m.E_MEMORY])
+            for i in range(len(element.memory)):
+                term = next((x for x in ends if x == left[: len(x)]), None)
+                if term is None:
+                    break
+                if ends[term] in places and ends[term] in model.records:
+                    pairs.append((at + i, places[ends[term]]))
+                left = left[len(term) :]
+    return pairs

@@ -1,0 +1,124 @@
+r"""Points of bodies: Jacobians and their rates, momenta, the regressor of inertias.
+
+The velocity of the point x of a body is :math:`\sum_j (S_{v,j} + S_{w,j}\times x)\dot\theta_j` over
+the columns on the way to it, and :math:`J^C_j S_j` is the momentum that column j alone would give.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mbd.algebra.vec import cross, load3, load9, mat_mat, mat_vec, minus, plus, store3, times
+from mbd.joint_tree import layout as t
+from mbd.joint_tree.recursions import (
+    dot6,
+    inertia_times,
+    load6,
+    place_inertia,
+    plus6,
+    store6,
+    turned_force,
+)
+from mbd.machine.jit import jit, kernel
+
+
+@jit
+def _link(I: Any, F: Any, k: int) -> int:
+    """Return the record of the link that is asked for."""
+    return I[k + t.T_LINK] + int(F[I[k + t.T_ARGUMENT]]) * t.L_SIZE  # type: ignore[no-any-return]
+
+
+@jit
+def _point(I: Any, F: Any, k: int, l: int) -> Any:
+    """Return the point that is asked for, about O."""
+    link, c = I[l + t.L_NUMBERS], I[l + t.L_CONSTANTS] + t.K_BODY
+    of_body = mat_vec(load9(F, c + 3), load3(F, I[k + t.T_ARGUMENT] + 1))
+    return plus(load3(F, link), mat_vec(load9(F, link + 3), plus(load3(F, c), of_body)))
+
+
+@jit
+def _clear(I: Any, F: Any, k: int, n: int) -> None:
+    for j in range(n):
+        F[I[k + t.T_RESULT] + j] = 0.0
+
+
+@kernel
+def jacobian(I: Any, F: Any, k: int) -> None:
+    """Write, column by column, (velocity of the point, angular velocity of its body)."""
+    l = _link(I, F, k)
+    x, j = _point(I, F, k, l), I[l + t.L_LAST] - 1
+    _clear(I, F, k, 6 * I[k + t.T_N])
+    while j >= 0:
+        at = I[k + t.T_COLUMN] + j * t.C_SIZE
+        w, v = load6(F, I[at + t.C_NUMBERS])
+        store6(F, I[k + t.T_RESULT] + 6 * j, (plus(v, cross(w, x)), w))
+        j = I[at + t.C_BEFORE] - 1
+
+
+@kernel
+def jacobian_rate(I: Any, F: Any, k: int) -> None:
+    """Write the rates of what `jacobian` writes, after `move`."""
+    l = _link(I, F, k)
+    x, j = _point(I, F, k, l), I[l + t.L_LAST] - 1
+    w, v = load6(F, I[l + t.L_NUMBERS] + t.N_V)
+    speed = plus(v, cross(w, x))
+    _clear(I, F, k, 6 * I[k + t.T_N])
+    while j >= 0:
+        at = I[k + t.T_COLUMN] + j * t.C_SIZE
+        s = I[at + t.C_NUMBERS]
+        w, (b, a) = load3(F, s), load6(F, s + t.C_RATE)
+        along = plus(plus(a, cross(b, x)), cross(w, speed))
+        store6(F, I[k + t.T_RESULT] + 6 * j, (along, b))
+        j = I[at + t.C_BEFORE] - 1
+
+
+@kernel
+def momentum(I: Any, F: Any, k: int) -> None:
+    """Write (linear, angular momentum about the centre of mass) of each column; then the centre."""
+    n, to, ground = I[k + t.T_N], I[k + t.T_RESULT], I[k + t.T_GROUND] + t.N_INERTIA
+    for i in range(I[k + t.T_LINKS] - 1, -1, -1):
+        l = I[k + t.T_LINK] + i * t.L_SIZE
+        J, below, first = I[l + t.L_NUMBERS] + t.N_INERTIA, I[l + t.L_PARENT], I[l + t.L_COLUMN]
+        for j in range(first, first + I[l + t.L_COLUMNS]):
+            s = I[I[k + t.T_COLUMN] + j * t.C_SIZE + t.C_NUMBERS]
+            about, along = inertia_times(F, J, load6(F, s))
+            store6(F, to + 6 * j, (along, about))
+        for j in range(10):
+            F[below + t.N_INERTIA + j] += F[J + j]
+    c = times(1.0 / F[ground], load3(F, ground + 1))
+    for j in range(n):
+        along, about = load6(F, to + 6 * j)
+        store3(F, to + 6 * j + 3, minus(about, cross(c, along)))
+    store3(F, to + 6 * n, c)
+    F[to + 6 * n + 3] = F[ground]
+
+
+@kernel
+def regressor(I: Any, F: Any, k: int) -> None:
+    """Write Y (n, 10 bodies): efforts of each inertial parameter of each body, of size one."""
+    n, to = I[k + t.T_N], I[k + t.T_RESULT]
+    links, width, body = I[k + t.T_LINKS], 0, 0
+    for i in range(links):
+        width += 10 * (I[I[k + t.T_LINK] + i * t.L_SIZE + t.L_FACE] > 0)
+    _clear(I, F, k, n * width)
+    scratch = I[k + t.T_PARAMETER]
+    for i in range(links):
+        l = I[k + t.T_LINK] + i * t.L_SIZE
+        if I[l + t.L_FACE] == 0:
+            continue
+        link, c = I[l + t.L_NUMBERS], I[l + t.L_CONSTANTS] + t.K_BODY
+        R = load9(F, link + 3)
+        x, R = plus(load3(F, link), mat_vec(R, load3(F, c))), mat_mat(R, load9(F, c + 3))
+        V, A = load6(F, link + t.N_V), load6(F, link + t.N_A)
+        for p in range(10):
+            for j in range(10):
+                F[scratch + j] = 1.0 if j == p else 0.0
+            place_inertia(F, scratch, R, x, scratch + 10)
+            momentum = inertia_times(F, scratch + 10, V)
+            f = plus6(inertia_times(F, scratch + 10, A), 1.0, turned_force(V, momentum))
+            j = I[l + t.L_LAST] - 1
+            while j >= 0:
+                at = I[k + t.T_COLUMN] + j * t.C_SIZE
+                F[to + j * width + 10 * body + p] = dot6(load6(F, I[at + t.C_NUMBERS]), f)
+                j = I[at + t.C_BEFORE] - 1
+        body += 1
