@@ -10,6 +10,8 @@ import importlib
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
+import numpy as np
+
 T = TypeVar("T")
 
 
@@ -24,9 +26,21 @@ class MovingPicture(Protocol):
         """Write ``.html`` or ``.gif``."""
 
 
+class Observing(Protocol):
+    """What ``model.observe`` returns: an ``mbd.history.observation.Observation``."""
+
+    labels: tuple[str, ...]
+    units: tuple[str, ...]
+    slices: dict[str, slice]
+
+    def __call__(self, of: Any) -> np.ndarray:
+        """Return the numbers at the instant of a ``Stepper``, or at a ``State``."""
+
+
 #: who calls it -> "module:name" of a function, whose first argument is the object, or of a class
 ABOVE = {
     "Model.plot_topology": "mbd.drawing.topology:plot_topology",
+    "Model.observe": "mbd.history.observation:observe",
     "Assembly.spy": "mbd.drawing.matrix_pattern:spy",
     "simulate(stream=)": "mbd.store.stream:FileRecord",
     "Solution.to_xarray": "mbd.store.contents:to_xarray",

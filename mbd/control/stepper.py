@@ -266,6 +266,12 @@ class Stepper:
         run.work.check_laws()
         return taken, status
 
+    @property
+    def floats(self) -> np.ndarray:
+        """Its numbers F, with the accelerations of the loads that act now; not to be written to."""
+        self._meet()
+        return self.run.work.F
+
     def step(self, n: int = 1) -> None:
         """Take n steps.
 

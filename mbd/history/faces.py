@@ -76,7 +76,7 @@ def columns_of(model: FrozenModel) -> dict[str, tuple[slice, slice]]:
     return dict(zip(bodies, zip(model.numbering.q, v, strict=True), strict=True))
 
 
-def _merged(slices: Iterable[slice]) -> list[slice]:
+def merged(slices: Iterable[slice]) -> list[slice]:
     """Return slices with those that touch each other joined."""
     merged: list[slice] = []
     for s in slices:
@@ -104,7 +104,7 @@ def _groups(model: FrozenModel, names: Iterable[str]) -> list[Group]:
     for formulation, members in by_formulation.items():
         numbers, firsts, mine = zip(*members, strict=True)
         faces = [x + i for x in firsts for i in range(formulation.n_faces)]
-        q, v = (_merged(columns[name][i] for name in mine) for i in (0, 1))
+        q, v = (merged(columns[name][i] for name in mine) for i in (0, 1))
         groups.append(Group(formulation, mine, _run(numbers), _run(faces), q, v))
     return groups
 

@@ -16,6 +16,14 @@ import numpy as np
 from mbd.algebra.rotations import angular_velocity, quaternion_from_matrix
 from mbd.base.checked import meant, shown
 from mbd.base.read_only import read_only
+from mbd.history.observed import (
+    point,
+    quaternion_kernel,
+    rotation_kernel,
+    scale_kernel,
+    spin_kernel,
+    turning,
+)
 from mbd.history.quantity import (
     BODY_AXES,
     INERTIAL,
@@ -113,35 +121,55 @@ class PartHistory:
     position = Quantity(
         Owner.BODY, "m", INERTIAL, "origin of the body frame",
         lambda h: np.asarray(h.y[..., 0, :] + h.origin), main=True,
+        see=lambda t, x: point(t, x, 0),
     )  # fmt: skip
     velocity = Quantity(
-        Owner.BODY, "m/s", INERTIAL, "velocity of the origin", lambda h: h.yd[..., 0, :], main=True
+        Owner.BODY,
+        "m/s",
+        INERTIAL,
+        "velocity of the origin",
+        lambda h: h.yd[..., 0, :],
+        main=True,
+        see=lambda t, x: point(t, x, 1),
     )
     acceleration = Quantity(
-        Owner.BODY, "m/s^2", INERTIAL, "acceleration of the origin", lambda h: h.ydd[..., 0, :]
+        Owner.BODY,
+        "m/s^2",
+        INERTIAL,
+        "acceleration of the origin",
+        lambda h: h.ydd[..., 0, :],
+        see=lambda t, x: point(t, x, 2),
     )
     quaternion = Quantity(
         Owner.TURNING, "-", QUATERNION,
         "rotation from body to inertial axes, scalar first, without jumps of sign; "
         "NaN for a point mass", _quaternion, keep=True,
+        see=turning(quaternion_kernel, 4),
     )  # fmt: skip
     rotation = Quantity(
         Owner.TURNING, "-", MATRIX, "rotation matrices (n, 3, 3), from body to inertial axes",
         _rotation, derive=_matrix, array="",
+        see=turning(rotation_kernel, 9),
     )  # fmt: skip
     angular_velocity = Quantity(
         Owner.TURNING, "rad/s", INERTIAL, "angular velocity; NaN for a point mass",
         _angular_velocity, main=True,
+        see=turning(spin_kernel, 3, 1),
     )  # fmt: skip
     angular_velocity_body = Quantity(
         Owner.TURNING, "rad/s", BODY_AXES, "angular velocity", array="",
         derive=lambda h: np.einsum("...ij,...i->...j", h.rotation, h.angular_velocity),
+        see=turning(spin_kernel, 3, 1, body=True),
     )  # fmt: skip
     angular_acceleration = Quantity(
         Owner.TURNING, "rad/s^2", INERTIAL, "angular acceleration; NaN for a point mass",
         _angular_acceleration,
+        see=turning(spin_kernel, 3, 2),
     )  # fmt: skip
-    scale = Quantity(Owner.BREATHING, "-", SCALAR, "length of the directors", _scale)
+    scale = Quantity(
+        Owner.BREATHING, "-", SCALAR, "length of the directors", _scale,
+        see=turning(scale_kernel, 1),
+    )  # fmt: skip
     force = Quantity(
         Owner.JOINT, "N", INERTIAL, "reaction on the second body, at the joint",
         lambda h: h.reactions.force, main=True,

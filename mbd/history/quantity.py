@@ -11,6 +11,7 @@ import numpy as np
 from mbd.base.read_only import read_only
 
 Take = Callable[[Any], np.ndarray]
+See = Callable[[Any, str], int]
 
 
 class Axes(NamedTuple):
@@ -25,7 +26,9 @@ SCALAR = Axes()
 INERTIAL = Axes(("component",), ("x", "y", "z"), "inertial axes")
 BODY_AXES = INERTIAL._replace(frame="body axes")
 QUATERNION = Axes(("quaternion_component",), ("w", "x", "y", "z"))
-MATRIX = Axes(("matrix",))  # (n, 3, 3), of attributes only
+MATRIX = Axes(
+    ("matrix",), tuple(i + j for i in "xyz" for j in "xyz")
+)  # (n, 3, 3), of attributes only
 SECTION_AXES = Axes(("end", "section_axis"), frame="section axes")
 
 
@@ -71,6 +74,9 @@ class Quantity:
         ``(history) -> array``, time first. Of bodies the argument is a ``BodyHistory`` of one or,
         with arrays (n, k, ...), of k bodies; of joints it has ``reactions``, of rows ``lam``; else
         it is ``AllParts``.
+    see : callable, optional
+        ``(tables, owner) -> place``: adds to the tables of an observation what observes it, and
+        returns where its numbers will be.
     derive : callable, optional
         ``(part) -> array``: how it follows from other quantities, where a file does not have it.
     array : str, optional
@@ -85,10 +91,10 @@ class Quantity:
 
     def __init__(
         self, of: Owner, unit: str, axes: Axes, meaning: str, take: Take | None = None, *,
-        derive: Take | None = None, array: str | None = None, flat: str = "", main: bool = False,
-        keep: bool = False,
+        see: See | None = None, derive: Take | None = None, array: str | None = None,
+        flat: str = "", main: bool = False, keep: bool = False,
     ) -> None:  # fmt: skip
-        self.of, self.unit, self.axes, self.meaning = of, unit, axes, meaning
+        self.of, self.unit, self.axes, self.meaning, self.see = of, unit, axes, meaning, see
         self.take, self.derive, self.main, self.keep = take, derive, main, keep
         self.name, self._array, self.flat = array or "", array, flat or of.value[1]
         frame = f", {axes.frame}" if axes.frame else ""

@@ -20,6 +20,14 @@ from mbd.interactions.measures import unwrap
 from mbd.machine import buffer as m
 from mbd.machine.jit import ints, jit
 
+# 2 pi as a sum of two numbers, whose products with up to 2^20 turns are exact
+_TURN, _REST = 6746518852 * 2.0**-30, 1121027178 * 2.0**-62
+
+
+def with_turns(angle: Any, turns: Any) -> Any:
+    """Return angles with full turns; in compiled code and in numpy with the same bits."""
+    return angle + turns * _TURN + turns * _REST
+
 
 @jit
 def rate_of(I: Any, memory: int) -> int:

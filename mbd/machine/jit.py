@@ -241,6 +241,18 @@ class Kernel:
 
 
 _PYTHON_KERNELS: list[Callable[..., Any]] = []
+_PYTHON_ARRAYS: list[np.ndarray] = []
+
+
+def address_of(array: np.ndarray) -> int:
+    """Return the number under which compiled code finds an array, which must stay alive.
+
+    There ``floats_at``, ``integers_at`` and ``tables_at`` take it.
+    """
+    if PYTHON:
+        _PYTHON_ARRAYS.append(array)
+        return len(_PYTHON_ARRAYS)
+    return int(array.__array_interface__["data"][0])
 
 
 def kernel(function: Callable[..., None]) -> Kernel:
@@ -313,6 +325,14 @@ if PYTHON:
 
     ints: Any = integers
 
+    def _array_at(address: int) -> np.ndarray:
+        """Return the array of ``address_of``."""
+        return _PYTHON_ARRAYS[address - 1]
+
+    floats_at: Any = _array_at
+    integers_at: Any = _array_at
+    tables_at: Any = _array_at
+
     def part(F: np.ndarray, first: int) -> np.ndarray:
         """Return F from a place on: a vector that is changed in place."""
         return F[first:]
@@ -329,6 +349,21 @@ else:
             return builder.bitcast(first, context.get_value_type(pointer))
 
         return pointer(F), codegen
+
+    def _pointer_at(pointer: Any) -> Any:
+        """Return the function that takes an address for a pointer."""
+
+        def typed(_typing: Any, address: Any) -> Any:
+            def codegen(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+                return builder.inttoptr(args[0], context.get_value_type(pointer))
+
+            return pointer(types.int64), codegen
+
+        return intrinsic(typed)
+
+    floats_at = _pointer_at(types.CPointer(types.float64))
+    integers_at = _pointer_at(types.CPointer(types.int64))
+    tables_at = _pointer_at(TablesPointer())
 
     @intrinsic
     def part(_typing: Any, F: Any, first: Any) -> Any:

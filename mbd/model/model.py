@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mbd.base.above import from_above
+from mbd.base.above import Observing, from_above
 from mbd.base.html_tables import page
 from mbd.base.tolerances import SOFT_LOOPS
 from mbd.interactions.kind import Kind
@@ -192,6 +192,39 @@ class Model(FrozenModel):
         Needs the extra "plot"; ``ax`` are matplotlib Axes to draw in.
         """
         return from_above("Model.plot_topology", self, ax)
+
+    def observe(self, what: Sequence[Any]) -> Observing:
+        """Return an observation: quantities by name, again and again in one array.
+
+        Names are looked up once; what then runs is compiled, and only reads the run.
+
+        Parameters
+        ----------
+        what : list
+            Names of results, "hip.angle", "tip.position", "tip.position.x"; of a point in body
+            axes [m] ("tip", (0, 0, 0.1), "position"), "velocity", "acceleration" or what an
+            "accelerometer" there feels; ("tip", "wall", "distance") of two bodies, or after each
+            body a point.
+
+        Returns
+        -------
+        Observation
+            ``observation(stepper)`` or ``observation(state)`` is an array.
+
+        Examples
+        --------
+        >>> import mbd
+        >>> system = mbd.System()
+        >>> cart = system.add(mbd.PointMass("cart", mass=2.0, velocity=(1.0, 0.0, 0.0)))
+        >>> stepper = mbd.Stepper(system, 1e-3)
+        >>> observation = stepper.model.observe(["cart.velocity.x", "cart.position"])
+        >>> observation.labels
+        ('cart.velocity.x', 'cart.position.x', 'cart.position.y', 'cart.position.z')
+        >>> stepper.step(500)
+        >>> observation(stepper).round(9).tolist()[:2]
+        [1.0, 0.5]
+        """
+        return from_above("Model.observe", self, what)  # type: ignore[no-any-return]
 
     def graph(self, state: State | None = None) -> MultiGraph:
         """Return bodies, and what is between them, as a graph of networkx.

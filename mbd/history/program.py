@@ -1,0 +1,290 @@
+"""Programs of observations: what they take from a run, and which kernels they call on it.
+
+An observation has numbers F of its own, laid out as those of every run of the model, and tables I
+that begin with those of the model. It copies the time, coordinates, velocities and what else it
+needs from the numbers of a run, calls its kernels one after the other, and gathers what they wrote.
+A run is only read: its bits stay, and neither addresses nor results of observations lie in what a
+snapshot of it restores.
+
+The same program runs over the instants of a result, so that a value over time and the one of an
+instant have the same bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from mbd.formulations.families import family
+from mbd.history.faces import columns_of, merged
+from mbd.interactions.kind import Attachment
+from mbd.machine import buffer as m
+from mbd.machine.jit import (
+    address_at,
+    address_of,
+    call,
+    floats_at,
+    integers_at,
+    jit,
+    kernel,
+    tables_at,
+)
+from mbd.model.model import Model
+from mbd.model.state import State
+from mbd.model.turns_so_far import checked_memory
+
+# record of a program: how many numbers it writes, where, where they come from, pairs (place in a
+# run, place here), stretches copied from a run alone (first, size), calls (address, record); where
+# its own numbers are; instants, where they are and where the numbers of each go
+(
+    N_VALUES, VALUES, SOURCES, N_TAKEN, TAKEN, N_STRETCHES, STRETCHES, N_CALLS, CALLS,
+    OWN, _OWN_HIGH, N_INSTANTS, INSTANTS, RESULTS, PROGRAM_SIZE,
+) = range(15)  # fmt: skip
+_BLOCK = 1 << 13  # floats of instants that are handed over at once, which stay in the cache
+
+
+@jit
+def _observe(I: Any, F: Any, k: int, out: int) -> None:
+    """Call all kernels; write what is observed to F[out:]."""
+    F[m.T_LAST] = F[m.T_STEP] = F[m.T]
+    for c in range(I[k + CALLS], I[k + CALLS] + 3 * I[k + N_CALLS], 3):
+        call(address_at(I, c), I, F, I[c + 2])
+    for i in range(I[k + N_VALUES]):
+        F[out + i] = F[I[I[k + SOURCES] + i]]
+
+
+@jit
+def _observe_run(I: Any, F: Any, k: int, run: Any) -> None:
+    """Take the numbers of a run and observe them."""
+    for s in range(I[k + STRETCHES], I[k + STRETCHES] + 2 * I[k + N_STRETCHES], 2):
+        for i in range(I[s], I[s] + I[s + 1]):
+            F[i] = run[i]
+    for t in range(I[k + TAKEN], I[k + TAKEN] + 2 * I[k + N_TAKEN], 2):
+        F[I[t + 1]] = run[I[t]]
+    _observe(I, F, k, I[k + VALUES])
+
+
+@kernel
+def observe_kernel(I: Any, F: Any, k: int) -> None:
+    """Observe the run whose numbers are F: I are the tables of the program, k its record."""
+    _observe_run(I, floats_at(address_at(I, k + OWN)), k, F)
+
+
+@kernel
+def over_time_kernel(I: Any, F: Any, k: int) -> None:
+    """Observe instants whose numbers are in F, those of the program."""
+    at, out = I[k + INSTANTS], I[k + RESULTS]
+    for _ in range(I[k + N_INSTANTS]):
+        for i in range(I[k + N_TAKEN]):
+            F[I[I[k + TAKEN] + 2 * i + 1]] = F[at + i]
+        _observe(I, F, k, out)
+        at += I[k + N_TAKEN]
+        out += I[k + N_VALUES]
+
+
+@jit
+def write(F: Any, table: int, out: Any) -> None:
+    """Write what is observed of a run to out[0], out[1], ..., in compiled code.
+
+    F are the numbers of the run, which are only read, `table` is ``Observation.table``. Two threads
+    take an observation each: it has one memory.
+    """
+    program = integers_at(table)
+    I, own, k = tables_at(program[0]), floats_at(program[1]), program[2]
+    _observe_run(I, own, k, F)
+    for i in range(I[k + N_VALUES]):
+        out[i] = own[I[k + VALUES] + i]
+
+
+class ProgramTables:
+    """The tables of an observation while they grow.
+
+    Attributes
+    ----------
+    model : Model
+    calls : dict
+        Records (n, .) by the kernel that reads them, in the order in which they run.
+    second : bool
+        Whether something needs accelerations.
+    """
+
+    def __init__(self, model: Model) -> None:
+        self.model, self.second = model, False
+        self.calls: dict[Any, list[tuple[int, ...]]] = {}
+        self.bodies: dict[str, None] = {}
+        self.rows: dict[int, None] = {}  # multipliers that are taken
+        self.scratch = m.SCRATCH_OWN
+        self._I: list[int] = []
+        self._floats: list[float] = []
+        self._put: dict[tuple[float, ...], int] = {}
+
+    def room(self, n: int) -> int:
+        """Reserve floats; return the place of the first."""
+        self._floats += [0.0] * n
+        return self.model.size + len(self._floats) - n
+
+    def put(self, numbers: Sequence[float]) -> int:
+        """Return the place of some constants."""
+        key = tuple(map(float, numbers))
+        if key not in self._put:
+            self._floats += key
+            self._put[key] = self.model.size + len(self._floats) - len(key)
+        return self._put[key]
+
+    def table(self, entries: Iterable[int]) -> int:
+        """Append entries; return the place of the first."""
+        start = len(self._I)
+        self._I += entries
+        return len(self.model.I) + start
+
+    def face(self, place: str) -> int:
+        """Return where a face, "rod" or "rod/1", begins in Y; it is placed before kernels run."""
+        body, _, number = place.partition("/")
+        if body == "ground":
+            return 0
+        self.bodies[body] = None
+        return 12 * (1 + self.model.faces[body] + int(number or 0))
+
+    def ends(self, attachments: Sequence[Attachment]) -> int:
+        """Append attachments; return where the places of their records are."""
+        records = [
+            self.table([self.face(x.place), self.put(x.weights), *[0] * (m.ATT_SIZE - 2)])
+            for x in attachments
+        ]
+        return self.table(records)
+
+    def call(self, kernel_: Any, *record: int) -> None:
+        """Let a kernel have one more record."""
+        self.calls.setdefault(kernel_, []).append(record)
+
+    def coordinates(self, name: int, body: str) -> range:
+        """Return where the numbers of a body are in QN, V or A."""
+        self.bodies[body] = None
+        node = self.model.node_records[body]
+        form = self.model.nodes[body].formulation
+        start, n = (m.NODE_Q, form.n_q) if name == m.QN else (m.NODE_U, form.n_v)
+        first = int(self.model.I[name] + self.model.I[node + start])
+        return range(first, first + n)
+
+    def multiplier(self, row: int) -> int:
+        """Return where the multiplier of a row is."""
+        self.rows[row] = None
+        return int(self.model.I[m.A] + self.model.numbering.lam[row])
+
+    def program(self, places: Sequence[int]) -> Program:
+        """Return the program that gives the numbers at some places."""
+        return Program(self, places)
+
+
+class Program:
+    """ProgramTables and numbers of an observation, ready to run.
+
+    Attributes
+    ----------
+    values : (n,) array
+        What was observed last, always the same memory.
+    """
+
+    def __init__(self, tables: ProgramTables, places: Sequence[int]) -> None:
+        model, self.n = tables.model, len(places)
+        self.model, self.bodies, self.rows = model, list(tables.bodies), list(tables.rows)
+        self.second = tables.second
+        calls = self._faces(tables) + [
+            (kernel_, tables.table([len(some), *(i for x in some for i in x)]))
+            for kernel_, some in tables.calls.items()
+        ]
+        taken = self._taken(tables)
+        self.stretches: list[tuple[int, int]] = [(m.GX, 3)]
+        if n_memory := int(model.I[m.N_MEMORY]):
+            self.stretches.append((int(model.I[m.REMEMBERED]), n_memory))
+        out, scratch = tables.room(self.n), tables.room(tables.scratch)
+        size = len(taken) + self.n
+        self.most = max(1, _BLOCK // size)
+        self.F = np.zeros(model.size + len(tables._floats) + self.most * size)
+        self.F[: len(model.F)] = model.F
+        self.F[model.size :][: len(tables._floats)] = tables._floats
+        ground = int(model.I[m.GROUND])
+        self.F[model.I[m.Y] :][:12] = model.F[ground : ground + 12]
+        self.values = self.F[out : out + self.n]
+        rows = model.size + len(tables._floats)
+        self._rows = self.F[rows:][: self.most * len(taken)].reshape(self.most, -1)
+        self._results = self.F[rows + self._rows.size :].reshape(self.most, self.n)
+        record = [
+            self.n, out, tables.table(places), len(taken),
+            tables.table(i for pair in taken for i in pair), len(self.stretches),
+            tables.table(i for x in self.stretches for i in x), len(calls),
+            tables.table(i for x, k in calls for i in (*m.halves(x.address), k)),
+            *m.halves(address_of(self.F)), 0, rows, rows + self._rows.size,
+        ]  # fmt: skip
+        self.k = tables.table(record)
+        self.I = np.concatenate([model.I, m.entries(tables._I)])
+        self.I[m.SCRATCH] = scratch
+        self._addresses = np.array([address_of(self.I), address_of(self.F), self.k])
+        self.table = address_of(self._addresses)
+        self._kept = tables.calls  # kernels of users' functions stay alive
+
+    def _faces(self, tables: ProgramTables) -> list[tuple[Any, int]]:
+        """Return the calls that place the faces of the bodies, with rates."""
+        by_formulation: dict[Any, list[str]] = {}
+        for name in self.bodies:
+            by_formulation.setdefault(self.model.nodes[name].formulation, []).append(name)
+        calls = []
+        for formulation, names in by_formulation.items():
+            nodes = tables.table(
+                i for x in names
+                for i in self.model.I[self.model.node_records[x] :][: m.NODE_SIZE].tolist()
+            )  # fmt: skip
+            kernels, record = family(formulation), tables.table([len(names), nodes])
+            calls += [(kernels.place, record), (kernels.velocities, record)]
+            calls += [(kernels.rates, record)] if self.second else []
+        return calls
+
+    def _taken(self, tables: ProgramTables) -> list[tuple[int, int]]:
+        """Return pairs of places: of time, coordinates, velocities, accelerations, multipliers."""
+        I, pairs = self.model.I, [(m.T, m.T)]
+        for name in self.bodies:
+            away = int(I[m.Q] - I[m.QN])
+            pairs += [(i + away, i) for i in tables.coordinates(m.QN, name)]
+        for vector in (m.V, m.A) if self.second else (m.V,):
+            pairs += [(i, i) for x in self.bodies for i in tables.coordinates(vector, x)]
+        return pairs + [(i, i) for i in map(tables.multiplier, self.rows)]
+
+    def of_run(self, F: np.ndarray) -> np.ndarray:
+        """Return what is observed of the numbers of a run."""
+        observe_kernel(self.I, F, self.k)
+        return self.values
+
+    def of_state(self, state: State) -> np.ndarray:
+        """Return what is observed of a state."""
+        if state.memory is not None:
+            self.F[self.model.memory] = checked_memory(self.model, state.memory)
+        numbers = (x[None] for x in (state.q, state.v, state.a, state.lam))
+        self.values[:] = self.over_time(np.array([state.t]), *numbers)[0]
+        return self.values
+
+    def over_time(self, t: np.ndarray, q: Any, v: Any, a: Any, lam: Any) -> np.ndarray:
+        """Return what is observed of instants (n, .), of numbers in memory or on disk."""
+        values = np.empty((len(t), self.n))
+        columns = self._columns(q, v, a, lam)
+        for first in range(0, len(t), self.most):
+            here = slice(first, first + self.most)
+            n, at = len(t[here]), 1
+            self._rows[:n, 0] = t[here]
+            for x, some in columns:
+                for s in some:
+                    self._rows[:n, at : at + s.stop - s.start] = x[here, s]
+                    at += s.stop - s.start
+            self.I[self.k + N_INSTANTS] = n
+            over_time_kernel(self.I, self.F, self.k)
+            values[here] = self._results[:n]
+        return values
+
+    def _columns(self, q: Any, v: Any, a: Any, lam: Any) -> list[tuple[Any, list[slice]]]:
+        """Return the arrays with the columns that are taken of them."""
+        both = [columns_of(self.model)[x] for x in self.bodies]
+        of_v = merged(x for _, x in both)
+        some = [(q, merged(x for x, _ in both)), (v, of_v)]
+        some += [(a, of_v)] if self.second else []
+        return [*some, (lam, merged(slice(r, r + 1) for r in self.rows))]
