@@ -32,8 +32,8 @@ from mbd.model.evaluation import evaluate
 JUMPED, REFUSED, GIVEN_HEAD = range(3)
 # --- record at I[k] ------------------------------------------------------------------------------
 # address of the steps, whether one that fails is left as it is, whether the matrix at hand serves;
-# where the run has its floats; inputs, their places in F and where these begin; how many numbers are
-# observed, and the table of the observation
+# where the run has its floats; inputs, their places in F and where these begin; how many numbers
+# are observed, and the table of the observation
 (
     C_STEPS, C_LEAVE, C_SERVES, C_GIVEN, C_INPUTS, C_PLACES, C_FIRST, C_OBSERVED, C_TABLE, C_SIZE,
 ) = (0, 2, 3, 4, 5, 6, 7, 8, 9, 11)  # fmt: skip

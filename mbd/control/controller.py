@@ -20,7 +20,7 @@ import numpy as np
 from mbd.base.checked import flag, floats, function, names, shown, sized, whole
 from mbd.base.door import array, label, number
 from mbd.base.tolerances import CONTINUOUS_SHARE, CONTINUOUS_STEPS, LARGEST, WHOLE_STEPS
-from mbd.control.stepper import Stepper, solution_at, value_of
+from mbd.control.stepper import Stepper
 from mbd.front.simulate import SimulationError
 from mbd.front.solution import Solution
 from mbd.integration.newton_loop import CONVERGED, FAILED
@@ -119,11 +119,19 @@ class ClosedLoop:
     signals: dict[str, Signals]
 
 
+def _places(which: slice) -> range:
+    """Return the numbers of a slice."""
+    return range(which.start, which.stop)
+
+
 class _Loop:
     """A controller in a run: where what it sees and sets is in the arrays of the stepper."""
 
-    def __init__(self, controller: Controller, stepper: Stepper, y: slice, u: slice) -> None:
-        self.controller, self.stepper, self.y, self.u = controller, stepper, y, u
+    def __init__(self, controller: Controller, stepper: Stepper) -> None:
+        self.controller, self.stepper = controller, stepper
+        seen, sets = stepper.observation.slices, stepper.inputs.slices
+        self.y = np.array([i for x in controller.inputs for i in _places(seen[x])], np.int64)
+        self.u = np.array([i for x in controller.outputs for i in _places(sets[x])], np.int64)
         self.who = f"Controller {controller.name!r}"
         every = controller.every
         self.period = 0 if every is None else round(every / stepper.h)  # 0: continuous
@@ -154,7 +162,7 @@ class _Loop:
                 f"{self.who}: its law raised {type(error).__name__}: {error} (at t = "
                 f"{t:.6g} s); let it return finite numbers there, or end the run before"
             ) from error
-        size = self.u.stop - self.u.start
+        size = len(self.u)
         try:
             u, new = answer if states else (answer, x)
             u, new = floats(u).reshape(-1), floats(new).reshape(self.x.shape)
@@ -173,7 +181,7 @@ class _Loop:
 
     def seen(self) -> np.ndarray:
         """Return what the law sees now, an array of its own."""
-        return self.stepper.y[self.y].copy()
+        return self.stepper.y[self.y]
 
     def sample(self, t: float) -> None:
         """Evaluate the law and set its outputs."""
@@ -191,9 +199,8 @@ class _Loop:
 
     def outputs(self, back: int = 1) -> np.ndarray:
         """Return what was set so many samples ago, or at the first one."""
-        row = self.rows[max(len(self.rows) - back, 0)][-1]
-        n_y, n_u = self.y.stop - self.y.start, self.u.stop - self.u.start
-        return row[1 + n_y : 1 + n_y + n_u]
+        row, first = self.rows[max(len(self.rows) - back, 0)][-1], 1 + len(self.y)
+        return row[first : first + len(self.u)]
 
     def stays(self, which: int, x: np.ndarray, y: np.ndarray) -> bool:
         """Tell whether outputs (0) or states (1) are others by nothing, of the largest so far."""
@@ -202,9 +209,8 @@ class _Loop:
 
     def signals(self) -> Signals:
         """Return what was seen and set."""
-        n_y, n_u = self.y.stop - self.y.start, self.u.stop - self.u.start
-        rows = np.concatenate(self.rows)
-        t, y, u, x = np.split(rows, (1, 1 + n_y, 1 + n_y + n_u), axis=1)
+        n = 1 + len(self.y)
+        t, y, u, x = np.split(np.concatenate(self.rows), (1, n, n + len(self.u)), axis=1)
         return Signals(*map(np.ascontiguousarray, (t[:, 0], y, u, x)))
 
 
@@ -269,6 +275,8 @@ def _advance(
         try:
             _sample(loops, stepper, done)
             if not done:
+                if steady:
+                    stepper.meet()
                 here = stepper.state
                 run.record_to(record, stepper.first.replace(a=here.a, lam=here.lam))
             if steady:
@@ -361,6 +369,7 @@ def closed_loop(
     )  # fmt: skip
     loops = [_Loop(x, stepper) for x in all_of_them]
     model, run, first = stepper.model, stepper.run, stepper.first
+    stepper.y[:] = stepper.observation(first)
     n = whole_steps(_WHO, t_end - first.t, stepper.h)
     record = ArrayRecord(model, n // every + 2)
     status, message, cause = _advance(loops, stepper, record, n, every)

@@ -229,7 +229,9 @@ class Stepper:
     def _call(self, n: int) -> None:
         """Take inputs and up to n steps by compiled code; refuse inputs that are no numbers."""
         run, work = self.run, self.run.work
-        work.S[m.N_RECORDED], work.S[m.N_STEPS] = 0, n
+        work.S[m.N_STEPS] = n
+        if n:
+            work.S[m.N_RECORDED] = 0
         with run.helper:
             step_kernel(self._tables, work.F, self._record)
         if self._flags[REFUSED]:
@@ -239,6 +241,14 @@ class Stepper:
                 f"{_WHO}: u[{j}], {self.inputs.labels[j]!r}, must be a number, none beyond "
                 f"{LARGEST:g} [SI], got {self._u[j]}; nothing was done"
             )
+
+    def meet(self) -> None:
+        """Let loads that have jumped act now: find accelerations and multipliers anew."""
+        self._call(0)
+        if self._flags[JUMPED]:
+            renew_kernel(self.run.work.I, self.run.work.F)
+            self.run.work.check_laws()
+            self._flags[JUMPED] = 0.0
 
     def hold(self) -> None:
         """Let the inputs act from the next step on, as those at its end: no jump of loads."""
@@ -258,19 +268,13 @@ class Stepper:
         return self.go_on(n)
 
     def go_on(self, n: int) -> tuple[int, int]:
-        """Take what is left of n steps for which compiled code was called; return as `take` does."""
+        """Take what is left of n steps for which compiled code was called; see `take`."""
         run, S = self.run, self.run.work.S
         taken, status = run.steps(n, called=True)
         self._call(0)  # observe
         S[m.STATUS] = status
         run.work.check_laws()
         return taken, status
-
-    @property
-    def floats(self) -> np.ndarray:
-        """Its numbers F, with the accelerations of the loads that act now; not to be written to."""
-        self._meet()
-        return self.run.work.F
 
     def step(self, n: int = 1) -> None:
         """Take n steps.
