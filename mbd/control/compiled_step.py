@@ -26,16 +26,17 @@ from mbd.machine.jit import address_at, call, ints, jit, kernel, loop, part
 from mbd.machine.unknowns import is_velocity
 from mbd.model.evaluation import evaluate
 
-# --- given to a run: floats behind those of the model --------------------------------------------
+# --- exchange with a run: floats behind those of the model ----------------------------------------
 # JUMPED: whether loads have jumped since the accelerations were found; REFUSED: number, from one,
 # of the first input that is no number; then all inputs u, then all observations y
-JUMPED, REFUSED, GIVEN_HEAD = range(3)
+JUMPED, REFUSED, EXCHANGE_HEAD = range(3)
 # --- record at I[k] ------------------------------------------------------------------------------
 # address of the steps, whether one that fails is left as it is, whether the matrix at hand serves;
 # where the run has its floats; inputs, their places in F and where these begin; how many numbers
 # are observed, and the table of the observation
 (
-    C_STEPS, C_LEAVE, C_SERVES, C_GIVEN, C_INPUTS, C_PLACES, C_FIRST, C_OBSERVED, C_TABLE, C_SIZE,
+    C_STEPS, C_LEAVE, C_SERVES, C_EXCHANGE, C_INPUTS, C_PLACES, C_FIRST, C_OBSERVED, C_TABLE,
+    C_SIZE,
 ) = (0, 2, 3, 4, 5, 6, 7, 8, 9, 11)  # fmt: skip
 # place in F: where it is, which input goes there, whether with the opposite sign
 P_AT, P_INPUT, P_MINUS, P_SIZE = range(4)
@@ -82,11 +83,11 @@ def shift(I: Any, F: Any) -> None:
 @jit
 def take_inputs(I: Any, F: Any, k: int) -> bool:
     """Write the inputs that are others to their places; tell whether all are numbers."""
-    given = I[k + C_GIVEN]
-    u = given + GIVEN_HEAD
+    exchange = I[k + C_EXCHANGE]
+    u = exchange + EXCHANGE_HEAD
     for j in range(I[k + C_INPUTS]):
         if not abs(F[u + j]) <= LARGEST:
-            F[given + REFUSED] = j + 1
+            F[exchange + REFUSED] = j + 1
             return False
     first = I[k + C_FIRST]
     for p in range(first, first + I[k + C_PLACES] * P_SIZE, P_SIZE):
@@ -95,14 +96,14 @@ def take_inputs(I: Any, F: Any, k: int) -> bool:
             value = -value
         if F[I[p + P_AT]] != value:
             F[I[p + P_AT]] = value
-            F[given + JUMPED] = 1.0
+            F[exchange + JUMPED] = 1.0
     return True
 
 
 @jit
 def meet_jump(I: Any, F: Any, k: int) -> None:
     """Find accelerations again if loads have jumped; where a law raises all stays as it is."""
-    jumped = I[k + C_GIVEN] + JUMPED
+    jumped = I[k + C_EXCHANGE] + JUMPED
     if F[jumped] == 0.0:
         return
     for i in range(I[m.N_Q]):
@@ -148,7 +149,7 @@ def steps_with_inputs(I: Any, F: Any, k: int) -> bool:
 def observe(I: Any, F: Any, k: int) -> None:
     """Write the observations of the present instant."""
     if I[k + C_OBSERVED]:
-        y = I[k + C_GIVEN] + GIVEN_HEAD + I[k + C_INPUTS]
+        y = I[k + C_EXCHANGE] + EXCHANGE_HEAD + I[k + C_INPUTS]
         write(F, address_at(I, k + C_TABLE), part(F, y))
 
 

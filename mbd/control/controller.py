@@ -20,6 +20,15 @@ import numpy as np
 from mbd.base.checked import flag, floats, function, names, shown, sized, whole
 from mbd.base.door import array, label, number
 from mbd.base.tolerances import CONTINUOUS_SHARE, CONTINUOUS_STEPS, LARGEST, WHOLE_STEPS
+from mbd.control.compiled_law import compiled_law
+from mbd.control.compiled_loop import (
+    DONE,
+    HALF_WAY,
+    LAW_FAILED,
+    CompiledLoop,
+    LoopLaw,
+    closed_loop_kernel,
+)
 from mbd.control.stepper import Stepper
 from mbd.front.simulate import SimulationError
 from mbd.front.solution import Solution
@@ -38,6 +47,7 @@ from mbd.runs.plan import whole_steps
 from mbd.runs.record import ArrayRecord
 
 _WHO = "closed_loop"
+_CHUNK = 1 << 14  # steps in compiled code before Python listens to Ctrl-C
 
 
 @dataclass(frozen=True)
@@ -119,6 +129,11 @@ class ClosedLoop:
     signals: dict[str, Signals]
 
 
+def _is_bounded(x: np.ndarray) -> bool:
+    """Tell whether all are numbers, none beyond what is allowed."""
+    return bool(np.dot(x, x) <= LARGEST or np.abs(x).max(initial=0.0) <= LARGEST)
+
+
 def _places(which: slice) -> range:
     """Return the numbers of a slice."""
     return range(which.start, which.stop)
@@ -129,9 +144,9 @@ class _Loop:
 
     def __init__(self, controller: Controller, stepper: Stepper) -> None:
         self.controller, self.stepper = controller, stepper
-        seen, sets = stepper.observation.slices, stepper.inputs.slices
-        self.y = np.array([i for x in controller.inputs for i in _places(seen[x])], np.int64)
-        self.u = np.array([i for x in controller.outputs for i in _places(sets[x])], np.int64)
+        slices_y, slices_u = stepper.observation.slices, stepper.inputs.slices
+        self.y = np.array([i for x in controller.inputs for i in _places(slices_y[x])], np.int64)
+        self.u = np.array([i for x in controller.outputs for i in _places(slices_u[x])], np.int64)
         self.who = f"Controller {controller.name!r}"
         every = controller.every
         self.period = 0 if every is None else round(every / stepper.h)  # 0: continuous
@@ -150,7 +165,7 @@ class _Loop:
             )
         self.x = np.zeros(0) if controller.start is None else controller.start
         self.rate, self.largest = np.zeros_like(self.x), [0.0, 0.0]
-        self.rows: list[np.ndarray] = []  # t, y, u, x of samples (n, .)
+        self.rows: list[tuple[float, *tuple[np.ndarray, ...]] | np.ndarray] = []  # t, y, u, x
 
     def law(self, t: float, y: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return what the law sets, and its next states or their rates."""
@@ -165,12 +180,10 @@ class _Loop:
         size = len(self.u)
         try:
             u, new = answer if states else (answer, x)
-            u, new = floats(u).reshape(-1), floats(new).reshape(self.x.shape)
+            u, new = floats(u).reshape(-1), floats(new).reshape(self.x.shape) if states else x
         except (TypeError, ValueError):
             u, new = np.zeros(0), self.x
-        if u.size != size or not (
-            np.abs(u).max() <= LARGEST and np.abs(new).max(initial=0.0) <= LARGEST
-        ):
+        if u.size != size or not (_is_bounded(u) and _is_bounded(new)):
             raise ValueError(
                 f"{self.who}: at t = {t:.6g} s its law must return {size} finite "
                 f"numbers for {', '.join(self.controller.outputs)}"
@@ -179,13 +192,13 @@ class _Loop:
             )
         return u, new
 
-    def seen(self) -> np.ndarray:
+    def sees(self) -> np.ndarray:
         """Return what the law sees now, an array of its own."""
         return self.stepper.y[self.y]
 
     def sample(self, t: float) -> None:
         """Evaluate the law and set its outputs."""
-        y = self.seen()
+        y = self.sees()
         u, new = self.law(t, y.copy(), self.x)
         self.note(t, y, u, self.x)
         if self.period:
@@ -195,12 +208,11 @@ class _Loop:
 
     def note(self, t: float, y: np.ndarray, u: np.ndarray, x: np.ndarray) -> None:
         """Keep what was seen and set."""
-        self.rows.append(np.concatenate(((t,), y, u, x))[None])
+        self.rows.append((t, y, u, x))
 
     def outputs(self, back: int = 1) -> np.ndarray:
         """Return what was set so many samples ago, or at the first one."""
-        row, first = self.rows[max(len(self.rows) - back, 0)][-1], 1 + len(self.y)
-        return row[first : first + len(self.u)]
+        return self.rows[max(len(self.rows) - back, 0)][2]  # type: ignore[return-value]
 
     def stays(self, which: int, x: np.ndarray, y: np.ndarray) -> bool:
         """Tell whether outputs (0) or states (1) are others by nothing, of the largest so far."""
@@ -209,8 +221,9 @@ class _Loop:
 
     def signals(self) -> Signals:
         """Return what was seen and set."""
-        n = 1 + len(self.y)
-        t, y, u, x = np.split(np.concatenate(self.rows), (1, n, n + len(self.u)), axis=1)
+        n, width = 1 + len(self.y), 1 + len(self.y) + len(self.u) + len(self.x)
+        rows = [np.hstack(row) if isinstance(row, tuple) else row for row in self.rows]
+        t, y, u, x = np.split(np.vstack([np.zeros((0, width)), *rows]), (1, n, n + len(self.u)), 1)
         return Signals(*map(np.ascontiguousarray, (t[:, 0], y, u, x)))
 
 
@@ -245,7 +258,7 @@ def _repeated_step(
         stepper.observe()
         t, now = stepper.t, run.work.vector(m.V)[model.numbering.v]
         met = bool((np.abs(now - v) * h <= 4.0 * np.finfo(float).eps * model.units).all())
-        ys = [loop.seen() for loop in loops]
+        ys = [loop.sees() for loop in loops]
         laws = [loop.law(t, y.copy(), x) for loop, y, x in zip(loops, ys, xs, strict=True)]
         new = [a.x + 0.5 * h * (a.rate + rate) for a, (_, rate) in zip(loops, laws, strict=True)]
         met = met or all(
@@ -270,30 +283,99 @@ def _advance(
     loops: Sequence[_Loop], stepper: Stepper, record: ArrayRecord, n: int, every: int
 ) -> tuple[int, str, BaseException | None]:
     """Take n steps with all laws; return the status, and what failed in words with its cause."""
+    try:
+        return _steps_with_laws(loops, stepper, record, n, every), "", None
+    except LawError as error:
+        failed = str(error), error.__cause__
+    except Exception as error:
+        failed = f"{type(error).__name__}: {error}", error
+    if stepper.run.work.S[m.N_RECORDED]:
+        _keep(stepper)
+    return FAILED, *failed
+
+
+def _keep(stepper: Stepper) -> None:
+    """Keep what was recorded."""
+    stepper.run.keep(stepper.run.recorded())
+    stepper.run.work.S[m.N_RECORDED] = 0
+
+
+def _steps_with_laws(
+    loops: Sequence[_Loop], stepper: Stepper, record: ArrayRecord, n: int, every: int
+) -> int:
+    """Take n steps with all laws, in compiled code where all of them are; return the status."""
     run, steady, done = stepper.run, [x for x in loops if not x.period], 0
+    compiled: CompiledLoop | None = None
     while done < n:
-        try:
-            _sample(loops, stepper, done)
-            if not done:
-                if steady:
-                    stepper.meet()
-                here = stepper.state
-                run.record_to(record, stepper.first.replace(a=here.a, lam=here.lam))
+        if compiled is not None:
+            compiled.go_on(done, [x.x for x in loops])
+            done, status = _compiled_steps(compiled, loops, stepper, n, every)
+            if done == n or status != CONVERGED:
+                return status
+        _sample(loops, stepper, done)
+        if not done:
             if steady:
-                taken, status = _coupled_step(steady, stepper, done)
-            else:
-                gap = min(x.period - done % x.period for x in loops)
-                taken, status = stepper.take(min(gap, n - done, run.capacity * every))
-            run.keep(run.recorded())
-            done += taken
-            run.work.check_laws()
-        except LawError as error:
-            return FAILED, str(error), error.__cause__
-        except Exception as error:
-            return FAILED, f"{type(error).__name__}: {error}", error
+                stepper.meet()
+            here = stepper.state
+            run.record_to(record, stepper.first.replace(a=here.a, lam=here.lam))
+            compiled = None if steady else _compiled(loops, stepper)
+        room = (run.capacity - int(run.work.S[m.N_RECORDED])) * every
+        if steady:
+            taken, status = _coupled_step(steady, stepper, done)
+            _keep(stepper)
+        else:
+            gap = min(x.period - done % x.period for x in loops)
+            taken, status = stepper.take(min(gap, n - done, room))
+        done += taken
+        run.work.check_laws()
+        if status != CONVERGED or taken == room or compiled is not None:
+            _keep(stepper)
         if status != CONVERGED:
-            return status, "", None
-    return CONVERGED, "", None
+            return status
+    _keep(stepper)
+    return CONVERGED
+
+
+def _compiled(loops: Sequence[_Loop], stepper: Stepper) -> CompiledLoop | None:
+    """Return the loop with all laws compiled, or None if one stays in Python."""
+    laws = []
+    for x in loops:
+        states = None if x.controller.start is None else x.x
+        law = compiled_law(x.controller.law, len(x.u), stepper.t, x.sees(), states)
+        if law is None:
+            return None
+        laws.append(LoopLaw(law, x.period, x.y, x.u, len(x.x)))
+    return CompiledLoop(stepper.tables, stepper.record, laws)
+
+
+def _compiled_steps(
+    compiled: CompiledLoop, loops: Sequence[_Loop], stepper: Stepper, n: int, every: int
+) -> tuple[int, int]:
+    """Go on in compiled code; return the steps done in all and a status.
+
+    If all is well and steps are left, Python is to go on: to ask a law that failed, to take a step
+    with care.
+    """
+    run, S, G = stepper.run, stepper.run.work.S, compiled.floats
+    done = int(G[DONE])
+    while done < n:
+        S[m.N_RECORDED], S[m.N_STEPS] = 0, min(n - done, run.capacity * every, _CHUNK)
+        with run.helper:
+            closed_loop_kernel(compiled.tables, run.work.F, compiled.record)
+        status, gap = int(S[m.STATUS]), int(S[m.N_STEPS])
+        run.done += int(G[DONE]) - done
+        done = int(G[DONE])
+        for x, rows, states in zip(loops, compiled.rows(), compiled.states(), strict=True):
+            x.rows += [rows] * (len(rows) > 0)
+            x.x = states
+        if G[HALF_WAY]:
+            taken, status = stepper.go_on(gap)
+            _keep(stepper)
+            return done + taken, status
+        _keep(stepper)
+        if status == LAW_FAILED:
+            return done, CONVERGED
+    return done, CONVERGED
 
 
 def _sample(loops: Sequence[_Loop], stepper: Stepper, done: int) -> None:

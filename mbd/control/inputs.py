@@ -1,4 +1,4 @@
-"""Inputs of a run by hand: their labels, and where the numbers of an array u go."""
+"""InputArray of a run by hand: their labels, and where the numbers of an array u go."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ _AXES = "xyz"
 
 
 @dataclass(frozen=True, eq=False)
-class Inputs:
-    """Inputs one after the other, as an array u (n,).
+class InputArray:
+    """InputArray one after the other, as an array u (n,).
 
     Attributes
     ----------
@@ -38,7 +38,7 @@ class Inputs:
         return u
 
 
-def inputs_of(settable: Sequence[Settable]) -> Inputs:
+def inputs_of(settable: Sequence[Settable]) -> InputArray:
     """Return the record of some inputs."""
     labels, slices, rows = list[str](), dict[str, slice](), [np.zeros((0, 3), np.int64)]
     for x in settable:
@@ -46,7 +46,7 @@ def inputs_of(settable: Sequence[Settable]) -> Inputs:
         labels += _labels(x)
         slices[x.name] = slice(first, len(labels))
         rows.append(np.stack([x.places, first + x.which, x.sign < 0.0], axis=1))
-    return Inputs(tuple(labels), slices, np.concatenate(rows).astype(np.int64))
+    return InputArray(tuple(labels), slices, np.concatenate(rows).astype(np.int64))
 
 
 def _labels(x: Settable) -> list[str]:

@@ -13,7 +13,7 @@ from mbd.base.door import array, number
 from mbd.base.tolerances import LARGEST
 from mbd.control.compiled_step import (
     C_SIZE,
-    GIVEN_HEAD,
+    EXCHANGE_HEAD,
     JUMPED,
     REFUSED,
     renew_kernel,
@@ -80,7 +80,7 @@ class Stepper:
 
     Attributes
     ----------
-    inputs : Inputs
+    inputs : InputArray
         ``labels`` of the numbers of ``u``, ``slices`` of each input by name.
     observation : Observation
         ``labels`` and ``units`` of the numbers of ``y``, ``slices`` of each quantity.
@@ -146,17 +146,18 @@ class Stepper:
         n_u, n_y = len(inputs.labels), len(self.observation)
         self.run = run = Stretch(
             self.model, first, self.method, plan, Interrupt(), continued=continued, saddle=saddle,
-            room=GIVEN_HEAD + n_u + n_y, reused=reused,
+            room=EXCHANGE_HEAD + n_u + n_y, reused=reused,
         )  # fmt: skip
-        F, given, k = run.work.F, run.given, len(self.model.I)
+        F, exchange, k = run.work.F, run.exchange, len(self.model.I)
         serves = self.method.facts.weights is not None and run.own is None
         record = [
-            *m.halves(run.advance.address), run.leaves, serves, given, n_u, len(inputs.places),
+            *m.halves(run.advance.address), run.leaves, serves, exchange, n_u, len(inputs.places),
             k + C_SIZE, n_y, *m.halves(self.observation.table),
         ]  # fmt: skip
-        self._record, self._tables = k, m.entries(self.model.I, record, inputs.places.ravel())
-        F[given : run.at] = 0.0
-        self._flags, self._u, self._y = np.split(F[given : run.at], (GIVEN_HEAD, GIVEN_HEAD + n_u))
+        self.record, self.tables = k, m.entries(self.model.I, record, inputs.places.ravel())
+        F[exchange : run.at] = 0.0
+        u, y = EXCHANGE_HEAD, EXCHANGE_HEAD + n_u
+        self._flags, self._u, self._y = np.split(F[exchange : run.at], (u, y))
         self._u[:] = inputs.of(F)
         self._start = self.snapshot()
         self.observe()
@@ -230,10 +231,8 @@ class Stepper:
         """Take inputs and up to n steps by compiled code; refuse inputs that are no numbers."""
         run, work = self.run, self.run.work
         work.S[m.N_STEPS] = n
-        if n:
-            work.S[m.N_RECORDED] = 0
         with run.helper:
-            step_kernel(self._tables, work.F, self._record)
+            step_kernel(self.tables, work.F, self.record)
         if self._flags[REFUSED]:
             j = int(self._flags[REFUSED]) - 1
             self._flags[REFUSED] = 0.0
@@ -263,13 +262,13 @@ class Stepper:
         if well and run.solver is None:
             run.done += n
             return n, CONVERGED
-        if self._flags[JUMPED]:  # a law raised where accelerations were looked for
-            run.work.check_laws()
         return self.go_on(n)
 
     def go_on(self, n: int) -> tuple[int, int]:
         """Take what is left of n steps for which compiled code was called; see `take`."""
         run, S = self.run, self.run.work.S
+        if self._flags[JUMPED]:  # a law raised where accelerations were looked for
+            run.work.check_laws()
         taken, status = run.steps(n, called=True)
         self._call(0)  # observe
         S[m.STATUS] = status

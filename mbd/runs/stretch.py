@@ -53,7 +53,7 @@ _CHUNK_GROWTH = 32  # most by which a piece has more steps than the one before
 class Stretch:
     """A stretch of a run from a state, its `saddle` at hand or not: to the end, or to an event.
 
-    `room` are floats for whoever takes the steps, from place `given` on, which stay where they are
+    `room` are floats for whoever takes the steps, from ``exchange`` on, which stay where they are
     if the floats of a run before are `reused`.
     """
 
@@ -81,8 +81,8 @@ class Stretch:
         if reused is None and saddle is not None:  # its floats are of no use any more
             reused = saddle.work.F
         self.work = work = Workspace(model, begun, extra=extra, own=own, reused=reused)
-        self.given = model.size + own
-        self.at = self.given + room  # where instants are recorded
+        self.exchange = model.size + own
+        self.at = self.exchange + room  # where instants are recorded
         I, S, F = work.I, work.S, work.F
         S[m.RECORD], S[m.RECORD_SIZE], S[m.CAPACITY] = self.at, self.size, self.capacity
         S[m.RECORD_EVERY] = 1 if self.watch else 0 if plan.times is not None else plan.every
