@@ -20,6 +20,7 @@ from mbd.control.stepper import Stepper as Stepper
 from mbd.derivatives.gradient import gradient as gradient
 from mbd.derivatives.gradient import hvp as hvp
 from mbd.derivatives.objective import Objective as Objective
+from mbd.derivatives.problem import Problem as Problem
 from mbd.derivatives.sensitivities import sensitivities as sensitivities
 from mbd.files.expressions import Expression as Expression
 from mbd.files.modelfile import write as write
@@ -62,6 +63,7 @@ from mbd.parts.forces import Spring as Spring
 from mbd.parts.functions import Gauge as Gauge
 from mbd.parts.functions import Load as Load
 from mbd.parts.functions import Row as Row
+from mbd.parts.interpolated import Interpolated as Interpolated
 from mbd.parts.joints import ConstantVelocity as ConstantVelocity
 from mbd.parts.joints import Cylindrical as Cylindrical
 from mbd.parts.joints import Distance as Distance

@@ -1,4 +1,4 @@
-"""Undirected graphs: components, cycles, blocks."""
+"""Undirected graphs: components and blocks."""
 
 from __future__ import annotations
 
@@ -31,38 +31,6 @@ def components(graph: Graph[Node]) -> list[list[Node]]:
                     piece.append(b)
         pieces.append(piece)
     return pieces
-
-
-def cycle_basis(graph: Graph[Node]) -> list[list[Node]]:
-    """Return cycles of which all others are sums, each by its nodes.
-
-    References
-    ----------
-    .. [1] K. Paton, An algorithm for finding a fundamental set of cycles of a graph, Comm. ACM 12
-       (1969).
-    """
-    left = dict.fromkeys(graph)
-    cycles = []
-    while left:
-        root = left.popitem()[0]
-        stack, parent = [root], {root: root}
-        used: dict[Node, set[Node]] = {root: set()}
-        while stack:
-            z = stack.pop()
-            for a in graph[z]:
-                if a not in used:
-                    parent[a], used[a] = z, {z}
-                    stack.append(a)
-                elif a not in used[z]:
-                    cycle, p = [a, z], parent[z]
-                    while p not in used[a]:
-                        cycle.append(p)
-                        p = parent[p]
-                    cycles.append([*cycle, p])
-                    used[a].add(z)
-        for a in parent:
-            left.pop(a, None)
-    return cycles
 
 
 def blocks(graph: Graph[Node]) -> list[list[tuple[Node, Node]]]:

@@ -150,7 +150,7 @@ def G(p: np.ndarray) -> np.ndarray:
 
 def H(u: np.ndarray) -> np.ndarray:
     r"""Return :math:`H = [[0, -u^T], [u, -\tilde u]]`, (4, 4), [Sherif 2015, (67)]."""
-    matrix = np.zeros((4, 4))
+    matrix = np.zeros((4, 4), np.asarray(u).dtype)
     matrix[0, 1:] = -u
     matrix[1:, 0] = u
     matrix[1:, 1:] = -tilde(u)

@@ -6,7 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from mbd.base.checked import floats
 from mbd.base.door import number, unit_vector
+from mbd.base.dual import sqrt
 from mbd.base.parameter import Formula
 
 _IDENTITY = np.eye(3)
@@ -56,8 +58,8 @@ def quaternion_from_matrix(R: np.ndarray) -> np.ndarray:
     ----------
     .. [1] S. W. Shepperd, Quaternion from rotation matrix, J. Guidance and Control 1 (1978).
     """
-    R = np.asarray(R, float)
-    if (R == _IDENTITY).all():  # most bodies; small turns are not
+    R = floats(R)
+    if R.dtype == float and (R == _IDENTITY).all():  # most bodies; small turns are not
         p = np.zeros((*R.shape[:-2], 4))
         p[..., 0] = 1.0
         return p
@@ -67,14 +69,14 @@ def quaternion_from_matrix(R: np.ndarray) -> np.ndarray:
         [R[..., 2, 1] - R[..., 1, 2], R[..., 0, 2] - R[..., 2, 0], R[..., 1, 0] - R[..., 0, 1]], -1
     )
     twice = R + np.swapaxes(R, -1, -2)
-    table = np.empty((*R.shape[:-2], 4, 4))
+    table = np.empty((*R.shape[:-2], 4, 4), R.dtype)
     table[..., 0, 1:] = table[..., 1:, 0] = skew
     table[..., 1:, 1:] = twice
     for i in range(4):
         table[..., i, i] = squares[..., i]
     best = np.argmax(squares, -1)
     p = np.take_along_axis(table, best[..., None, None], -2)[..., 0, :]
-    return p / np.linalg.norm(p, axis=-1, keepdims=True)
+    return np.asarray(p / sqrt((p * p).sum(-1, keepdims=True)))
 
 
 def in_body_axes(R: np.ndarray, a: np.ndarray) -> np.ndarray:

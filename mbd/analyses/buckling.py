@@ -111,7 +111,7 @@ def buckling(
     if not problem.imbalance(loaded, base + 1.0).balanced:
         return _told(_on_path(problem, first, loaded, base))
     size = Metric(model, first.state).stiff(first.added).diagonal() ** -0.5
-    N, L = null_space(first.B, size), null_space(first.Bt.T, size)
+    N, L = null_space(first.B, size).toarray(), null_space(first.Bt.T, size).toarray()
     K0 = L.T @ (first.K @ N)
     change = L.T @ (loaded.K @ N) - K0
     factors, vectors = _critical(K0, change)

@@ -113,31 +113,31 @@ class Equilibrium:
 
 
 class PartAtPose:
-    """What a Solution has of a body or joint, at the one instant: the axis of time is left out."""
+    """What a Solution has of a body or joint, at one instant: the axis of time is left out."""
 
-    def __init__(self, history: Any) -> None:
-        self._history = history
+    def __init__(self, history: Any, instant: int = 0) -> None:
+        self._history, self._instant = history, instant
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        return _first(getattr(self._history, name))
+        return _at(getattr(self._history, name), self._instant)
 
     def __getitem__(self, name: Any) -> Any:
-        return _first(self._history[name])
+        return _at(self._history[name], self._instant)
 
     def __dir__(self) -> list[str]:
         return [n for n in dir(self._history) if not n.startswith("_")]
 
 
-def _first(value: Any) -> Any:
+def _at(value: Any, instant: int) -> Any:
     if isinstance(value, np.ndarray):
-        return value[0] if value.ndim else value
+        return value[instant] if value.ndim else value
     if callable(value):
-        return lambda *args, **options: _first(value(*args, **options))
+        return lambda *args, **options: _at(value(*args, **options), instant)
     if isinstance(value, dict):  # of the nodes of a part
-        return {name: _first(x) for name, x in value.items()}
-    return value if isinstance(value, str | float | int | bool) else PartAtPose(value)
+        return {name: _at(x, instant) for name, x in value.items()}
+    return value if isinstance(value, str | float | int | bool) else PartAtPose(value, instant)
 
 
 def equilibrium(

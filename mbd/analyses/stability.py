@@ -101,8 +101,8 @@ def _spectrum(problem: Statics, balance: Balance) -> tuple[np.ndarray, np.ndarra
         free = s == 0.0
         return -(s[~free] ** 2), shapes[:, ~free], shapes[:, free].real
     size = Metric(model, balance.state).stiff(balance.added).diagonal() ** -0.5
-    _, N = independent(null_space(balance.B, size), size)
-    _, L = independent(null_space(balance.Bt.T, size), size)
+    _, N = independent(null_space(balance.B, size).toarray(), size)
+    _, L = independent(null_space(balance.Bt.T, size).toarray(), size)
     M = model.assemble(balance.state).M
     sizes = (np.abs(L).T @ sizes_of(model, x) @ np.abs(N) for x in (balance.K, M))
     solved = spectrum(Pencil(L.T @ (balance.K @ N), L.T @ (M @ N), *sizes))

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from mbd.base.dual import Dual, LostParameterError, carries, plain
 from mbd.base.tolerances import LARGEST
 
 _SHOWN_NAMES = 20  # of what there is, in an error
@@ -27,10 +28,6 @@ _ELSEWHERE = {  # what other programs call arguments
     "dt": "step", "h": "step", "timestep": "step", "duration": "t_end", "t_final": "t_end",
     "integrator": "method", "solver": "method",
 }  # fmt: skip
-
-
-class LostParameterError(TypeError):
-    """A formula of parameters was read as a plain number, which would forget them."""
 
 
 def shown(value: Any) -> str:
@@ -99,7 +96,10 @@ def _float(value: Any) -> float:
 
 
 def floats(value: Any) -> np.ndarray:
-    """Return a new float array of any shape; a TypeError for what is not made of numbers."""
+    """Return a new float array of any shape; a TypeError for what is not made of numbers.
+
+    Of duals it is one of objects.
+    """
     try:
         if (
             type(value) in (tuple, list)
@@ -114,7 +114,8 @@ def floats(value: Any) -> np.ndarray:
         raw = np.asarray(value)
         code = raw.dtype.kind
         if code == "O":
-            return np.array([_float(x) for x in raw.ravel()], float).reshape(raw.shape)
+            each = [x if type(x) is Dual else _float(x) for x in raw.ravel()]
+            return np.array(each, object if carries(raw) else float).reshape(raw.shape)
         if code not in "iuf":
             raise TypeError
         with np.errstate(over="ignore"):  # long double
@@ -128,9 +129,13 @@ def floats(value: Any) -> np.ndarray:
 
 
 def scalar(owner: str, what: str, value: Any, unit: str) -> float:
-    """Return a finite float."""
+    """Return a finite float, or the dual that has it as value."""
     if type(value) is float and -LARGEST <= value <= LARGEST:
         return value
+    if type(value) is Dual:
+        scalar(owner, what, value.value, unit)
+        tell(value, unit)
+        return value  # type: ignore[return-value]
     try:
         x = _float(value) if np.shape(value) == () else None
     except LostParameterError:
@@ -146,8 +151,19 @@ def scalar(owner: str, what: str, value: Any, unit: str) -> float:
     return x
 
 
+def tell(x: Any, unit: str) -> None:
+    """Tell duals in which unit they are taken."""
+    for y in x.flat if isinstance(x, np.ndarray) else (x,):
+        if type(y) is Dual and y.units is not None:
+            y.units.append(unit)
+
+
 def sized(owner: str, what: str, x: np.ndarray, unit: str) -> np.ndarray:
     """Return an array that is finite and not too large to compute with."""
+    if x.dtype == object:
+        tell(x, unit)
+        sized(owner, what, plain(x), unit)
+        return x
     if x.size <= _FEW and sum(map(abs, x.ravel().tolist())) <= LARGEST:
         return x
     if not np.all(np.isfinite(x)):

@@ -5,7 +5,6 @@ Every error says who, what must be which [unit], got what, what to do.
 
 from __future__ import annotations
 
-import math
 import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,13 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from mbd.base.checked import floats, numbers, scalar, shown, sized
+from mbd.base.checked import floats, numbers, scalar, shown, sized, tell
+from mbd.base.dual import norm, one, plain
 
 AXES = {
     "x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0),
     "-x": (-1.0, 0.0, 0.0), "-y": (0.0, -1.0, 0.0), "-z": (0.0, 0.0, -1.0),
 }  # fmt: skip
 _LONGEST = 200  # characters of a name
+_POLAR_STEPS = 3  # each squares what is left of an error, at first 1e-6
 _UNUSABLE = ("Cc", "Cs", "Zl", "Zp")  # control characters, halves of pairs, ends of lines
 
 
@@ -96,12 +97,12 @@ def unit_vector(owner: str, what: str, value: Any) -> np.ndarray:
     largest = max(map(abs, x.tolist()))
     if largest == 0.0:
         raise ValueError(f"{owner}: {what} must have a direction, got {x.tolist()}")
-    length = math.sqrt(x @ x)
-    if abs(length - 1.0) < 1e-15:
+    length = norm(x)
+    if abs(length - 1.0) < 1e-15 and x.dtype == float:
         return x  # what was written to a file and read again stays what it was
     if not 1e-100 < largest:  # squares would vanish
         x = x / largest
-        length = float(np.linalg.norm(x))
+        length = norm(x)
     return x / length
 
 
@@ -122,7 +123,7 @@ def rotation_matrix(owner: str, what: str, value: Any) -> np.ndarray:
         )
     error, det = _deviation(R.tolist()) if R.shape == (3, 3) else (np.nan, np.nan)
     if not (error <= 1e-6 and det > 0):  # of what is not finite det is no number
-        if R.shape != (3, 3) or not np.all(np.isfinite(R)):
+        if R.shape != (3, 3) or not np.all(np.isfinite(plain(R))):
             got = f"shape {R.shape}" if R.shape != (3, 3) else R.tolist()
             raise ValueError(
                 f"{owner}: {what} must be a scipy Rotation or a finite 3x3 matrix, got {got}"
@@ -131,7 +132,10 @@ def rotation_matrix(owner: str, what: str, value: Any) -> np.ndarray:
             f"{owner}: {what} must be orthogonal with determinant +1, got max|R'R - I| = "
             f"{error:.2g}, det = {det:.6g}; give a scipy Rotation"
         )
-    if error > 1e-15:
+    if R.dtype == object:
+        for _ in range(_POLAR_STEPS):
+            R = R @ (1.5 * np.eye(3) - 0.5 * R.T @ R)
+    elif error > 1e-15:
         U, _, Vt = np.linalg.svd(R)
         R = U @ Vt
     return R
@@ -159,13 +163,16 @@ def inertia_tensor(
         J = np.diag(J)
         total = sum(moments)
         if 0.0 < min(moments) and max(moments) <= 0.5 * total < 1e99:
+            tell(J, unit)
             return J
-    if J.shape != (3, 3) or not np.all(np.isfinite(J)):
+    if J.shape != (3, 3) or not np.all(np.isfinite(plain(J))):
         got = f"shape {J.shape}" if J.shape != (3, 3) else shown(value)
         raise ValueError(f"{owner}: inertia must be 3 or 3x3 finite numbers [{unit}], got {got}")
     sized(owner, "inertia", J, unit)
     J = _symmetric(owner, "inertia", J, unit)
-    _check_moments(owner, "principal moments of inertia", np.linalg.eigvalsh(J), unit, remedy)
+    _check_moments(
+        owner, "principal moments of inertia", np.linalg.eigvalsh(plain(J)), unit, remedy
+    )
     return J
 
 
@@ -187,7 +194,8 @@ _SAME = 1e-9  # relative to the largest entry of a block
 
 def mass_properties(owner: str, matrix: Any) -> tuple[float, np.ndarray, np.ndarray]:
     """Return mass [kg], centre of mass [m] and inertia about it [kg m^2] of a 6x6 mass matrix."""
-    M = array(owner, "mass matrix", matrix, "6x6 numbers [kg, kg m, kg m^2]")
+    entries = array(owner, "mass matrix", matrix, "6x6 numbers [kg, kg m, kg m^2]")
+    M = plain(entries)
     if M.shape != (6, 6) or not np.all(np.isfinite(M)):
         got = f"shape {M.shape}" if M.shape != (6, 6) else "entries that are not finite"
         raise ValueError(f"{owner}: mass matrix must be 6x6 finite numbers, got {got}")
@@ -217,8 +225,8 @@ def mass_properties(owner: str, matrix: Any) -> tuple[float, np.ndarray, np.ndar
             f"{owner}: the lower left block of the mass matrix must be m tilde(c), which is skew "
             f"[kg m], got one with the symmetric part {(0.5 * (S + S.T)).tolist()}"
         )
-    c = np.array([S[2, 1], S[0, 2], S[1, 0]]) / m
-    J = M[3:, 3:] - m * (np.dot(c, c) * np.eye(3) - np.outer(c, c))
+    of_value = _about_center(M)
+    m, c, J = of_value
     moments = np.linalg.eigvalsh(J)
     where = "moments about the centre of mass ({:.6g}, {:.6g}, {:.6g}) [m]".format(*c)
     if abs(moments[0]) < 1e6 * np.finfo(float).eps * m * (c @ c):
@@ -232,7 +240,14 @@ def mass_properties(owner: str, matrix: Any) -> tuple[float, np.ndarray, np.ndar
         "than that by m (c.c I - c c^T)"
     )
     _check_moments(owner, f"principal {where}", moments, "kg m^2", remedy)
-    return m, c, J
+    return of_value if entries.dtype == float else _about_center(0.5 * (entries + entries.T))
+
+
+def _about_center(M: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
+    """Return mass, centre of mass and inertia about it of a 6x6 mass matrix."""
+    m = one(np.trace(M[:3, :3]) / 3)
+    c = np.array([M[5, 1], M[3, 2], M[4, 0]]) / m
+    return m, c, M[3:, 3:] - m * (np.dot(c, c) * np.eye(3) - np.outer(c, c))
 
 
 @contextmanager

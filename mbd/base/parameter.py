@@ -19,8 +19,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
-from mbd.base.checked import LostParameterError
 from mbd.base.door import label, number
+from mbd.base.dual import LostParameterError, one
 
 PLAIN = frozenset((float, int, str, bool, type(None)))
 _MOST = 64  # comparisons that are kept of one line
@@ -53,7 +53,8 @@ class Formula(NDArrayOperatorsMixin):
     @property
     def value(self) -> float:
         """Its value, a plain number."""
-        return float(self.function(*map(evaluated, self.operands)))
+        x = self.function(*map(evaluated, self.operands))
+        return one(x)  # type: ignore[no-any-return]
 
     @property
     def parameters(self) -> dict[str, Parameter]:

@@ -439,8 +439,9 @@ SENSITIVITY_GRAZES = 1e-6
 instant that could be differentiated."""
 
 SECOND_ORDER_STEP = 1e-3
-"""[parameter, or its vector] Distance of the gradients that are differenced, of order four: what it
-leaves out is about 1e-11, and what gradients lack is divided by it."""
+"""[parameter, or its vector] Distance of what is differenced, of order four: gradients, and
+constants where a description carries no derivatives; what it leaves out is about 1e-11, and what
+gradients lack is divided by it."""
 
 # --- fits and optimisation ------------------------------------------------------------------------
 

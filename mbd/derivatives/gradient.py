@@ -19,6 +19,7 @@ from mbd.analyses.modes import Modes
 from mbd.base.checked import shown, whole
 from mbd.base.door import number
 from mbd.base.tolerances import SECOND_ORDER_STEP, SENSITIVITY_MET
+from mbd.derivatives.controls import by_controls, by_controls_of_start
 from mbd.derivatives.named import not_unique
 from mbd.derivatives.objective import Objective, by_values, gradients, last_of
 from mbd.derivatives.parameters import Stencil, named, value_and_scale
@@ -245,17 +246,25 @@ class Backward:
     ----------
     total : (n_p,) array
         The gradient, as far as it was summed up.
+    by_values : list of (n,) arrays
+        That by the values of controls.
     stats : dict
     """
 
     def __init__(self, of: Setup) -> None:
         self.of = of
-        self.maps = StepMaps(of.model, of.method, of.stencils, 1, backwards=True)
+        inputs = [x for control in of.controls for x in control.inputs]
+        self.maps = StepMaps(of.model, of.method, of.stencils, 1, True, inputs)
         self.tangent = StepMaps(of.model, of.method, [], 1)  # by the size of a step, and memory
         self.z = self.maps.columns[0]
+        self.begin([])
+
+    def begin(self, values: Sequence[np.ndarray]) -> None:
+        """Begin at the end of a run, in which controls have these values."""
         self.z[:] = 0.0
         self.t = 0.0  # adjoint of the time of the steps
-        self.total = np.zeros(len(of.stencils))
+        self.total = np.zeros(len(self.of.stencils))
+        self.values, self.by_values = values, [np.zeros(len(c)) for c in values]
 
     @property
     def stats(self) -> dict[str, int]:
@@ -282,7 +291,9 @@ class Backward:
             self._end(solution, segment, segment.end)
         memory = self.tangent.memory(begin.state, steps) if len(self.of.model.memory) else None
         self.maps.F[m.OPEN] = 0.0
-        by = self.maps.apply_transposed(begin.state, steps, memory, timed, J.z[first : first + N])
+        by, by_inputs = self.maps.apply_transposed(
+            begin.state, steps, memory, timed, J.z[first : first + N]
+        )
         self._check(J)
         self.total += by[:-1]
         self.t += by[-1] + float(J.t[first + 1 : first + N].sum())
@@ -291,6 +302,12 @@ class Backward:
             w[:INSTANT_SIZE] = J.z[first]
             self.t += float(J.t[first])
         self.total += [np.vdot(w, x) for x in begin.by_parameters(stencils)]
+        controls = self.of.controls
+        for total, *more in zip(
+            self.by_values, by_controls(controls, steps.t[1:], by_inputs),
+            by_controls_of_start(begin, controls, self.values, w), strict=True,
+        ):  # fmt: skip
+            total += sum(more)
         self.z[:], t = begin.apply_transposed(w, timed)
         self.t += t
 

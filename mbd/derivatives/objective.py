@@ -17,7 +17,7 @@ import numpy as np
 from mbd.analyses.equilibrium import PartAtPose
 from mbd.base.checked import called, function
 from mbd.base.tolerances import SENSITIVITY_STEP
-from mbd.derivatives.differences import KinkError, slope
+from mbd.derivatives.differences import CENTRAL, KinkError, differentiated, slope
 from mbd.derivatives.named import moved
 from mbd.derivatives.parameters import Stencil
 from mbd.derivatives.step_kernels import DA, DQ, DV, INSTANT_SIZE
@@ -69,33 +69,56 @@ class Objective:
         return called("Objective: of", self.of, model, lacks=(EquilibriumError,))
 
 
+_NEIGHBOURS = 20_000  # instants that are evaluated together
 _SUMMED = (
     "{} adds up since the first instant, and a term sees single instants: give the power at each "
     "of them to running=, whose integral is part of J"
 )
 
 
+class _Kept:
+    """What a history has of a part, each of its arrays evaluated once."""
+
+    def __init__(self, part: Any) -> None:
+        self._part = part
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(self._part, name)
+        if isinstance(value, np.ndarray):
+            vars(self)[name] = value
+        return value
+
+    def __getitem__(self, name: Any) -> Any:
+        return self._part[name]
+
+
 class _NotingHistory:
-    """A history that notes which parts are asked for; "" is all of them."""
+    """A history that notes which parts are asked for; "" is all of them.
+
+    At the end it is of a single one of its instants.
+    """
 
     def __init__(self, history: Any, names: set[str], last: bool) -> None:
-        self._history, self._names, self._last = history, names, last
+        self._history, self._names, self._last, self.instant = history, names, last, 0
+        self._parts: dict[str, Any] = {}
 
     def __getitem__(self, name: str) -> Any:
         self._names.add(name)
-        part = self._history[name]
-        return PartAtPose(part) if self._last else part
+        if name not in self._parts:
+            self._parts[name] = _Kept(self._history[name])
+        part = self._parts[name]
+        return PartAtPose(part, self.instant) if self._last else part
 
     def __getattr__(self, name: str) -> Any:
         if name == "t":
-            return self._history.t[-1] if self._last else self._history.t
+            return self._history.t[self.instant] if self._last else self._history.t
         if name == "drift":
             raise ValueError(_SUMMED.format(name))
         self._names.add("")
         value = getattr(self._history, name)
         if name == "energy":
             value = _EnergyNow(value)
-        return PartAtPose(value) if self._last else value
+        return PartAtPose(value, self.instant) if self._last else value
 
 
 class _EnergyNow:
@@ -140,19 +163,24 @@ class Gradients:
 
 def _terms(term: Callable[[Any], Any], history: Any, names: set[str], last: bool) -> np.ndarray:
     """Return the values of a term at the instants of a history, (n,)."""
-    n = len(history.t)
-    word = "terminal" if last else "running"
-    value = _called(term, _NotingHistory(history, names, last), word)
-    if value.shape != (() if last else (n,)):
-        expected = "one number" if last else f"({n},) numbers, one for each instant"
-        raise ValueError(f"Objective: {word} must return {expected}, got shape {value.shape}")
+    n, view = len(history.t), _NotingHistory(history, names, last)
+    word, expected, shape = "running", f"({n},) numbers, one for each instant", (n,)
+    if last:
+        word, expected, shape = "terminal", "one number", ()
+    values = list[np.ndarray]()
+    for view.instant in range(n if last else 1):
+        values.append(_called(term, view, word))
+        if values[-1].shape != shape:
+            raise ValueError(
+                f"Objective: {word} must return {expected}, got shape {values[-1].shape}"
+            )
+    value = np.array(values) if last else values[0]
     if not np.isfinite(value).all():
         bad = int(np.argmin(np.isfinite(value)))
         raise ValueError(
-            f"Objective: {word} must be finite, got {value.flat[bad]} at t = "
-            f"{history.t[bad - last]:.6g} s"
+            f"Objective: {word} must be finite, got {value[bad]} at t = {history.t[bad]:.6g} s"
         )
-    return np.atleast_1d(value)
+    return value
 
 
 def _called(term: Callable[[Any], Any], of: Any, word: str) -> np.ndarray:
@@ -233,53 +261,97 @@ def _coordinates(model: FrozenModel, names: set[str]) -> tuple[np.ndarray, np.nd
 def gradients(
     term: Callable[[Any], Any], here: History, stencils: list[Stencil], last: bool, h: float
 ) -> Gradients:
-    """Return the derivatives of a term at the instants of a history, of steps of about size h."""
+    """Return the derivatives of a term at the instants of a history, of steps of about size h.
+
+    Neighbours of all instants, to all sides, are the instants of one history.
+    """
     model, names, word = here.model, set[str](), "terminal" if last else "running"
-    rest = _terms(term, here, names, last)
-    arrays = {"q": here.q, "v": here.v, "a": here.a, "lam": here.lam}
-    out = np.zeros((len(here.t), INSTANT_SIZE, int(model.I[m.N_U])))
+    n, numbering = len(here.t), model.numbering
+    out = np.zeros((n, INSTANT_SIZE, int(model.I[m.N_U])))
+    widths = {"q": model.n_v, "v": model.n_v, "a": model.n_v, "lam": model.n_lam, "t": 1}
+    arrays = {"v": here.v, "a": here.a, "lam": here.lam, "t": here.t[:, None]}
 
     def terms(of: Any = None, **changes: np.ndarray) -> np.ndarray:
-        t = changes.pop("t", here.t)
-        history = History(of or model, t, **(arrays | changes), before=here.before)
-        return _terms(term, history, names, last)
+        """Return the values with changes (n, k, .) of k neighbours, (k, n)."""
+        k = max((x.shape[1] for x in changes.values()), default=1)
+        rows = {name: np.repeat(x, k, axis=0) for name, x in arrays.items()}
+        q = np.repeat(here.q, k, axis=0)
+        for name, x in changes.items():
+            if name == "q":
+                q = moved(model, q, x.reshape(n * k, -1))
+            else:
+                rows[name] = rows[name] + x.reshape(n * k, -1)
+        history = History(of or model, rows["t"][:, 0], q, rows["v"], rows["a"], rows["lam"],
+                          before=here.before)  # fmt: skip
+        return _terms(term, history, names, last).reshape(n, k).T
 
-    def depends(name: str) -> bool:
-        x = arrays[name]
-        wave = 1.0 + np.sin(1.0 + np.arange(x.size)).reshape(x.shape)
-        return x.size > 0 and not np.array_equal(rest, terms(**{name: x + _size(x) * wave}))
+    rest = terms()[0]
+    sizes = {name: _size(x) for name, x in arrays.items()} | {"t": h}
+    read = dict[str, bool]()
+    for name, x in arrays.items():
+        wave = 1.0 + np.sin(1.0 + np.arange(x.size)).reshape(n, 1, -1)
+        read[name] = x.size > 0 and not np.array_equal(
+            rest, terms(**{name: sizes[name] * wave if name != "t" else 0.01 * h * wave})[0]
+        )
 
-    def shifted(name: str, i: int) -> Callable[[float], np.ndarray]:
-        x, unit = arrays[name], np.eye(1, arrays[name].shape[1], i)[0]
-        return lambda e: terms(**{name: x + e * unit})
-
-    def turned(i: int) -> Callable[[float], np.ndarray]:
-        d, node = np.eye(1, model.n_v, i), list(model.nodes)[model.node_of_velocity[i]]
-        return lambda e: terms(q=moved(model, here.q, e * d, node))
-
-    columns, rows = _coordinates(model, names)
-    v, lam = model.numbering.v, model.numbering.lam
-    for name, of, row, unknowns in (
-        ("v", columns, DV, v), ("a", columns, DA, v), ("lam", rows, DA, lam),
+    columns, multipliers = _coordinates(model, names)
+    v, lam = numbering.v, numbering.lam
+    wanted = [("q", i, DQ, v[i], SENSITIVITY_STEP * model.units[i]) for i in columns]
+    for name, row, unknowns, of in (
+        ("v", DV, v, columns), ("a", DA, v, columns), ("lam", DA, lam, multipliers)
     ):  # fmt: skip
-        step = SENSITIVITY_STEP * _size(arrays[name])
-        for i in of if depends(name) else ():
-            out[:, row, unknowns[i]] = _slope(shifted(name, i), step, word)
-    for i in columns:
-        out[:, DQ, v[i]] = _slope(turned(i), SENSITIVITY_STEP * model.units[i], word)
-    by_t = np.zeros(len(rest))
-    if not np.array_equal(rest, terms(t=here.t + SENSITIVITY_STEP * h)):
-        by_t = _slope(lambda e: terms(t=here.t + e), SENSITIVITY_STEP * h, word)
+        step = SENSITIVITY_STEP * sizes[name]
+        wanted += [(name, i, row, unknowns[i], step) for i in of if read[name]]
+    if read["t"]:
+        wanted.append(("t", 0, -1, 0, SENSITIVITY_STEP * h))
+    sides = np.array([k for k in CENTRAL.k if k], float)
+    by_t = np.zeros(n)
+    most = max(1, _NEIGHBOURS // (n * len(sides)))
+    for first in range(0, len(wanted), most):
+        some = wanted[first : first + most]
+
+        def values(share: float, some: Any = some) -> list[np.ndarray]:
+            k = len(sides) * len(some)
+            changes = {name: np.zeros((n, k, widths[name])) for name in {x[0] for x in some}}
+            for j, (name, i, _, _, step) in enumerate(some):
+                at = slice(j * len(sides), (j + 1) * len(sides))
+                changes[name][:, at, i] = share * step * sides
+            there = terms(**changes).reshape(len(some), len(sides), n)
+            return [np.concatenate([rest[None], x]) for x in there]
+
+        slopes = _differentiated(values, len(some), word)
+        for (_, _, row, unknown, step), slope in zip(some, slopes, strict=True):
+            if row < 0:
+                by_t = slope / step
+            else:
+                out[:, row, unknown] = slope / step
 
     def reads(models: Iterable[Any]) -> bool:
-        return any(not np.array_equal(rest, terms(x)) for x in models)
+        return any(not np.array_equal(rest, terms(x)[0]) for x in models)
 
-    by_p = np.zeros((len(stencils), len(rest)))
+    by_p = np.zeros((len(stencils), n))
     if len(stencils) < 2 or reads(_elsewhere(model, stencils)):
         for j, s in enumerate(stencils):
             if reads(s.described):
-                by_p[j] = s.derivative(terms)
+                by_p[j] = s.derivative(lambda x: terms(x)[0])
     return Gradients(rest, out, by_p, by_t)
+
+
+def _differentiated(
+    values: Callable[[float], list[np.ndarray]], n: int, word: str
+) -> list[np.ndarray]:
+    """Return n derivatives by shares of a step, at the distances where a term is smooth."""
+    try:
+        return differentiated(values, 1.0, sizes=[0.0] * n)
+    except KinkError as error:
+        raise _kink(word, error) from None
+
+
+def _kink(word: str, error: Exception) -> KinkError:
+    return KinkError(
+        f"Objective: {word} {error}; move its kink off the run, or smooth it, such as "
+        "np.sqrt(x**2 + e**2) in the place of abs(x)"
+    )
 
 
 def _slope(term: Callable[[float], Any], step: float, word: str) -> np.ndarray:
@@ -287,10 +359,7 @@ def _slope(term: Callable[[float], Any], step: float, word: str) -> np.ndarray:
     try:
         return slope(term, step)
     except KinkError as error:
-        raise KinkError(
-            f"Objective: {word} {error}; move its kink off the run, or smooth it, such as "
-            "np.sqrt(x**2 + e**2) in the place of abs(x)"
-        ) from None
+        raise _kink(word, error) from None
 
 
 def _elsewhere(model: FrozenModel, stencils: list[Stencil]) -> Iterator[Any]:

@@ -235,6 +235,14 @@ class Restart:
         self._blocks = {"q": (DQ, v), "v": (DV, v), "a": (DA, v), "lam": (DA, lam)}
 
     # --- forwards ---
+    def again(self) -> Restarted:
+        """Return the restart anew, of laws that have other values by now."""
+        return self.rule(self.model, self.at, self.h, self.here)
+
+    def difference(self, one: Restarted, other: Restarted) -> np.ndarray:
+        """Return the tangent (8, n_u) that leads from one of its neighbours to another one."""
+        return self._tangent([x[0] - x[1] for x in _arrays([self.model] * 2, [one, other])])
+
     def by_parameters(self, of: Sequence[Stencil]) -> list[np.ndarray]:
         """Return the derivatives by parameters, (8, n_u) each.
 

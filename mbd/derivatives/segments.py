@@ -24,6 +24,7 @@ import numpy as np
 from mbd.base.checked import flag, shown
 from mbd.base.door import number
 from mbd.base.tolerances import SENSITIVITY_GRAZES, WHOLE_STEPS
+from mbd.derivatives.controls import Control
 from mbd.derivatives.objective import Gradients, gradients
 from mbd.derivatives.parameters import Stencil, stencils
 from mbd.derivatives.restarts import Continuation, EventMap, Initialisation, Restart, StepChange
@@ -327,12 +328,13 @@ Taken = tuple[Solution, list[Segment]]  # some steps of a run, all of them kept
 
 @dataclass(frozen=True, eq=False)
 class Setup:
-    """What a run begins with, and the parameters by which it is differentiated."""
+    """What a run begins with, and the parameters and controls by which it is differentiated."""
 
     model: Any
     method: Method
     start: Initialisation
     stencils: list[Stencil]
+    controls: tuple[Control, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -368,9 +370,10 @@ def _method(owner: str, method: Any, free: bool) -> Method:
     return method
 
 
-def _setup(
-    owner: str, system: Any, parameters: Any, method: Any, state: Any, project: Any, free: bool
-) -> Setup:
+def setup(
+    owner: str, system: Any, parameters: Any, method: Any = None, state: Any = None,
+    project: Any = None, free: bool = False, controls: tuple[Control, ...] = (),
+) -> Setup:  # fmt: skip
     """Check what a run begins with."""
     model = model_of(owner, system)
     method = _method(owner, method, free)
@@ -396,8 +399,8 @@ def _setup(
             )
     if project is not None:
         project = flag(owner, "project", project)
-    of = stencils(owner, model, parameters)
-    return Setup(model, method, Initialisation(method, state, project), of)
+    of = [] if controls and not parameters else stencils(owner, model, parameters)
+    return Setup(model, method, Initialisation(method, state, project), of, controls)
 
 
 def run(
@@ -406,13 +409,21 @@ def run(
     rtol: Any = None, events: Any = (), every: int = 1,
 ) -> DifferentiableRun:  # fmt: skip
     """Run a system, and check that the run has a derivative."""
+    of = setup(owner, system, parameters, method, state, project, rtol is not None)
+    return run_of(owner, of, t_end, step, progress=progress, rtol=rtol, events=events, every=every)
+
+
+def run_of(
+    owner: str, of: Setup, t_end: Any, step: Any, *, progress: Any = None, rtol: Any = None,
+    events: Any = (), every: int = 1,
+) -> DifferentiableRun:  # fmt: skip
+    """Run what is set up, and check that the run has a derivative."""
     if every > 1:
         _refuse_with_every(rtol, events)
-    of = _setup(owner, system, parameters, method, state, project, rtol is not None)
-    if every > 1:
         return _in_pieces(of, t_end, step, progress, every)
     options: dict[str, Any] = {
-        "method": of.method, "state": of.start.state, "project": project, "progress": progress,
+        "method": of.method, "state": of.start.state, "project": of.start.project,
+        "progress": progress,
     }  # fmt: skip
     if rtol is None:
         solution = simulate(of.model, t_end, step, events=events, **options)

@@ -59,15 +59,15 @@ from mbd.model.evaluation import (
 # remember, how much of it is in a step, how much there is; columns, and with those that fill a row;
 # how their times and step sizes move, whether any does, derivatives by time and by size; unknowns
 # that are velocities and multipliers; pairs (address, table) of tangents of interactions, of those
-# with damping or rows on velocities, of nodes; addresses of kernels that evaluate, factor, solve
+# with damping or rows on velocities, of nodes; inputs, their programs; addresses of kernels that evaluate, factor, solve
 # with the transpose; of one that multiplies, after it its tables: of q, of w, of what is solved
 # for; of one that solves, after it those of x and of what is left
 (
     N_STEPS, STEPS, STEP_SIZE, N_PARAMETERS, PROGRAMS, N_NODES, NODES, N_FLOWS, FLOWS, SCRATCH,
     COLUMNS, OUT, WORK, AWAY, PART_AWAY, RESIDUAL, MEMORY, N_MEMORY, N_REMEMBERED, N_COLUMNS, MANY,
     SHIFTS, TIMED, BY_TIME, BY_SIZE, N_V, V, N_LAM, LAM, N_INTERACTIONS, INTERACTIONS, N_DAMPED,
-    DAMPED, N_NODE_TANGENTS, NODE_TANGENTS, SOLVERS,
-) = range(36)  # fmt: skip
+    DAMPED, N_NODE_TANGENTS, NODE_TANGENTS, N_INPUTS, INPUTS, SOLVERS,
+) = range(38)  # fmt: skip
 PRODUCTS, SOLVE, RECORD_SIZE = SOLVERS + 3, SOLVERS + 7, SOLVERS + 10
 # an instant: T, size of the step from it and mu, then q, v, v', lam, a, a with which that step
 # begins, and what is remembered
@@ -520,7 +520,7 @@ def backward(I: Any, F: Any, k: int) -> None:
 
     At OUT stand, for each step, the derivatives of the objective by q, v, (v', lam) at the
     beginning of the step, which are added; after them the gradient is summed, by the parameters
-    and by the time of all steps.
+    and by the time of all steps; after that stand those by the inputs at the end of each step.
     """
     S, n = ints(F), I[m.N_U]
     n_p, work = I[k + N_PARAMETERS], I[k + WORK]
@@ -560,6 +560,12 @@ def backward(I: Any, F: Any, k: int) -> None:
             add_variation(I, F, program, masked, S[m.LEVEL] != m.POSITION)
             clear_off(I, F, masked)
             F[gradient + p] += taken_along(I, F, program, masked, y)
+        for p in range(I[k + N_INPUTS]):
+            program = I[I[k + INPUTS] + p]
+            add_variation(I, F, program, masked, S[m.LEVEL] != m.POSITION)
+            clear_off(I, F, masked)
+            at = gradient + n_p + 1 + step * I[k + N_INPUTS] + p
+            F[at] = taken_along(I, F, program, masked, y)
         if I[k + TIMED]:
             for i in range(n):
                 F[gradient + n_p] += F[I[k + BY_TIME] + i] * F[y + i]

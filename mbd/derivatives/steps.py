@@ -11,6 +11,7 @@ import numpy as np
 
 from mbd.base.tolerances import SENSITIVITY_MET
 from mbd.derivatives import step_kernels as at
+from mbd.derivatives.controls import Input
 from mbd.derivatives.parameters import Stencil
 from mbd.derivatives.step_kernels import (
     COLUMN_SIZE,
@@ -133,6 +134,8 @@ class StepMaps:
         How many tangents, or adjoints, are carried.
     backwards : bool
         Whether adjoints are: what elements remember comes with each step, and is not followed.
+    inputs : sequence of Input
+        By which derivatives at the end of each step are wanted backwards.
 
     Attributes
     ----------
@@ -142,18 +145,19 @@ class StepMaps:
 
     def __init__(
         self, model: FrozenModel, method: Method, stencils: Sequence[Stencil],
-        columns: int, backwards: bool = False,
+        columns: int, backwards: bool = False, inputs: Sequence[Input] = (),
     ) -> None:  # fmt: skip
         n, n_v, n_lam = int(model.I[m.N_U]), model.n_v, model.n_lam
-        self.model, self.n, self.stencils = model, n, stencils
+        self.model, self.n, self.stencils, self.n_inputs = model, n, stencils, len(inputs)
         self.many = many = 1 if backwards else m.padded(columns)
         memory = model.memory
         n_memory = len(memory) if backwards else 0
         self.size = STEP_HEAD + model.n_q + 4 * n_v + n_lam + n_memory
-        self.of_step = 3 * n if backwards else max(many * (3 * n_v + n_lam), len(memory))
+        self.of_step = 3 * n + len(inputs) if backwards else max(many * (3 * n_v + n_lam), len(memory))
         self.room = max(1, _CHUNK_BYTES // (8 * (self.size + self.of_step)))
         appendix = Appendix(model.I.tolist(), start=model.size + n)  # after vector 0 of the method
         programs = [program(model, appendix, s) for s in stencils]
+        of_inputs = [x.program(model, appendix) for x in inputs]
         own = appendix.start + len(appendix.F)
         matrix = int(model.I[m.MATRIX])
         places: dict[str, int] = {}
@@ -194,6 +198,7 @@ class StepMaps:
             at.INTERACTIONS: appendix.table(interactions),
             at.N_DAMPED: len(damped) // 2, at.DAMPED: appendix.table(damped),
             at.N_NODE_TANGENTS: len(of_nodes) // 2, at.NODE_TANGENTS: appendix.table(of_nodes),
+            at.N_INPUTS: len(of_inputs), at.INPUTS: appendix.table(of_inputs),
         }  # fmt: skip
         for i, kernel in enumerate((evaluate_kernel, factor_kernel, transposed_kernel)):
             record[at.SOLVERS + i] = appendix.address(kernel.address)
@@ -259,25 +264,29 @@ class StepMaps:
 
     def apply_transposed(
         self, state: State, steps: Steps, memory: np.ndarray | None, timed: bool, J: np.ndarray
-    ) -> np.ndarray:
-        """Carry the adjoint back over steps; return the gradient by parameters and by time.
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Carry the adjoint back over steps.
+
+        Return the gradient by parameters and by time, and that by inputs at the ends of the steps,
+        (N, n_inputs).
 
         J (N, 3, n_u) are the derivatives of an objective by the instants at which steps begin; that
         by the first is not added.
         """
-        n_p = len(self.stencils)
+        n_p, n_in = len(self.stencils), self.n_inputs
         self._begin(state, 0.0, 0.0, timed)
-        total = np.zeros(n_p + 1)
+        total, by_inputs = np.zeros(n_p + 1), np.zeros((len(steps), n_in))
         for first, last in reversed(steps.pieces(self.room)):
             self._put(steps, first, last, memory)
             size = (last - first) * INSTANT_SIZE * self.n
-            out = self._out(size + n_p + 1)
+            out = self._out(size + n_p + 1 + (last - first) * n_in)
             out[:size], out[size:] = J[first:last].ravel(), 0.0
             if first == 0:
                 out[: INSTANT_SIZE * self.n] = 0.0
             self._run(backward)
-            total += out[size:]
-        return total
+            total += out[size : size + n_p + 1]
+            by_inputs[first:last] = out[size + n_p + 1 :].reshape(last - first, n_in)
+        return total, by_inputs
 
     def memory(self, state: State, steps: Steps) -> np.ndarray:
         """Return what elements remember at the beginning of each step, (N, n_memory)."""

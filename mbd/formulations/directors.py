@@ -29,7 +29,7 @@ from mbd.algebra.vec import (
     store_multiple,
     times,
 )
-from mbd.formulations.formulation import Formulation, vector_space
+from mbd.formulations.formulation import Formulation, mass_matrix, vector_space
 from mbd.machine.buffer import DIRECTOR, GX, OWN, POSITION_TURN, TRANSLATION, W_K, W_M
 from mbd.machine.jit import jit
 
@@ -38,10 +38,7 @@ retract, flow = vector_space(12)
 
 def constants(mass: float, center: np.ndarray, second: np.ndarray) -> np.ndarray:
     """Return the 4x4 matrix W row by row."""
-    W = np.empty((*second.shape[:-2], 4, 4))
-    W[..., 0, 0], W[..., 1:, 1:] = mass, second
-    W[..., 0, 1:] = W[..., 1:, 0] = np.asarray(mass)[..., None] * center
-    return W.reshape(*W.shape[:-2], 16)
+    return mass_matrix(mass, center, second).reshape(*second.shape[:-2], 16)
 
 
 def initial(

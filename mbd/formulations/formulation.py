@@ -328,6 +328,15 @@ def vector_space(n_q: int) -> tuple[Any, Any]:
     return retract, flow
 
 
+def mass_matrix(mass: Any, center: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Return W = [[m, m c^T], [m c, E]] (..., 4, 4) of bodies of one face: m, c and E of each."""
+    mass = np.asarray(mass)
+    W = np.empty((*second.shape[:-2], 4, 4), np.result_type(mass, center, second))
+    W[..., 0, 0], W[..., 1:, 1:] = mass, second
+    W[..., 0, 1:] = W[..., 1:, 0] = mass[..., None] * center
+    return W
+
+
 def _check_names(who: str, names: Any) -> None:
     """Refuse what is no tuple of different names."""
     if not isinstance(names, tuple) or not all(isinstance(x, str) and x for x in names):

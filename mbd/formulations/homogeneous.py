@@ -73,7 +73,8 @@ retract, flow = vector_space(7)
 def constants(mass: Any, center: np.ndarray, second: np.ndarray) -> np.ndarray:
     """Return (m, m rho_c, E, J): second moments and inertia about the origin, body axes."""
     mass, nine = np.asarray(mass)[..., None], (*second.shape[:-2], 9)
-    J = np.trace(second, axis1=-2, axis2=-1)[..., None, None] * np.eye(3) - second
+    trace = np.asarray(np.trace(second, axis1=-2, axis2=-1))
+    J = trace[..., None, None] * np.eye(3) - second
     return np.concatenate([mass, mass * center, second.reshape(nine), J.reshape(nine)], -1)
 
 

@@ -17,7 +17,7 @@ from mbd.machine.jit import jit
 
 def constants(mass: float, center: np.ndarray, second: np.ndarray) -> np.ndarray:
     """Return the mass."""
-    return np.array(mass, float)[..., None]
+    return np.array(mass)[..., None]
 
 
 def initial(

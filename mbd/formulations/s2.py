@@ -65,6 +65,7 @@ from mbd.algebra.vec import (
     times,
     vec_mat,
 )
+from mbd.base.dual import plain
 from mbd.base.recorded_call import remembered
 from mbd.base.tolerances import START_VELOCITY
 from mbd.formulations.formulation import Formulation
@@ -90,8 +91,8 @@ def initial(
     """Return q = (x, p) and v = (velocity, w1, w2)."""
     q = np.concatenate([position, quaternion_from_matrix(rotation)], -1)
     W = in_body_axes(rotation, omega)
-    spin = np.abs(W[..., 2])
-    if np.any(spin > START_VELOCITY * np.linalg.norm(W, axis=-1)):
+    spin = np.abs(plain(W)[..., 2])
+    if np.any(spin > START_VELOCITY * np.linalg.norm(plain(W), axis=-1)):
         raise ValueError(
             "angular_velocity of a body on S2 must not be about its third director [rad/s], got "
             f"{spin.max():.6g} along it; take that part away, or another formulation"

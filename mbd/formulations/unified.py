@@ -27,6 +27,7 @@ import numpy as np
 from mbd.algebra.local_maps import EXPONENTIAL, LocalMap, local_map_of
 from mbd.algebra.vec import load3, store3, times
 from mbd.base.checked import numbers, one_of
+from mbd.base.dual import value_of
 from mbd.base.recorded_call import remembered
 from mbd.formulations import se3
 from mbd.formulations.formulation import Formulation
@@ -353,6 +354,7 @@ def Unified(
 
 def length_of(radius: float) -> float:
     """Return the length of a set for a body of a radius of gyration [m]: the next power of 64."""
+    radius = value_of(radius)
     return float(64.0 ** round(math.log(radius, 64.0))) if radius > 0.0 else 1.0
 
 

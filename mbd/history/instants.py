@@ -35,13 +35,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mbd.algebra.vec import cross, dot, larger, load3, plus, store3, times
+from mbd.formulations.formulation import mass_matrix
 from mbd.machine import buffer as m
 from mbd.machine.jit import ints, jit, kernel
 from mbd.model.evaluation import accept_stage, evaluate, stage
 from mbd.model.frozen import per_model
 from mbd.model.turns_so_far import MEMORY, Before
 from mbd.model.workspace import Workspace
-from mbd.parts.part import mass_matrix
 
 if TYPE_CHECKING:
     from mbd.history.trajectory import Trajectory

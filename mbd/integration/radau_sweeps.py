@@ -295,7 +295,8 @@ def local_error(I: Any, F: Any, t: float, h: float, bound: float) -> float:
     part, error, parts = h * F[b + GAMMA], size_of(I, F, I[X]), 1.0
     for i in range(int(F[b + ORDER])):
         parts += abs(F[b + BACK + i])
-    if part * max(far, error) > bound and h * error <= parts * noise(I, F, t, h):
+    matters = F[b + NOISE] >= 0.0 or part * max(far, error) > bound  # or sweeps ended in it
+    if matters and h * error <= parts * noise(I, F, t, h):
         error = 0.0
     return part * max(far, error)  # type: ignore[no-any-return]
 

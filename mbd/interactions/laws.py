@@ -17,11 +17,21 @@ from typing import Any
 
 import numpy as np
 
+from mbd.base.dual import value_of
 from mbd.base.function import Function
 from mbd.base.tolerances import LARGEST
 from mbd.interactions.measures import LAW_IN, LAW_OUT
+from mbd.interactions.tables_of_time import Table, polynomials
 from mbd.machine import buffer as m
-from mbd.machine.jit import address_at, external, ints, is_compiled, jit, law_call
+from mbd.machine.jit import (
+    address_at,
+    external,
+    external_of_table,
+    ints,
+    is_compiled,
+    jit,
+    law_call,
+)
 
 _OF_TIME = ("t",)
 _MANY = 15  # numbers that a law may give
@@ -55,18 +65,24 @@ class Law:
         ("t",) or ("u", "rate", "t").
     write : callable
         ``write(function)``: what evaluates a function at ``inputs`` and writes to ``outputs``.
+    table : Table, optional
+        That in the place of the function: compiled code reads it, as ``tables_of_time`` says.
     """
 
     name: str
     function: Callable[..., Any]
     arguments: tuple[str, ...]
     write: Callable[[Callable[..., Any]], Evaluate]
+    table: Table | None = None
     raised: dict[int, BaseException] = field(default_factory=dict)
     address: int = field(init=False)
     keeper: Any = field(init=False)
 
     def __post_init__(self) -> None:
         """Get an address."""
+        if self.table is not None:
+            self.address, self.keeper = external_of_table(polynomials, self.table.numbers)
+            return
         self.function = _bound(self.function)
         compiled = is_compiled(self.function)
         guarded = _compiled(self) if compiled else _python(self)
@@ -396,7 +412,7 @@ def spring_law(
     owner: str, function: Callable[[float, float, float], Any], u: float, sign: float = 1.0
 ) -> Law:
     """Prepare ``function(u, rate, t)``; u is a value to try it at, sign -1 for a push."""
-    trial = _tried(owner, function, "u, rate, t", u, 0.0, 0.0)
+    trial = _tried(owner, function, "u, rate, t", value_of(u), 0.0, 0.0)
     many = _several(trial)
     if many and len(trial) != 3:
         raise ValueError(

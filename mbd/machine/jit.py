@@ -50,6 +50,7 @@ PYTHON = bool(getattr(numba.config, "DISABLE_JIT", 0))
 _SIGNATURE = types.void(TablesPointer(), types.CPointer(types.float64), types.int64)
 _MAPS = types.void(*_SIGNATURE.args, types.int64, types.int64)
 _LAW = types.int64(types.CPointer(types.float64), types.CPointer(types.float64))
+_TABLE_LAW = types.int64(*(types.CPointer(types.float64),) * 3)
 _C_LAW = ctypes.CFUNCTYPE(
     ctypes.c_int64, ctypes.POINTER(ctypes.c_double), ctypes.POINTER(ctypes.c_double)
 )
@@ -286,6 +287,20 @@ def external(function: Callable[[Any, Any], int], *, compiled: bool) -> tuple[in
     return int(ctypes.cast(back, ctypes.c_void_p).value or 0), back
 
 
+def law_of_table(function: Callable[[Any, Any, Any], int]) -> Kernel:
+    """Make the kernel of laws ``function(inputs, outputs, table)``, which differ by a table."""
+    return Kernel(_named(function), _TABLE_LAW)
+
+
+def external_of_table(kernel: Kernel, table: np.ndarray) -> tuple[int, Any]:
+    """Return address and keeper of the law that a kernel makes of a table."""
+    if PYTHON:
+        return external(lambda x, y: kernel.function(x, y, table), compiled=False)
+    of_all, where = kernel.address, _place(table, np.float64)
+    law = CFunction(lambda x, y: table_call(of_all, x, y, where), _LAW, _OPTIONS)
+    return law.compile(), (law, table)
+
+
 def called_back(function: Callable[[Any, Any, int], None]) -> tuple[int, Any]:
     """Return address and keeper of a kernel ``function(I, F, k)`` that stays in Python.
 
@@ -407,6 +422,18 @@ else:
     def vector_at(F: Any, first: int, n: int) -> Any:
         """Return n floats from a place on as an array, for functions of users."""
         return numba.carray(part(F, first), n)
+
+    @intrinsic
+    def table_call(_typing: Any, address: Any, inputs: Any, outputs: Any, table: Any) -> Any:
+        """Run the law of tables at ``address`` with the table at another one."""
+
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            where, x, y, numbers = args
+            signature = ir.FunctionType(ir.IntType(64), [x.type] * 3)
+            kernel = builder.inttoptr(where, signature.as_pointer())
+            return builder.call(kernel, [x, y, builder.inttoptr(numbers, x.type)])
+
+        return types.int64(types.int64, inputs, outputs, types.int64), codegen
 
 
 address_at = jit(joined)

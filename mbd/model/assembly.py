@@ -163,10 +163,11 @@ class Assembly:
 
         return tuple(x for x in ("M", "G", "K") if same(getattr(self, x)))
 
-    def null_space(self) -> np.ndarray:
+    def null_space(self) -> sp.csr_array:
         """Return the motions that the rows allow, (n_v, n_v - rank): B times it is zero.
 
-        Orthonormal where translations count in lengths of the model; dense.
+        Orthonormal where translations count in lengths of the model. Each column is of one
+        mechanism, and moves all bodies of it that hang together.
         """
         return null_space(self.B[self.acting], self.model.units)
 

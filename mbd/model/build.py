@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import repeat
 from typing import Any
 
@@ -15,7 +15,7 @@ from mbd.base.read_only import read_only
 from mbd.formulations.families import family
 from mbd.formulations.formulation import Formulation
 from mbd.interactions.gradients import unwrapped_angle
-from mbd.interactions.kind import Attachment, Kind
+from mbd.interactions.kind import Attachment, Element, Kind
 from mbd.machine import buffer as m
 from mbd.machine.buffer import BETWEEN
 from mbd.machine.pivots import pivots_kernel
@@ -32,14 +32,15 @@ from mbd.model.layout import (
     owned_element,
 )
 from mbd.model.model import Model
+from mbd.model.names import Ends, moved_apart
 from mbd.model.topology import closes, elimination
 from mbd.parts.bodies import StackedBodies
 from mbd.parts.joint import turning
 from mbd.parts.part import Part
 
 
-def build(system: Description, threads: int = 1) -> Model:
-    """Freeze a system, for so many threads.
+def build(system: Description, threads: int = 1, names: Sequence[str] = ()) -> Model:
+    """Freeze a system, for so many threads, with places of their own for what names move.
 
     Everything made here stays, so that looking for garbage meanwhile is half the time for nothing.
     """
@@ -51,6 +52,10 @@ def build(system: Description, threads: int = 1) -> Model:
         while new := misplaced(model):
             after |= new
             model = built(system, Buffers(), threads, after)
+        if names:
+            apart = moved_apart(model, names)
+            model = model if apart is None else built(system, Buffers(), threads, after, apart)
+            model.named = tuple(names)
         return model
     finally:
         if collecting:
@@ -58,9 +63,13 @@ def build(system: Description, threads: int = 1) -> Model:
 
 
 def built(
-    system: Description, buffers: Buffers, threads: int = 1, after: Mapping[int, int] | None = None
-) -> Model:
-    """Freeze a system, with tables in these buffers; `after` is that of `eliminate`."""
+    system: Description, buffers: Buffers, threads: int = 1,
+    after: Mapping[int, int] | None = None, apart: Mapping[tuple[str, Any], Ends] | None = None,
+) -> Model:  # fmt: skip
+    """Freeze a system, with tables in these buffers; `after` is that of `eliminate`.
+
+    Attachments of elements and coordinates that names move are those that `apart` has.
+    """
     if threads > 2:
         raise ValueError(f"System.build: threads must be 1 or 2, got {threads}")
     if not system.bodies:
@@ -71,12 +80,12 @@ def built(
     bodies = list(system.bodies.values())
     index = {b.name: i for i, b in enumerate(bodies)}
     index["ground"] = -1
-    parts = system.parts
+    parts, apart = system.parts, apart or {}
     owned = [
         owned_element(part.name, e, index, word, i)
         for part in parts.values()
         for word in ("element " if part.nodes() else "",)
-        for i, e in enumerate(part.elements())
+        for i, e in enumerate(_with_ends(part, apart))
     ]
     rows = [o for o in owned if o.element.kind.n_rows]
     check_names(rows)
@@ -99,7 +108,7 @@ def built(
     records: dict[str, list[int]] = {name: [] for name in parts}
     first = buffers.sizes[m.STATE]
     remembered = _interactions(buffers, owned, rows, layout, attachments, stages, records)
-    remembered += _turns(buffers, parts.values(), attachments, stages, records)
+    remembered += _turns(buffers, parts.values(), attachments, stages, records, apart)
     _memories(buffers, first)
     moving = any(o.element.kind.damped or o.element.kind.turns for o in owned)
     heavy = [o for o in owned if o.element.kind.accelerated]
@@ -126,6 +135,18 @@ def built(
     model.prepare()
     read_only(F)
     return model
+
+
+def _with_ends(part: Part, apart: Mapping[tuple[str, Any], Ends]) -> Sequence[Element]:
+    """Return the elements of a part, with attachments that are apart."""
+    elements = part.elements()
+    if not apart:
+        return elements
+    ends = (apart.get((part.name, i)) for i in range(len(elements)))
+    return [
+        x if its is None else x._replace(attachments=its)
+        for x, its in zip(elements, ends, strict=True)
+    ]
 
 
 def _by_formulation(bodies: list[Any]) -> dict[Formulation, list[int]]:
@@ -192,7 +213,7 @@ class _Attachments:
         for i, end in enumerate(ends):
             record = shared.get(end)
             if record is None or i in own:
-                name, w, face = end
+                name, w, face, _ = end
                 first, n_faces, shown, of_body = bodies[name]
                 if not 0 <= face < shown:
                     raise ValueError(
@@ -318,14 +339,15 @@ def _memory_labels(o: Owned) -> list[str]:
 
 def _turns(
     buffers: Buffers, parts: Iterable[Part], attachments: _Attachments, stages: Stages,
-    records_of: dict[str, list[int]],
+    records_of: dict[str, list[int]], apart: Mapping[tuple[str, Any], Ends],
 ) -> list[str]:  # fmt: skip
     """Write the tables that count the turns of the joints' angles; return the labels of these."""
     labels: list[str] = []
     for measure, angles in turning(parts).items():
         kind = unwrapped_angle(measure)
         kept = buffers.put_all([[start] for start, _ in angles.values()], m.STATE, angles)
-        ends = attachments.get((end for _, some in angles.values() for end in some), ())
+        some = (apart.get(("", label), ends) for label, (_, ends) in angles.items())
+        ends = attachments.get((end for its in some for end in its), ())
         own = zip(*[iter(ends)] * measure.n, strict=True)
         records = [x for at, some in zip(kept, own, strict=True) for x in (0, 0, at, 0, *some)]
         head = kind.head(len(angles), buffers.table(records), 1)

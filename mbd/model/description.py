@@ -11,6 +11,7 @@ import numpy as np
 from mbd.base import html_tables as tables
 from mbd.base.checked import absent, floats, meant, shown
 from mbd.base.door import vector
+from mbd.base.dual import plain
 from mbd.base.parameter import Parameter, evaluated
 from mbd.base.read_only import read_only
 from mbd.base.recorded_call import parameters_in, signature
@@ -232,7 +233,7 @@ def lengths(system: Description) -> tuple[float, float]:
     offsets = [f.position for f in frames if f.face == 0 and f.body is not system.ground]
     arms = [float(np.abs(b.nodal.x).max()) for b in bodies if b.nodal is not None]
     if offsets:
-        arms += np.abs(offsets).max(1).tolist()
+        arms += np.abs(plain(offsets)).max(1).tolist()
     arms = sorted(x for x in arms if x > least)
     length = max([extent, *arms[-1:]]) or 1.0
     return length, arms[len(arms) // 2] if arms else length
@@ -240,7 +241,7 @@ def lengths(system: Description) -> tuple[float, float]:
 
 def _corners(system: Description) -> tuple[list[float], list[float]]:
     """Return two corners of the box that the origins of all bodies fill, x, y, z each [m]."""
-    places = np.array([b.position for b in system.bodies.values()])
+    places = plain([b.position for b in system.bodies.values()])
     return places.min(0).tolist(), places.max(0).tolist()
 
 

@@ -19,6 +19,7 @@ from mbd.model.description import lengths
 from mbd.model.evaluation import measure_kernel
 from mbd.model.frozen import FrozenModel, refuse_set_valued, state_of
 from mbd.model.independent_rows import selected
+from mbd.model.names import Names
 from mbd.model.state import State
 from mbd.model.values import changed
 from mbd.model.workspace import Workspace
@@ -180,9 +181,17 @@ class Model(FrozenModel):
         other: Model = changed(self, values)
         return other
 
+    @property
+    def names(self) -> Names:
+        """The numbers of the description by name: where they are in F, slopes, unit.
+
+        ``model.names["rod.mass"]`` is a :class:`~mbd.model.names.Name`.
+        """
+        return Names(self)
+
     def report(self, state: State | None = None) -> Report:
         """Return bodies, joints, freedoms (counted and actual), loops, redundant rows by name."""
-        from mbd.model.report import report  # scipy.sparse, which most runs do not need
+        from mbd.model.report import report  # networkx, which most runs do not need
 
         return report(self, state_of("Model.report", self, state))
 
@@ -232,8 +241,8 @@ class Model(FrozenModel):
         Nodes are ``"ground"`` and the bodies, with their ``formulation``, ``mass``, ``velocities``
         (labels) and ``loads``, the names of what acts on one body alone. Edges are joints, drives,
         transmissions, forces and elements of structures, with their name as ``key``, ``part``,
-        ``kind``, ``type``, ``rows`` (labels), those of them that are ``redundant`` and
-        ``not_unique`` at the state, and ``reaction``, the multipliers [N, N m].
+        ``kind``, ``type`` and ``reaction``, the multipliers [N, N m]. Both have their own ``rows``
+        (labels), and those of them that are ``redundant`` and ``not_unique`` at the state.
         """
         from mbd.model.graph import graph_of
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from mbd.algebra.graphs import components, cycle_basis, neighbours
+import networkx as nx
+
 from mbd.base.html_tables import facts, page, table
-from mbd.model.independent_rows import links_between, redundant_rows
+from mbd.model.graph import graph_of
 
 if TYPE_CHECKING:
     from mbd.model.frozen import FrozenModel
@@ -138,22 +138,24 @@ def _grouped(labels: tuple[str, ...]) -> str:
 
 
 def report(model: FrozenModel, state: State | None = None) -> Report:
-    """Return the facts of a model at a state (default: the initial one)."""
-    system, links = model.system, model.links()
-    between = links_between(links)
-    pairs = [(a, b) for link in links for a, b in pairwise(link.bodies)]
-    together = neighbours(model.nodes, pairs)
-    simple = neighbours(together, [(a, b) for a, others in together.items() for b in others])
-    loops = [tuple(c) for c in cycle_basis(simple)]
-    for a, others in simple.items():  # two joints between the same bodies are a loop too
-        for b in others:
-            loops += [(a, b)] * (len(between.pop(frozenset((a, b)), [0])) - 1)
-    alone = {a: [b for b in simple[a] if b in model.nodes] for a in model.nodes}
-    islands = [tuple(sorted(c)) for c in components(alone)]
-    redundant, free = redundant_rows(model, model.state if state is None else state)
-    n, around = model.numbering, model.row_bodies()
-    n_compliant = int(model.compliant.sum())
-    with_rows = sorted(around, key=lambda name: name not in system.joints)
+    """Return the facts of a model at a state (default: the initial one), by its graph."""
+    graph = graph_of(model, model.state if state is None else state)
+    system, n = model.system, model.numbering
+    held = nx.MultiGraph()
+    held.add_nodes_from(model.nodes)
+    held.add_edges_from((a, b) for a, b, rows in graph.edges(data="rows") if rows)
+    loops = [*nx.cycle_basis(nx.Graph(held))]
+    for a, b in nx.Graph(held).edges:  # two joints between the same bodies are a loop too
+        loops += [[a, b]] * (held.number_of_edges(a, b) - 1)
+    held.remove_nodes_from(["ground"])
+    around, n_compliant = model.row_bodies(), int(model.compliant.sum())
+    facts = [x for _, x in graph.nodes(data=True)] + [x for *_, x in graph.edges(data=True)]
+
+    def labels(what: str) -> tuple[str, ...]:
+        some = {label for each in facts for label in each[what]}
+        return tuple(label for label in n.lam_labels if label in some)
+
+    redundant = labels("redundant")
     return Report(
         n_bodies=len(model.nodes),
         n_joints=len(system.joints),
@@ -163,10 +165,10 @@ def report(model: FrozenModel, state: State | None = None) -> Report:
         n_v=model.n_v,
         n_rows=model.n_lam,
         rank=model.n_lam - n_compliant - len(redundant),
-        islands=tuple(islands),
-        loops=tuple(loops),
-        redundant=tuple(n.lam_labels[i] for i in redundant),
-        not_unique=tuple(n.lam_labels[i] for i in free),
+        islands=tuple(tuple(sorted(x)) for x in nx.connected_components(held)),
+        loops=tuple(tuple(x) for x in loops),
+        redundant=redundant,
+        not_unique=labels("not_unique"),
         joints=tuple(
             (
                 name,
@@ -175,7 +177,7 @@ def report(model: FrozenModel, state: State | None = None) -> Report:
                 ", ".join(around[name][1:]),
                 n.owners[name].stop - n.owners[name].start,
             )
-            for name in with_rows
+            for name in sorted(around, key=lambda name: name not in system.joints)
         ),
         bodies=tuple((b.name, b.formulation.name, b.mass) for b in model.nodes.values()),
         structures=tuple(

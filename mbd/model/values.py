@@ -43,7 +43,7 @@ def changed(model: Any, values: Any, *, measured: bool = True) -> Any:
     One that is not `measured` keeps the sizes of this one, with which equations are scaled: what it
     computes is smooth in the values.
     """
-    changes = _checked(model.system, values)
+    changes = checked_changes(model.system, values)
     otherwise = decided_otherwise(described_parameters(model.system), changes.get("", {}))
     if otherwise is not None:
         name, line = otherwise
@@ -51,14 +51,14 @@ def changed(model: Any, values: Any, *, measured: bool = True) -> Any:
             f"{WHO}: {name!r}: the description compares it in {line}, and would decide otherwise "
             "with this value: describe the system with it, or compare its .value there"
         )
-    system = _described(model, changes)
+    system = described_anew(model, changes)
     own = model.system.parts
     new = {name: Declared.of(x) for name, x in system.parts.items() if x is not own[name]}
     for mine in new.values():
-        _check_structure(declared(model, mine.part.name), mine, values)
-    numbers = _numbers(model, system, new)
+        check_structure(declared(model, mine.part.name), mine, values)
+    numbers = numbers_of(model, system, new)
     if numbers is None:
-        return system.build(model.threads)  # type: ignore[attr-defined]
+        return system.build(model.threads, names=model.named)  # type: ignore[attr-defined]
     return _with_numbers(model, system, new, numbers, measured)
 
 
@@ -75,7 +75,7 @@ def on_tables_of(model: Any, system: Description) -> Any:
     new = {part.name: Declared.of(part) for part in parts}
     if any(mine.form != declared(model, name).form for name, mine in new.items()):
         return None
-    numbers = _numbers(model, system, new)
+    numbers = numbers_of(model, system, new)
     return None if numbers is None else _with_numbers(model, system, new, numbers)
 
 
@@ -126,7 +126,7 @@ def _with_numbers(
     return other
 
 
-def _checked(system: Description, values: Any) -> dict[str, dict[str, Any]]:
+def checked_changes(system: Description, values: Any) -> dict[str, dict[str, Any]]:
     """Return the new arguments of each part by name; "" has those of the system and parameters."""
     if not isinstance(values, Mapping):
         raise TypeError(
@@ -163,7 +163,7 @@ def _mentioned(model: FrozenModel) -> dict[str, set[str]]:
     return {name: names(part.call[1:]) for name, part in model.system.parts.items()}
 
 
-def _affected(model: FrozenModel, changes: dict[str, dict[str, Any]]) -> set[str]:
+def affected(model: FrozenModel, changes: dict[str, dict[str, Any]]) -> set[str]:
     """Return the parts with other arguments, and those that have such parts among theirs."""
     parts, new = set[str](), {*changes, *changes.get("", {})} - {""}
     while new:
@@ -172,9 +172,9 @@ def _affected(model: FrozenModel, changes: dict[str, dict[str, Any]]) -> set[str
     return parts
 
 
-def _described(model: FrozenModel, changes: dict[str, dict[str, Any]]) -> Description:
+def described_anew(model: FrozenModel, changes: dict[str, dict[str, Any]]) -> Description:
     """Return a description in which parts have other arguments; the others are the same objects."""
-    system, affected = model.system, _affected(model, changes)
+    system, those = model.system, affected(model, changes)
     own_parts = system.parts
     copies: dict[int, Any] = {}
     of_system = changes.get("", {})
@@ -228,7 +228,7 @@ def _described(model: FrozenModel, changes: dict[str, dict[str, Any]]) -> Descri
         setattr(described, table, {})
     described.gravity = gravity
     for name, part in own_parts.items():
-        new = again(part) if name in affected else part
+        new = again(part) if name in those else part
         if new.name != name:
             raise ValueError(f"{WHO}: a part keeps its name, got {new.name!r} for {name!r}")
         getattr(described, part.drawer)[name] = new
@@ -252,7 +252,7 @@ def _form(part: Part, own: Sequence[Element], coordinates: Mapping[str, Coordina
     return [*nodes, *elements, *turns]
 
 
-def _check_structure(before: Declared, own: Declared, values: Mapping[str, Any]) -> None:
+def check_structure(before: Declared, own: Declared, values: Mapping[str, Any]) -> None:
     """Refuse values with which nodes, rows or forces are others than in the model."""
     if own.form == before.form:
         return
@@ -265,14 +265,14 @@ def _check_structure(before: Declared, own: Declared, values: Mapping[str, Any])
 
 
 @per_model
-def _users(model: FrozenModel) -> Counter[int]:
+def users_of(model: FrozenModel) -> Counter[int]:
     """Return how many attachments have their weights at each place."""
     parts = model.system.parts.values()
-    ends = [end for part in parts for end in _ends(model, Declared.of(part))]
+    ends = [end for part in parts for end in ends_of(model, Declared.of(part))]
     return Counter(place for place, _ in ends)
 
 
-def _ends(model: FrozenModel, own: Declared) -> Iterator[tuple[int, tuple[float, ...]]]:
+def ends_of(model: FrozenModel, own: Declared) -> Iterator[tuple[int, tuple[float, ...]]]:
     """Yield place and weights of all attachments of a part."""
     I, records, part = model.I, model.records, own.part.name
     for record, element in zip(records[part], own.elements, strict=True):
@@ -284,12 +284,12 @@ def _ends(model: FrozenModel, own: Declared) -> Iterator[tuple[int, tuple[float,
                 yield int(I[I[record + m.E_ENDS + j] + m.ATT_W]), end.weights
 
 
-def _numbers(
-    model: FrozenModel, system: Description, new: Mapping[str, Declared]
+def numbers_of(
+    model: FrozenModel, system: Description, new: Mapping[str, Declared], laws: bool = True
 ) -> list[tuple[int, Any]] | None:
     """Return places and numbers; None if two attachments that share weights need different ones.
 
-    Also if a law is at another address.
+    Also if a law is at another address, where these count.
     """
     I, here = model.I, origin(system)
     moved = not np.array_equal(here, model.origin)
@@ -310,13 +310,13 @@ def _numbers(
     weights: dict[int, tuple[float, ...]] = {}
     users: Counter[int] = Counter()
     for part, own in new.items():
-        for place, w in _ends(model, own):
+        for place, w in ends_of(model, own):
             if weights.setdefault(place, tuple(w)) != tuple(w):
                 return None
             users[place] += 1
         old = declared(model, part).elements
         for record, e, before in zip(model.records[part], own.elements, old, strict=True):
-            if e.law is not None and e.law.address != before.law.address:
+            if laws and e.law is not None and e.law.address != before.law.address:
                 return None
             numbers.append((I[record + m.E_NUMBERS], list(e.numbers)))
             numbers.append((I[record + m.E_MEMORY], list(e.memory)))
@@ -324,6 +324,6 @@ def _numbers(
             for record in model.records.get(f"{part}.{name}", ()):
                 numbers.append((I[record + m.E_MEMORY], [free.start]))
     for place, w in weights.items():
-        if users[place] < _users(model)[place] and tuple(model.F[place : place + 4]) != w:
+        if users[place] < users_of(model)[place] and tuple(model.F[place : place + 4]) != w:
             return None
     return numbers + list(weights.items())

@@ -12,6 +12,7 @@ from mbd.interactions.kind import Element
 from mbd.interactions.laws import spring_law
 from mbd.interactions.springs import held, motor, rubbing, spring, stop
 from mbd.parts.forces import tension_law
+from mbd.parts.interpolated import Interpolated, interpolated_effort
 from mbd.parts.joint import chosen
 from mbd.parts.part import Coordinate, Part
 
@@ -119,7 +120,7 @@ class Motor(Part):
     joint : Joint or Coordinate
     effort : float or callable [N m or N]
         Positive drives the second body forward along the coordinate. ``f(u, rate, t)`` -> effort,
-        or (effort, d/du, d/drate), Python or numba-jitted.
+        or (effort, d/du, d/drate), Python or numba-jitted; or an ``mbd.Interpolated`` of time.
     coordinate : str, optional
         Which coordinate of the joint, where it has several.
     """
@@ -134,7 +135,9 @@ class Motor(Part):
         u = self.coordinate = self.drives = chosen(self.name, joint, coordinate)
         self.units = {"load": u.load_unit}
         self.law, self.tension = None, None
-        if callable(effort):
+        if isinstance(effort, Interpolated):
+            self.law = interpolated_effort(self.name, effort)
+        elif callable(effort):
             self.law = spring_law(self.name, effort, u.start, -1.0)
         else:
             self.tension = -number(self.name, "effort", effort, u.load_unit)

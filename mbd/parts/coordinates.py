@@ -6,12 +6,12 @@ turns; a displacement is :math:`a\cdot(Q - P)` along an axis of the first frame.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from mbd.base.dual import arctan2, one
 from mbd.interactions.driven_rows import total
 from mbd.interactions.kind import Attachment, Element
 from mbd.interactions.measures import ANGLE, OFFSET, SLIDE, Measure
@@ -56,14 +56,14 @@ def at_start(angles: Sequence[AngleBetween], ends: Sequence[Sequence[Frame]]) ->
     n, (i, j, k, _) = np.arange(len(angles)), np.array(angles).T
     b_in_a = (a * b[n, :, k, None]).sum(1)
     both = zip(b_in_a[n, j].tolist(), b_in_a[n, i].tolist(), strict=True)
-    return [math.atan2(y, x) for y, x in both]
+    return [arctan2(y, x) for y, x in both]
 
 
 def displacement_between(joint: str, name: str, base: Frame, i: int, other: Frame) -> Coordinate:
     """Return the displacement of another frame from the base along axis i of the base."""
     ends = (base.end(i), other.end(), base.end())
     origin, a = base.start
-    start = float(a[:, i] @ (other.start[0] - origin))
+    start = one(a[:, i] @ (other.start[0] - origin))
     return Coordinate(joint, name, "m", (base.body, other.body), start, offset_along(base), ends)
 
 

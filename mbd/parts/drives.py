@@ -15,6 +15,7 @@ from mbd.interactions.compliant_rows import compliant
 from mbd.interactions.kind import Element
 from mbd.interactions.laws import motion_law
 from mbd.parts.coordinates import sum_row
+from mbd.parts.interpolated import Interpolated, interpolated_motion
 from mbd.parts.joint import chosen, compliance_of
 from mbd.parts.motions import ConstantSpeed
 from mbd.parts.part import Coordinate, Part
@@ -25,6 +26,13 @@ def followed(owner: str, what: str, position: Any, unit: str) -> tuple[float, fl
     if isinstance(position, ConstantSpeed):
         start = number(owner, "start", position.start, unit)
         return start, number(owner, "speed", position.speed, f"{unit}/s"), None
+    if isinstance(position, Interpolated):
+        if position.between != "spline":
+            raise ValueError(
+                f"{owner}: {what} by a {position.between!r} has velocities that jump; take "
+                "between='spline', or drive a velocity"
+            )
+        return 0.0, 0.0, interpolated_motion(owner, position)
     if callable(position):
         return 0.0, 0.0, motion_law(owner, position, 2)
     return number(owner, what, position, unit), 0.0, None
@@ -45,7 +53,8 @@ class Drive(Part):
         function ``f(t)`` -> value or (value, first, second derivative), Python or numba-jitted.
         Given derivatives are checked. Angles count full turns.
     velocity : float or callable [rad/s or m/s]
-        Instead of the position: a number, or ``f(t)`` -> value or (value, derivative). The row is
+        Instead of the position: a number, an ``mbd.Interpolated``, or ``f(t)`` -> value or (value,
+        derivative). The row is
         one on velocities: the position is what it is at the start and accumulates the error of
         the integration.
     compliance : float [rad/(N m) or m/N], optional
@@ -83,7 +92,9 @@ class Drive(Part):
         unit = self.coordinate.unit
         if self.rate:
             self.law, self.constant, self.slope = None, 0.0, 0.0
-            if callable(velocity):
+            if isinstance(velocity, Interpolated):
+                self.law = interpolated_motion(self.name, velocity)
+            elif callable(velocity):
                 self.law = motion_law(self.name, velocity, 1)
             else:
                 self.constant = number(self.name, "velocity", velocity, f"{unit}/s")

@@ -19,6 +19,7 @@ from mbd.interactions.loads import FORCE, MOMENT, SCALING
 from mbd.interactions.measures import LENGTH
 from mbd.interactions.springs import spring
 from mbd.parts.coordinates import AngleBetween, offset_along
+from mbd.parts.interpolated import components_law
 from mbd.parts.joint import (
     Joint,
     acted_upon,
@@ -52,8 +53,10 @@ def _applied(
         raise ValueError(
             f"{owner}: a load that follows {frame.name!r} needs its axes, but it is a point"
         )
-    law = time_law(owner, value) if callable(value) else None
     what, unit = ("moment", "N m") if moment else ("force", "N")
+    law = components_law(owner, value, what, unit)
+    if law is None and callable(value):
+        law = time_law(owner, value)
     constant = vector(owner, what, value if law is None else (0.0, 0.0, 0.0), unit)
     return Applied(frame.place, at, constant, law, follow, moment)
 
@@ -76,7 +79,8 @@ class PointForce(Part):
     body : RigidBody, PointMass or Frame
         A Frame is where the force acts, in place of ``at``.
     force : (3,) array [N] or callable
-        Constant, or a law of time ``f(t) -> (x, y, z)``, Python or numba-jitted.
+        Constant, or a law of time ``f(t) -> (x, y, z)``, Python or numba-jitted; components may be
+        an ``mbd.Interpolated``.
     at : (3,) array [m], optional
         Inertial, at the initial pose; default the origin of the body.
     follow : bool
@@ -110,7 +114,8 @@ class Moment(Part):
     name : str
     body : RigidBody or Frame
     moment : (3,) array [N m] or callable
-        Constant, or a law of time ``f(t) -> (x, y, z)``, Python or numba-jitted.
+        Constant, or a law of time ``f(t) -> (x, y, z)``, Python or numba-jitted; components may be
+        an ``mbd.Interpolated``.
     follow : bool
         If true, the components are in body axes and turn with the body.
     """

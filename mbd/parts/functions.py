@@ -21,6 +21,7 @@ from mbd.algebra import expressions as ex
 from mbd.base.checked import function as callable_of
 from mbd.base.checked import one_of, shown
 from mbd.base.door import label
+from mbd.base.dual import chained, one, plain
 from mbd.base.function import Function
 from mbd.base.read_only import read_only
 from mbd.interactions.compliant_rows import compliant
@@ -104,16 +105,21 @@ class Recording:
 
     def at(self, vectors: np.ndarray) -> tuple[float, np.ndarray]:
         """Return the value and the gradient (n, 3) where the attachments are these (n, 3)."""
-        u, n = self.expression, vectors.size
-        outputs = [u, *ex.gradient(u, self.variables[:n])]
-        numbers = ex.substituted(outputs, self.variables, [*vectors.flat, *self.numbers])
-        value, *g = numbers.astype(float)
+        at = plain(np.array([*vectors.flat, *self.numbers]))
+        value, *g = self._at(at, self.variables[: vectors.size])
         return float(value), np.reshape(g, vectors.shape)
+
+    def _at(self, at: np.ndarray, by: Sequence[Any]) -> np.ndarray:
+        """Return the value and its derivatives by some variables, where all of them are at."""
+        outputs = [self.expression, *ex.gradient(self.expression, by)]
+        return ex.substituted(outputs, self.variables, at.tolist()).astype(float)
 
     @property
     def start(self) -> float:
         """Value at the initial pose."""
-        return self.at(self.at_start())[0]
+        at = np.array([*self.at_start().flat, *self.numbers])
+        value, *g = self._at(plain(at), self.variables)
+        return one(chained(value, g, at))
 
     @property
     def gradient(self) -> np.ndarray:
@@ -174,12 +180,12 @@ def recorded(owner: str, word: str, function: Any, on: Any, unit: str) -> Record
         measure_of(word if own == "<lambda>" else own, u, vectors, tuple(numbers), unit),
         tuple(dict.fromkeys(frame for frame, *_ in used)),
         tuple(frame.end(axis) for frame, axis, _ in used),
-        tuple(float(x) for v in parameters.values() for x in np.ravel(v)),
+        tuple(one(x) for v in parameters.values() for x in np.ravel(v)),
         u, (*vectors, *numbers),
     )  # fmt: skip
     if not recording.relative:
         recording = _from_ground(recording)
-    if not np.isfinite([recording.start, *recording.gradient.flat]).all():
+    if not np.isfinite(plain([recording.start, *recording.gradient.flat])).all():
         raise ValueError(
             f"{owner}: its function and its gradient must be finite at the initial pose, and are "
             f"not where its points and axes are {recording.at_start().tolist()}; describe the "

@@ -20,6 +20,7 @@ import numpy as np
 
 from mbd.base.checked import meant, shown
 from mbd.base.door import label, number, unit_vector, vector
+from mbd.base.dual import norm
 from mbd.base.tolerances import COMPLIANCE_LEAST
 from mbd.interactions.compliant_rows import COMPLIANT_COINCIDE, compliant
 from mbd.interactions.kind import Attachment, Element
@@ -34,7 +35,7 @@ def perpendicular(axis: np.ndarray) -> np.ndarray:
     """Return axes (columns) whose third one is `axis`; with z the inertial axes themselves."""
     x = np.array([1.0, 0.0, 0.0]) if abs(axis[0]) < 0.9 else np.array([0.0, 1.0, 0.0])
     x = x - axis * (axis @ x)
-    (a, b, c), (d, e, f) = axis.tolist(), (x / np.sqrt(x @ x)).tolist()
+    (a, b, c), (d, e, f) = axis.tolist(), (x / norm(x)).tolist()
     return np.array([[d, b * f - c * e, a], [e, c * d - a * f, b], [f, a * e - b * d, c]])
 
 
@@ -110,7 +111,7 @@ def needs_axes(owner: str, what: str, *ends: Frame | Body, remedy: str = "") -> 
 
 def distance(A: Frame, B: Frame) -> float:
     """Return the distance between the origins of two frames at the initial pose [m]."""
-    return float(np.linalg.norm(B.start[0] - A.start[0]))
+    return norm(B.start[0] - A.start[0])
 
 
 def of_one_size(owner: str, what: str, *frames: Frame) -> None:

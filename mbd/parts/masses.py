@@ -10,6 +10,7 @@ import numpy as np
 
 from mbd.base.checked import numbers
 from mbd.base.door import label, number, rotation_matrix, symmetric
+from mbd.base.dual import plain
 from mbd.interactions.kind import Element
 from mbd.interactions.masses.added_mass import ADDED_MASS
 from mbd.interactions.masses.points import masses
@@ -174,8 +175,8 @@ class AddedMass(Part):
 def _semidefinite(owner: str, matrix: Any) -> np.ndarray:
     """Return a symmetric (6, 6) matrix that has no negative energy."""
     A = symmetric(owner, "matrix", matrix, "kg, kg m, kg m^2")
-    size = np.sqrt(np.abs(A.diagonal()))  # lengths of any unit
-    even = A / np.where(size > 0.0, size, 1.0) / np.where(size > 0.0, size, 1.0)[:, None]
+    size = np.sqrt(np.abs(plain(A).diagonal()))  # lengths of any unit
+    even = plain(A) / np.where(size > 0.0, size, 1.0) / np.where(size > 0.0, size, 1.0)[:, None]
     values, vectors = np.linalg.eigh(even)
     if values[0] < -1e-9 * abs(values[-1]):
         worst = int(np.argmax(np.abs(vectors[:, 0])))

@@ -16,9 +16,10 @@ import numpy as np
 
 from mbd.base.checked import shown, whole
 from mbd.base.door import rotation_matrix, vector
+from mbd.base.dual import one, sqrt
 from mbd.base.read_only import read_only
 from mbd.base.recorded_call import Call, Recorded
-from mbd.formulations.formulation import Formulation
+from mbd.formulations.formulation import Formulation, mass_matrix
 from mbd.formulations.modal.constants import NodalShapes
 from mbd.interactions.beams.line import Line
 from mbd.interactions.kind import Attachment, Element, face_name
@@ -305,14 +306,6 @@ class Frame(Recorded):
         return f"Frame({self.place!r}, position={self.position.tolist()})"
 
 
-def mass_matrix(mass: Any, center: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Return W = [[m, m c^T], [m c, E]] (..., 4, 4) of bodies of one face: m, c and E of each."""
-    W = np.empty((*second.shape[:-2], 4, 4))
-    W[..., 0, 0], W[..., 1:, 1:] = mass, second
-    W[..., 0, 1:] = W[..., 1:, 0] = np.asarray(mass)[..., None] * center
-    return W
-
-
 _NO_NUMBERS = ("name", "formulation", "shapes", "face_names")  # of a body
 
 
@@ -396,7 +389,7 @@ class Body(Part):
         )
         if not self.formulation.sized:
             return initial(*motion)
-        return initial(*motion, float(np.sqrt(np.trace(self.second_moments) / self.mass)))
+        return initial(*motion, one(sqrt(np.trace(self.second_moments) / self.mass)))
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         """Return the call of the body, or that of the part that owns it."""

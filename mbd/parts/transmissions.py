@@ -17,6 +17,7 @@ import numpy as np
 
 from mbd.base.checked import shown, sized
 from mbd.base.door import array, label, number
+from mbd.base.dual import one, sqrt
 from mbd.interactions.driven_rows import total
 from mbd.interactions.kind import Element
 from mbd.interactions.laws import motion_law
@@ -197,13 +198,13 @@ class Rope(Part):
         if len({f.name for f in self.ends}) < 2:
             raise ValueError(f"{self.name}: must join two bodies or more")
         places = np.array([f.start[0] for f in self.ends])
-        gaps = np.linalg.norm(np.diff(places, axis=0), axis=1)
+        gaps = sqrt((np.diff(places, axis=0) ** 2).sum(1))
         if gaps.min() < 1e-9:
             raise ValueError(
                 f"{self.name}: neighbouring points must not coincide, got the distances "
                 f"{gaps.tolist()} [m]"
             )
-        total = float(gaps.sum()) if length is None else length
+        total = one(gaps.sum()) if length is None else length
         self.length = number(self.name, "length", total, "m", positive=True)
 
     def elements(self) -> list[Element]:

@@ -126,11 +126,11 @@ class Minimal:
 def bases(motion: SmallMotion) -> Bases:
     """Choose independent coordinates and rates."""
     scale = motion.scale
-    Np = null_space(motion.Bp, scale)
+    Np = null_space(motion.Bp, scale).toarray()
     positions, Np = independent(Np, scale)
     if motion.Bv.shape[0]:
         rows = sp.vstack([motion.Bp, motion.Bv]).toarray()
-        N = null_space(rows, scale)
+        N = null_space(rows, scale).toarray()
         velocities, N = independent(N, scale)
     else:
         rows, N, velocities = motion.Bp.toarray(), Np, positions
@@ -147,7 +147,7 @@ def minimal(motion: SmallMotion, b: Bases | None = None) -> Minimal:
     b = bases(motion) if b is None else b
     L = b.N
     if not _tested_alike(motion, b.N):
-        _, L = independent(null_space(motion.Bt.T, motion.scale), motion.scale)
+        _, L = independent(null_space(motion.Bt.T, motion.scale).toarray(), motion.scale)
     mass = L.T @ (motion.M @ b.N)
     _check(motion, mass)
     A, E = _blocks(motion.M, motion.G, motion.K, motion.A, L, b)

@@ -262,7 +262,7 @@ class LoadPath:
     def _counted_in_full(self, point: LoadPoint, symmetric: bool) -> int:
         """Return the number of negative curvatures, from all of K on the allowed motions."""
         B, _ = self._rows(point)
-        _, N = independent(null_space(B, 1.0 / self.size), 1.0 / self.size)
+        _, N = independent(null_space(B, 1.0 / self.size).toarray(), 1.0 / self.size)
         A = N.T @ (self._tested(point.balance) @ N)
         even = np.abs(A).max(axis=1, initial=0.0)
         even = np.where(even > 0.0, even, 1.0) ** -0.5

@@ -32,7 +32,7 @@ from mbd.runs.plan import Plan
 from mbd.runs.record import columns
 from mbd.runs.stretch import Stretch
 
-_RUNS = 128  # of a batch: what is shared by its runs is then small compared with them
+_RUNS = 512  # of a batch: what is shared by its runs is then small compared with them
 _BYTES = 1 << 24  # most that they take
 _AT_ONCE = 4096  # faces over all instants of the runs that are evaluated together
 _STEPS = 1 << 16  # and steps of all: Ctrl-C waits for a batch

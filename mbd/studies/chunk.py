@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import pickle
 import threading
 import warnings
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from functools import cache
+from dataclasses import dataclass, field, fields
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from mbd.runs.plan import Plan
 from mbd.studies.batch_run import Batches
 from mbd.studies.family import Direct, MemberModels, Row
 from mbd.studies.outputs import Output, Runs, of_batch, of_solution
+from mbd.studies.samples import Recipe
 
 FAILED, REFUSED = 1, 2  # status of a member whose run failed, or that cannot be described
 _LOCK = threading.Lock()
@@ -56,6 +58,19 @@ class Task:
     method: Method
     options: Mapping[str, Any] = field(default_factory=dict)
 
+    @cached_property
+    def _contents(self) -> tuple[Any, ...]:
+        """How another process makes the task again; it reads that once."""
+        values = tuple(getattr(self, x.name) for x in fields(self))
+        try:
+            data = pickle.dumps(values)
+        except Exception:  # of what has no place in a module a client of dask takes care
+            return Task, values
+        return (Task, values) if b"__main__" in data else (_task, (self.token, data))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return self._contents
+
     def solution(self, model: Model) -> Solution:
         """Return the run of one member by itself."""
         return simulate(
@@ -66,14 +81,15 @@ class Task:
 
 @dataclass(frozen=True)
 class Share:
-    """Members that a worker takes at a time: the task, the number of the first one, rows of values.
+    """Members that a worker takes at a time: the task, their recipe, the first one, how many.
 
     A client of dask names what it is given by its contents: that takes longer than some runs.
     """
 
     task: Task
+    recipe: Recipe
     first: int
-    rows: Sequence[Row]
+    count: int
 
     def __dask_tokenize__(self) -> tuple[str, int]:
         """Return what tells it from all others."""
@@ -132,6 +148,13 @@ _FAMILIES: OrderedDict[str, Ready] = OrderedDict()
 _OVER: set[str] = set()  # studies of this process that have ended, some of them by Ctrl-C
 
 
+def _task(token: str, data: bytes) -> Task:
+    """Return the task of a study, which this process may have."""
+    with _LOCK:
+        ready = _FAMILIES.get(token)
+    return Task(*pickle.loads(data)) if ready is None else ready.task
+
+
 def give_up(task: Task) -> None:
     """Let threads of this process leave the study after the batch, or member, at hand."""
     with _LOCK:
@@ -141,7 +164,7 @@ def give_up(task: Task) -> None:
 
 def run_chunk(share: Share) -> Chunk:
     """Return the results of some members."""
-    task, rows = share.task, share.rows
+    task, rows = share.task, share.recipe.rows(share.first, share.count)
     ready = _ready(task)
     n = len(rows)
     chunk = Chunk({x.name: [None] * n for x in task.outputs}, [None] * n, [0] * n, [""] * n)

@@ -42,7 +42,7 @@ class KeptChunks:
     def __init__(
         self, path: str | Path, task: Task, members: Members, size: int, model: Model
     ) -> None:
-        self.path, self.size, self.number = file_path(_WHO, path), size, len(members.rows)
+        self.path, self.size, self.number = file_path(_WHO, path), size, len(members)
         self.names = {"t", "status", "message", *(f"={x.name}" for x in task.outputs)}
         self.unwritten: list[OSError] = []
         now = _identity(task, members, model)
@@ -72,7 +72,7 @@ class KeptChunks:
                 continue
             i = int(np.argmin(old["status"] != 0))  # one that went well, if there is one
             at = start + i
-            new = packed(run_chunk(Share(task, at, members.rows[at : at + 1])))
+            new = packed(run_chunk(Share(task, members.recipe, at, 1)))
             if other := _other(old, i, new):
                 raise ValueError(
                     f"{_WHO}: {self.path} has the results of another study: member {at}, computed "
@@ -145,9 +145,9 @@ def _table(task: Task, members: Members, model: Model) -> dict[str, str]:
     """Return the identity of a study: what was handed in, and some members as they are built."""
     into = Identity()
     into.put("parameters", members.names)
-    into.put("number of members", len(members.rows))
+    into.put("number of members", len(members))
     for i, name in enumerate(members.names):
-        into.put(f"values of {name}", [row[i] for row in members.rows])
+        into.put(f"values of {name}", members.recipe.told(i))
     into.put("t_end", task.t_end)
     into.put("step", task.step)
     into.put("method", task.method)
@@ -165,11 +165,11 @@ def _table(task: Task, members: Members, model: Model) -> dict[str, str]:
 
 def _put_members(into: Identity, task: Task, members: Members) -> None:
     """Add what some other members have that the first one has not: builders also read files."""
-    n = len(members.rows)
+    n = len(members)
     for i in sorted({0, n // 3, n // 2, n - 1}):
         own = Identity()
         try:
-            put_system(own, MemberModels(task.build, task.names).model(members.rows[i]).system)
+            put_system(own, MemberModels(task.build, task.names).model(members[i]).system)
         except Exception as error:
             own.table = {"what is wrong": f"{type(error).__name__}: {error}"[:200]}
         for name, x in own.table.items():

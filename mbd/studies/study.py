@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import BrokenExecutor, ThreadPoolExecutor
 from contextlib import ExitStack
-from itertools import product
+from itertools import chain, product
 from pathlib import Path
 from typing import Any
 
@@ -138,7 +138,7 @@ def study(
             f"{_WHO}: with rtol members have instants of their own; give t_eval, or reduce "
             f"{', '.join(loose)} to its final, max or min"
         )
-    n = len(members.rows)
+    n = len(members)
     size = max(1, min(256, -(-n // 64))) if chunk is None else whole(_WHO, "chunk", chunk, 1)
     task = Task(
         uuid.uuid4().hex, build, members.names, _probes(members), kept, t_end, step, method, options
@@ -206,29 +206,35 @@ def _probes(members: Members) -> list[Any]:
     Corners are what the extremes of arguments of one part make together: where all of these can be
     described, so can what lies between.
     """
-    rows, which = members.rows, {0, len(members.rows) // 3, len(members.rows) // 2}
-    ends: dict[str, dict[int, tuple[float, float]]] = {}
-    for i in range(len(members.names)):
-        column = [row[i] for row in rows]
-        if not all(issubclass(x, int | float) for x in set(map(type, column))):
-            return [(np.nan,) * len(members.names)]  # each member is described
-        which |= {int(np.argmin(column)), int(np.argmax(column))}
-        part = members.names[i].rpartition(".")[0]
-        ends.setdefault(part, {})[i] = float(min(column)), float(max(column))
-    some = [tuple(float(x) if isinstance(x, int) else x for x in rows[i]) for i in sorted(which)]
-    for ranges in ends.values():
-        if len(ranges) > _CORNERED:
-            return [(np.nan,) * len(members.names)]
-        for corner in product(*ranges.values()) if len(ranges) > 1 else ():
-            there = dict(zip(ranges, corner, strict=True))
+    k, n = len(members.names), len(members)
+    undescribed: list[Any] = [(np.nan,) * k]  # each member is described
+    parts: dict[str, list[int]] = {}
+    for i, name in enumerate(members.names):
+        parts.setdefault(name.rpartition(".")[0], []).append(i)
+    if any(len(some) > _CORNERED for some in parts.values()):
+        return undescribed
+    ends: list[Any] = [None] * (2 * k)  # the rows with the least and the largest of each
+    for rows in members.pieces():
+        for i, column in enumerate(zip(*rows, strict=True)):
+            if not all(issubclass(x, int | float) for x in set(map(type, column))):
+                return undescribed
+            for j, at in ((2 * i, int(np.argmin(column))), (2 * i + 1, int(np.argmax(column)))):
+                row, sign = rows[at], 1 - 2 * (j % 2)
+                if ends[j] is None or not sign * ends[j][i] <= sign * row[i]:
+                    ends[j] = row
+    some = [tuple(map(float, x)) for x in (members[0], members[n // 3], members[n // 2], *ends)]
+    for which in parts.values():
+        ranges = [(float(ends[2 * i][i]), float(ends[2 * i + 1][i])) for i in which]
+        for corner in product(*ranges) if len(which) > 1 else ():
+            there = dict(zip(which, corner, strict=True))
             some.append(tuple(there.get(i, x) for i, x in enumerate(some[0])))
-    return some
+    return list(dict.fromkeys(some))
 
 
 def _about(task: Task, members: Members) -> tuple[Model, dict[str, dict[str, Any]]]:
     """Return a member that has a start, and components and units of outputs there."""
     family, reason = MemberModels(task.build, task.names), None
-    for row in members.rows:  # those that cannot be described are told of in the results
+    for row in chain.from_iterable(members.pieces()):  # what cannot be described is told later
         try:
             model = family.model(row)
             refuse_unmoved(task.method, model)
@@ -284,9 +290,9 @@ def _computed(
                         ready[start] = old
                         bar.update(len(old["status"]))
                         continue
-                    future = on.submit(
-                        _arrays, Share(task, start, members.rows[start : start + size])
-                    )
+                    count = min(size, len(members) - start)
+                    lent = members.recipe.lent(start, count)
+                    future = on.submit(_arrays, Share(task, lent, start, count))
                     running[start] = future
                     future.add_done_callback(lambda x, at=start: done.put((at, x)))
                 if first in ready:

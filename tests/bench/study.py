@@ -83,7 +83,7 @@ def main():
                 clock = time.process_time()
                 done = mbd.study(build, members, t_end=STEPS * H, step=H, outputs=outputs, on=pool,
                                  chunk=256)  # fmt: skip
-                best = min(best, (time.process_time() - clock) / len(members.rows))
+                best = min(best, (time.process_time() - clock) / len(members))
                 assert not done.status.any()
             print(
                 f"{name:>24}: {1e6 * best:6.0f} us, {1 / best:5.0f} a second and core, "

@@ -116,6 +116,32 @@ def test_the_other_loops_converge_with_their_orders(page):
     assert two[0] / two[1] > 3.3
 
 
+def test_the_loop_of_two_steps_is_the_textbooks(page):
+    """BDF2 of a pendulum in x, v and its tension N, written down without the library."""
+    system = mbd.System(gravity=(0.3, 0, -9.81))
+    bob = system.add(mbd.PointMass("bob", mass=2.0, position=(0.6, 0, -0.8), velocity=(0, 1, 0)))
+    rod = system.add(mbd.Distance("rod", system.ground, bob, length=1.0))
+    model, h, n = system.build(), 4e-3, 50
+    states = page["bdf2"](model, mbd.consistent(model), h, n)
+    arrays = (np.array([getattr(s, x) for s in states]) for x in ("t", "q", "v", "a", "lam"))
+    own = mbd.Solution(model, *arrays)
+    x, v = [np.array([0.6, 0, -0.8])], [np.array([0, 1.0, 0])]
+    tensions = []
+    for k in range(n):
+        if k == 0:
+            x0, v0, w = x[0], v[0], h
+        else:
+            x0, v0, w = (4 * x[k] - x[k - 1]) / 3, (4 * v[k] - v[k - 1]) / 3, 2 / 3 * h
+        # x = x0 + w (v0 + w (g - N x / m)) on the unit sphere: the sum without N points along x
+        free = x0 + w * v0 + w * w * np.array([0.3, 0, -9.81])
+        tensions.append((np.linalg.norm(free) - 1) * 2.0 / w**2)
+        x.append(free / np.linalg.norm(free))
+        v.append((x[-1] - x0) / w)
+    assert np.abs(own["bob"].position - x).max() < 1e-10
+    assert np.abs(own["bob"].velocity - v).max() < 1e-9
+    assert np.abs(np.linalg.norm(own[rod.name].force[1:], axis=1) - tensions).max() < 1e-5
+
+
 def test_loops_have_thirty_lines_and_public_names(page):
     """Of each: the step and what it needs; names of the library are those of mbd alone."""
     for language, code in blocks(PAGE):

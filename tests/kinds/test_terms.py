@@ -140,6 +140,24 @@ def test_matrices_by_name():
     }
 
 
+def test_motions_of_separate_mechanisms_share_no_column():
+    """A null space is sparse by mechanisms; a body without rows moves as it likes."""
+    system = four_bar()
+    system.add(mbd.RigidBody("free", mass=1.0, inertia=(1, 1, 1)))
+    arm = system.add(mbd.RigidBody("arm", mass=1.0, inertia=(1, 1, 1), position=(5, 0, 0),
+                                   formulation="directors"))  # fmt: skip
+    system.add(mbd.Revolute("hinge", system.ground, arm, at=(5, 0, 0), axis=(0, 1, 0)))
+    model = system.build()
+    A = model.assemble()
+    N = A.null_space()
+    assert N.shape == (model.n_v, 1 + 6 + 1)
+    assert np.abs(A.B @ N).max() < 1e-14
+    for names, n in ((("left", "coupler", "right"), 1), (("free",), 6), (("arm",), 1)):
+        rows = [i for i, x in enumerate(model.numbering.v_labels) if x.partition(".")[0] in names]
+        assert len(set(N[rows].nonzero()[1])) == n
+    assert np.linalg.matrix_rank(N.toarray()) == N.shape[1]
+
+
 @pytest.mark.filterwarnings("ignore:.*leave out:UserWarning")
 def test_structures_by_name():
     """The velocities of all their nodes, and their rows; all matrices are of one kind."""

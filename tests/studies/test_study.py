@@ -3,6 +3,7 @@
 import errno
 import multiprocessing
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -451,6 +452,40 @@ def test_samples():
         assert b.std() == pytest.approx(0.5, abs=0.05)
         per_bin = np.histogram(a, 64, (1.0, 3.0))[0]
         assert (np.ptp(per_bin) == 0) == (method != "random")
+
+
+@pytest.mark.parametrize("method", ["sobol", "latin", "random", "saltelli"])
+def test_a_member_follows_from_its_number(method):
+    """Whoever draws it, and however many others; what goes to a worker does not grow with them."""
+    spread = {"a": (0.0, 1.0), "b": scipy.stats.norm(5.0, 0.5), "c": scipy.stats.beta(2.0, 3.0)}
+    members = mbd.sample(spread, 2500, method=method, seed=7)
+    n = len(members)
+    for size in (1, 7, 1024, 1500, n):
+        for first in range(0, n, max(size, 501)):
+            some = members.recipe.rows(first, min(size, n - first))
+            assert some == members.rows[first : first + size]
+    assert members[-1] == members.rows[-1]
+    assert [x for some in members.pieces() for x in some] == members.rows
+    many = mbd.sample(spread, 10**7, method=method, seed=7)
+    shares = [pickle.dumps(x.recipe.lent(40, 50)) for x in (members, many)]
+    assert len(shares[1]) - len(shares[0]) < 8
+    far = many.recipe.rows(len(many) - 5, 5)
+    assert far[2:] == many.recipe.rows(len(many) - 3, 3)
+
+
+def test_samples_of_others():
+    """A Sobol sequence by scipy, draws by numpy; strata of a Latin hypercube each have a member."""
+    unit = dict.fromkeys("abc", (0.0, 1.0))
+    sobol = scipy.stats.qmc.Sobol(3, rng=np.random.default_rng(5)).random(4096)
+    assert np.array_equal(mbd.sample(unit, 4096, seed=5).rows, sobol)
+    drawn = np.random.default_rng(5).random((3000, 3))
+    assert np.array_equal(mbd.sample(unit, 3000, method="random", seed=5).rows, drawn)
+    for n in (*range(1, 34), 4000):
+        x = np.array(mbd.sample(unit, n, method="latin", seed=n).rows)
+        assert np.array_equal(np.sort((x * n).astype(int), axis=0).T, [range(n)] * 3)
+    assert np.abs(np.corrcoef(x.T) - np.eye(3)).max() < 5 / np.sqrt(n)
+    assert np.abs(np.corrcoef(x[1:].T, x[:-1].T)).max(initial=0.0, where=~np.eye(6, dtype=bool)) \
+        < 5 / np.sqrt(n)  # fmt: skip
 
 
 WRONG = [
