@@ -24,7 +24,7 @@ class CompiledLaw(NamedTuple):
     keeper: Any
 
 
-_KNOWN: WeakKeyDictionary[Any, dict[Any, CompiledLaw]] = WeakKeyDictionary()
+_COMPILED_LAWS: WeakKeyDictionary[Any, dict[Any, CompiledLaw]] = WeakKeyDictionary()
 
 
 def _and_element(write: Any, k: int) -> Any:
@@ -94,10 +94,10 @@ def compiled_law(
         answer = law(t, y.copy()) if x is None else law(t, y.copy(), x.copy())
         forms = tuple(map(_form, (answer,) if x is None else answer))
         key = len(y), n_u, None if x is None else len(x), forms
-        known = _KNOWN.setdefault(law, {})
-        if key not in known:
-            known[key] = CompiledLaw(*external(_guarded(_evaluation(law, *key)), compiled=True))
-        return known[key]
+        laws = _COMPILED_LAWS.setdefault(law, {})
+        if key not in laws:
+            laws[key] = CompiledLaw(*external(_guarded(_evaluation(law, *key)), compiled=True))
+        return laws[key]
     except Exception:  # whatever is wrong with it, in Python it says so
         return None
 

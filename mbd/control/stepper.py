@@ -23,6 +23,7 @@ from mbd.control.inputs import inputs_of
 from mbd.control.settable import Settable
 from mbd.drawing.curves import curves
 from mbd.front.solution import Solution
+from mbd.history.observation import Observation
 from mbd.history.quantities import SINCE_THE_START
 from mbd.integration.acting_rows import Past
 from mbd.integration.consistent import settled
@@ -142,7 +143,7 @@ class Stepper:
         self.first = first
         plan = Plan(first.t + _LONG * self.h, self.h, every=self._every)
         self.inputs = inputs = inputs_of([self.settable[x] for x in self._inputs])
-        self.observation = self.model.observe(self._observed)
+        self.observation = Observation(self.model, self._observed)
         n_u, n_y = len(inputs.labels), len(self.observation)
         self.run = run = Stretch(
             self.model, first, self.method, plan, Interrupt(), continued=continued, saddle=saddle,

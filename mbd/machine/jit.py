@@ -421,7 +421,7 @@ else:
     @jit
     def vector_at(F: Any, first: int, n: int) -> Any:
         """Return n floats from a place on as an array, for functions of users."""
-        return numba.carray(part(F, first), n)
+        return numba.carray(part(F, first), n)  # type: ignore
 
     @intrinsic
     def table_call(_typing: Any, address: Any, inputs: Any, outputs: Any, table: Any) -> Any:
