@@ -31,6 +31,7 @@ from mbd.integration.newton_loop import CONVERGED
 from mbd.machine import buffer as m
 from mbd.model.frozen import state_of
 from mbd.model.model import Model
+from mbd.model.names import SharedNumbersError
 from mbd.model.state import State
 from mbd.model.system import System, model_of
 from mbd.model.turns_so_far import turns_so_far
@@ -111,8 +112,7 @@ class Stepper:
         self.method = checked_method(_WHO, method, False)
         self.settable: dict[str, Settable] = {}
         self._inputs = names(_WHO, "inputs", inputs)
-        for name in self._inputs:
-            self.model = self._own_places(name)
+        self.model = self._own_places(*self._inputs)
         if project is not None:
             flag(_WHO, "project", project)
         self._observed = list(observe)
@@ -120,15 +120,15 @@ class Stepper:
         self._options = state, project
         self._begin(*self._options)
 
-    def _own_places(self, name: str) -> Model:
-        """Return the model in which an input has places of its own."""
-        model, new = self.model, Settable(_WHO, self.model, name)
-        if not new.shared:
-            self.settable[name] = new
-            return model
-        model = new.model()
-        old = [*self.settable, name]
-        self.settable = {x: Settable(_WHO, model, x) for x in old}
+    def _own_places(self, *inputs: str) -> Model:
+        """Return the model in which inputs have places of their own."""
+        model, every = self.model, [*self.settable, *inputs]
+        try:
+            settable = {x: Settable(_WHO, model, x) for x in every}
+        except SharedNumbersError:
+            model = model.system.build(model.threads, names=[*model.named, *every])
+            settable = {x: Settable(_WHO, model, x) for x in every}
+        self.settable = settable
         return model
 
     def _begin(
@@ -147,7 +147,7 @@ class Stepper:
         n_u, n_y = len(inputs.labels), len(self.observation)
         self.run = run = Stretch(
             self.model, first, self.method, plan, Interrupt(), continued=continued, saddle=saddle,
-            room=EXCHANGE_HEAD + n_u + n_y, reused=reused,
+            room=EXCHANGE_HEAD + n_u + n_y + len(inputs.slopes), reused=reused,
         )  # fmt: skip
         F, exchange, k = run.work.F, run.exchange, len(self.model.I)
         serves = self.method.facts.weights is not None and run.own is None
@@ -157,8 +157,9 @@ class Stepper:
         ]  # fmt: skip
         self.record, self.tables = k, m.entries(self.model.I, record, inputs.places.ravel())
         F[exchange : run.at] = 0.0
-        u, y = EXCHANGE_HEAD, EXCHANGE_HEAD + n_u
-        self._flags, self._u, self._y = np.split(F[exchange : run.at], (u, y))
+        ends = np.cumsum([EXCHANGE_HEAD, n_u, n_y])
+        self._flags, self._u, self._y, slopes = np.split(F[exchange : run.at], ends)
+        slopes[:] = inputs.slopes
         self._u[:] = inputs.of(F)
         self._start = self.snapshot()
         self.observe()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -56,29 +57,29 @@ class Variable(NamedTuple):
 
 def settable(model: Model) -> list[str]:
     """Return the arguments of parts that can be set while a run goes on, by name."""
-    able = []
-    for part in model.system.parts.values():
-        if part.name in model.nodes:
-            continue
-        for argument in part.call.arguments():
-            name = f"{part.name}.{argument}"
-            try:
-                Settable("export_fmu", model, name)
-            except (TypeError, ValueError, KeyError):
-                continue
-            able.append(name)
+    arguments = [x for x in model.names if x.rpartition(".")[0] not in ("", *model.nodes)]
+    of, able = apart(model, arguments).names, []
+    for name in arguments:
+        with suppress(ValueError):  # one that decides what there is
+            able += [name] * of[name].settable
     return able
+
+
+def apart(model: Model, names: Sequence[str]) -> Model:
+    """Return the model in which what is set has places of its own."""
+    return model.system.build(model.threads, names=names)
 
 
 def inputs_of(model: Model, sources: Sequence[str]) -> list[Variable]:
     """Return what is set from outside; of vectors each component."""
     variables: list[Variable] = []
+    own = apart(model, sources)
     for source in sources:
-        setter = Settable("export_fmu", model, source)
+        setter = Settable("export_fmu", own, source)
         words = _AXES if setter.shape == (3,) else [str(i) for i in range(setter.size)]
         for i, x in enumerate(setter.described.reshape(-1)):
             name = f"{source}.{words[i]}" if setter.shape else source
-            variables.append(Variable(name, "input", source, i, start=float(x)))
+            variables.append(Variable(name, "input", source, i, setter.unit, float(x)))
     return variables
 
 

@@ -160,7 +160,7 @@ def simulate(
         return of_order(n, run_in, method)
     plan = checked_plan(
         model, first, method, t_end=t_end, step=step, rtol=rtol, atol=atol, max_step=max_step,
-        t_eval=t_eval, every=every,
+        t_eval=t_eval, every=every, saddle=saddle,
     )  # fmt: skip
     happens = checked_events(model, events, first, described=state is None)
     before = turns_so_far(model, first)

@@ -51,8 +51,9 @@ class FreeSteps:
         Takes up to S[N_STEPS] steps, none beyond F[T_END], of errors within F[RTOL] (infinite:
         all of one size) and F[ATOL]; records states at the times in OUTPUT.
     first_step : callable
-        ``(model, state, allowed, largest)``: the size of the first step [s], by the error of
-        positions (n_v,) that a unit of time is allowed, and the largest step [s].
+        ``(near, allowed, largest)``: the sizes of the first steps (...,) [s] of one run or of many,
+        from accelerations `near` their states (``Nearby``), the errors of positions (..., n_v) that
+        a unit of time is allowed, and the largest step [s].
     fewest : int
         As many steps at least, if the largest is not given.
     check : callable, optional
@@ -61,7 +62,7 @@ class FreeSteps:
     """
 
     kernel: Any
-    first_step: Callable[[FrozenModel, State, np.ndarray, float], float]
+    first_step: Callable[[Any, np.ndarray, float], Any]
     fewest: int = 100
     check: Callable[[FrozenModel, bool], None] | None = None
 

@@ -296,16 +296,15 @@ def on_rates(
     return state, None
 
 
-def first_step(
-    model: FrozenModel, state: State, allowed: np.ndarray, largest: float, order: int
-) -> float:
-    """Return a step in which accelerations change by as much as the order can follow."""
-    short = 1e-6 * largest
-    rate = np.abs(Nearby(Workspace(model), state).change(short, 1e-4)) / short
-    size = np.abs(state.a) + np.abs(state.v) / largest
-    time = np.min(size.max(initial=0.0) / np.maximum(rate, 1e-300), initial=largest)
-    part = np.min(allowed * largest / model.units, initial=1.0) ** (1.0 / order)
-    return float(min(max(part * time, 1e-9 * largest), largest))
+def first_step(near: Nearby, allowed: np.ndarray, largest: float, order: int) -> np.ndarray:
+    """Return steps (...,) in which accelerations change by as much as the order can follow."""
+    short, state = 1e-6 * largest, near.state
+    rate = np.abs(near.change(short, 1e-4)) / short
+    size = (np.abs(state.a) + np.abs(state.v) / largest).max(-1, keepdims=True, initial=0.0)
+    time = np.min(size / np.maximum(rate, 1e-300), axis=-1, initial=largest)
+    part = np.min(allowed * largest / near.work.units, axis=-1, initial=1.0)
+    steps = np.power(np.atleast_1d(part), 1.0 / order).reshape(time.shape) * time
+    return np.minimum(np.maximum(steps, 1e-9 * largest), largest)
 
 
 def set_flows(who: str, model: FrozenModel, S: np.ndarray) -> None:

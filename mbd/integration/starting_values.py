@@ -190,7 +190,7 @@ class Nearby:
         self.work.F[..., m.TOL] = share
         return self._look_ahead(change_kernel, 0, s)
 
-    def jerk(self, h: float, held: bool | None = None) -> np.ndarray:
+    def jerk(self, h: Any, held: bool | None = None) -> np.ndarray:
         """Return the change of the accelerations in a time h, or zeros where it is not smooth.
 
         Whether it is may be `held`: of a state near another one, of which it is.
@@ -203,13 +203,13 @@ class Nearby:
             return np.zeros_like(self.state.a)
         return self._look_ahead(jerk_kernel, 0 if held is None else 1, h)
 
-    def _look_ahead(self, kernel: Any, k: int, s: float) -> np.ndarray:
+    def _look_ahead(self, kernel: Any, k: int, s: Any) -> np.ndarray:
         self.work.F[..., m.H] = s
         self.work.run(kernel, k)
         self.saddle.check()
         return np.asarray(self.work.vector(m.AB)[..., self.v])
 
-    def velocities_onto(self, step: np.ndarray, h: float) -> np.ndarray:
+    def velocities_onto(self, step: np.ndarray, h: Any) -> np.ndarray:
         """Return what velocities lack to carry a step (.., n_v) of time h to the rows."""
         work, names = self.work, self.work.model.numbering
         work.vector(m.D)[..., self.v] = step
@@ -218,17 +218,17 @@ class Nearby:
         r = work.vector(m.X)
         r[..., self.v] = 0.0
         r[..., names.lam[names.lam_kinds == m.VELOCITY_ROW]] = 0.0
-        return self.saddle.solve(r)[..., self.v] / h
+        return self.saddle.solve(r)[..., self.v] / np.asarray(h)[..., None]
 
 
 def started(
-    work: Workspace, state: State, h: float, weights: Weights, by_position: bool,
+    work: Workspace, state: State, h: Any, weights: Weights, by_position: bool,
     held: bool | None = None, saddle: Saddle | None = None,
 ) -> tuple[State, np.ndarray]:  # fmt: skip
     """Return the state from which steps of size h begin, and the change of accelerations in h.
 
-    Of one run or of many; the work space, which may have the `saddle` there, is used up. ``held``:
-    whether that is smooth, if it is not to be judged.
+    Of one run or of many, h then (n,); the work space, which may have the `saddle` there, is used
+    up. ``held``: whether that is smooth, if it is not to be judged.
     """
     near = Nearby(work, state, saddle)
     change = near.jerk(h, held)
@@ -240,7 +240,8 @@ def started(
     if not by_position or not work.model.n_lam:
         return begun, change
     beta = weights.beta
-    step = h * state.v + h * h * ((0.5 - beta) * alg + beta * (alg + change))
+    each = np.asarray(h)[..., None]
+    step = each * state.v + each * each * ((0.5 - beta) * alg + beta * (alg + change))
     v = state.v - near.velocities_onto(step, h)
     return begun.replace(v=np.where(moved, v, state.v), alg=alg), change
 
@@ -275,11 +276,11 @@ def resumed(
 
 
 def first_step(
-    model: FrozenModel, state: State, allowed: np.ndarray, largest: float, *, weights: Weights
-) -> float:
-    """Return a step whose error of positions is what is allowed, (n_v,), in a unit of time."""
+    near: Nearby, allowed: np.ndarray, largest: float, *, weights: Weights
+) -> np.ndarray:
+    """Return steps (...,) whose error of positions is what is allowed, (..., n_v), in a time."""
     short = 1e-6 * largest
-    rate = np.abs(Nearby(Workspace(model), state).change(short, 1e-4)) / short
+    rate = np.abs(near.change(short, 1e-4)) / short
     c = abs(1 / 6 - weights.beta - 0.5 * (weights.alpha_m - weights.alpha_f))
-    h = np.sqrt(np.min(allowed / np.maximum(c * rate, 1e-300)))
-    return float(min(max(1e-9 * largest, h), largest))  # the smallest where h is no number
+    h = np.sqrt(np.min(allowed / np.maximum(c * rate, 1e-300), axis=-1, initial=np.inf))
+    return np.minimum(np.fmax(1e-9 * largest, h), largest)  # the smallest where h is no number

@@ -61,6 +61,10 @@ _BREAKS = (
 Ends = tuple[Attachment, ...]
 
 
+class SharedNumbersError(ValueError):
+    """A name that has no places of its own in a model."""
+
+
 class Role(Enum):
     """What a name stands for: a constant, an initial value, an input of a run, or gravity."""
 
@@ -217,7 +221,7 @@ def _described(model: FrozenModel, values: Mapping[str, Any]) -> _Written:
     new = _anew(model, system, values)
     numbers = numbers_of(model, system, new, laws=False)
     if numbers is None or _shared(model, new):
-        raise ValueError(
+        raise SharedNumbersError(
             f"{_OWNER}: {', '.join(values)}: some of its numbers are shared with a part that has "
             f"the same ones; give it places of its own, system.build(names={[*values]})"
         )
@@ -312,7 +316,7 @@ def _by_duals(model: FrozenModel, names: Sequence[str]) -> dict[str, Name]:
     """Return names from one description with duals."""
     values = {name: described_value(model, name) for name in names}
     seeds = {name: _seeds(name, x) for name, x in values.items()}
-    new, numbers = _described(model, seeds)
+    _, numbers = _described(model, seeds)
     places = defaultdict[str, dict[int, Dual]](dict)
     for at, some in numbers:
         for i, x in enumerate(some):
@@ -337,7 +341,7 @@ def _by_duals(model: FrozenModel, names: Sequence[str]) -> dict[str, Name]:
         units = dict.fromkeys(unit for x in each for unit in x.units)
         unit = next(iter(units)) if len(units) == 1 else ""
         several[name] = _name(
-            model, name, values[name], np.array(where, np.int64), slopes, second, unit, new
+            model, name, values[name], np.array(where, np.int64), slopes, second, unit
         )
     return several
 
@@ -362,7 +366,7 @@ def _by_differences(model: FrozenModel, name: str) -> Name:
         laws |= any(_laws(x) != _laws(own) for x in others)
     both = np.array(slopes).T
     moved = both.any(axis=1)
-    return _name(model, name, value, at[moved], both[moved], True, "", own.new, by_law=laws)
+    return _name(model, name, value, at[moved], both[moved], True, "", laws)
 
 
 def _step(model: FrozenModel, name: str) -> float:
@@ -403,16 +407,18 @@ def _laws(described: _Written) -> list[int]:
 
 def _name(
     model: FrozenModel, name: str, value: np.ndarray, places: np.ndarray, slopes: np.ndarray,
-    second: bool, unit: str, new: Mapping[str, Declared], by_law: bool = False,
+    second: bool, unit: str, by_law: bool = False,
 ) -> Name:  # fmt: skip
     """Return the record of a name."""
-    part, *_ = argument_of(model.system, name)
+    part, argument, _ = argument_of(model.system, name)
+    own = affected(model, {part: {argument: value}})
+    parts = tuple(x for x in model.system.parts if x in own)
     role = Role.CONSTANT
     if (places >= model.I[m.Q]).any():
         role = Role.INITIAL
     elif len(places) and set(places.tolist()) <= {m.GX, m.GY, m.GZ}:
         role, unit = Role.GRAVITY, "m/s^2"
-    elif part and part not in model.nodes and not by_law and not second and set(new) == {part}:
+    elif part and part not in model.nodes and not by_law and not second and parts == (part,):
         rows = model.numbering.lam_kinds[model.numbering.owners.get(part, slice(0))]
         ones = (np.abs(slopes) == 1.0).sum(axis=1) == 1
         same = (model.F[places] == slopes @ value.reshape(-1)).all()
@@ -420,9 +426,9 @@ def _name(
         if len(places) and ones.all() and (slopes != 0.0).sum() == len(places) and same:
             role = Role.CONSTANT if jumps else Role.INPUT
     slopes = slopes if value.ndim else slopes[:, 0]
-    kinks = _kinks(model, name, new)
+    kinks = _kinks(model, name, parts)
     read_only((value, places, slopes))
-    return Name(name, value, places, slopes, second, unit, role, tuple(new), by_law, kinks)
+    return Name(name, value, places, slopes, second, unit, role, parts, by_law, kinks)
 
 
 def _breaks(formula: Formula, seed: Mapping[str, Any]) -> bool:

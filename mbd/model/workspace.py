@@ -204,6 +204,11 @@ class Workspace:
             self.F[..., weight] = w
         self.run(linearise_kernel)
 
+    @property
+    def units(self) -> np.ndarray:
+        """What changes of positions are compared with, (..., n_v), as those of the model."""
+        return np.asarray(self.F[..., m.UNIT + self.model.numbering.v_kinds])
+
     def rates(self) -> tuple[np.ndarray, np.ndarray]:
         """Return first and second time derivative of all rows for the accelerations at hand."""
         self.run(rates_kernel)

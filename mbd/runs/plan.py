@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,9 +13,12 @@ from mbd.base.door import number
 from mbd.base.parameter import PLAIN
 from mbd.base.tolerances import RTOL_LEAST, WHOLE_STEPS
 from mbd.integration.method import Method, name_of
+from mbd.integration.starting_values import Nearby
+from mbd.linear.saddle import Saddle
 from mbd.machine import buffer as m
 from mbd.model.model import Model
 from mbd.model.state import State
+from mbd.model.workspace import Workspace
 
 MOST_STEPS = 1e15
 _UNKNOWN_KINDS = {"translation": m.TRANSLATION, "rotation": m.ROTATION, "director": m.DIRECTOR}
@@ -39,6 +42,8 @@ class Plan:
     max_step : float [s]
     times : (n,) array, optional
         Times to be kept instead of steps.
+    estimated : bool
+        Whether the first of free steps was estimated.
     expected : int
         About how many instants will be kept.
     """
@@ -51,6 +56,7 @@ class Plan:
     max_step: float = np.inf
     times: np.ndarray | None = None
     expected: int = 64
+    estimated: bool = False
 
     @property
     def free(self) -> bool:
@@ -92,8 +98,12 @@ def checked_plan(
     max_step: Any,
     t_eval: Any,
     every: Any,
+    saddle: Saddle | None = None,
 ) -> Plan:
-    """Return the plan of a run from the arguments of ``simulate``."""
+    """Return the plan of a run from the arguments of ``simulate``.
+
+    The `saddle` is the matrix that gave the accelerations of the first state, if it is at hand.
+    """
     who = "simulate"
     t_end = number(who, "t_end", t_end, "s", positive=True)
     if t_end <= first.t:
@@ -137,10 +147,21 @@ def checked_plan(
     largest = (
         left / fewest if max_step is None else number(who, "max_step", max_step, "s", positive=True)
     )
-    if step is None and steps_of_choice is not None:
-        allowed = rtol * model.units + np.array(absolute)[model.numbering.v_kinds]
-        step = steps_of_choice.first_step(model, first, allowed / left, largest)
-    return Plan(t_end, min(step, largest), int(every), float(rtol), absolute, largest, times)
+    plan = Plan(
+        t_end, largest, int(every), float(rtol), absolute, largest, times, estimated=step is None
+    )
+    if step is None:
+        work = Workspace(model) if saddle is None else saddle.work
+        step = float(first_steps(method, plan, Nearby(work, first, saddle)))
+    return replace(plan, step=min(step, largest))
+
+
+def first_steps(method: Method, plan: Plan, near: Nearby) -> np.ndarray:
+    """Return the first of free steps (...,) [s] of one run or of many."""
+    assert method.facts.free is not None
+    absolute = np.array(plan.atol)[near.work.model.numbering.v_kinds]
+    allowed = (plan.rtol * near.work.units + absolute) / (plan.t_end - near.state.t)
+    return np.asarray(method.facts.free.first_step(near, allowed, plan.max_step))
 
 
 def _times(t_eval: Any, start: float, t_end: float) -> np.ndarray:

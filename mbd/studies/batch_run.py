@@ -18,7 +18,8 @@ import numpy as np
 from mbd.base.tolerances import OSCILLATION_INSTANTS
 from mbd.integration.consistent import described_starts, settled
 from mbd.integration.method import Method
-from mbd.integration.starting_values import begin, started
+from mbd.integration.one_step import on_rates
+from mbd.integration.starting_values import Nearby, begin, started
 from mbd.linear.saddle import Saddle
 from mbd.machine import buffer as m
 from mbd.model.least_multipliers import resolved
@@ -28,7 +29,7 @@ from mbd.model.workspace import Workspace
 from mbd.runs.interrupts import Interrupt
 from mbd.runs.large_steps import judged, paces_of
 from mbd.runs.oscillation import rough, roughness
-from mbd.runs.plan import Plan
+from mbd.runs.plan import Plan, first_steps
 from mbd.runs.record import columns
 from mbd.runs.stretch import Stretch
 
@@ -36,6 +37,8 @@ _RUNS = 512  # of a batch: what is shared by its runs is then small compared wit
 _BYTES = 1 << 24  # most that they take
 _AT_ONCE = 4096  # faces over all instants of the runs that are evaluated together
 _STEPS = 1 << 16  # and steps of all: Ctrl-C waits for a batch
+_FEW = 30  # free steps that are recorded together, until it is known how many there are
+_MOST = 8  # times as many bytes are kept of those
 
 
 @dataclass(frozen=True)
@@ -78,12 +81,24 @@ class BatchRecord:
         The runs that these are good for.
     F : (n, .) array
         Constants of the runs.
+    lengths : (n,) array of int, optional
+        How many instants each has, where they differ; the last one then stands for those behind it.
     """
 
     model: Model
     rows: np.ndarray
     clean: np.ndarray
     F: np.ndarray
+    lengths: np.ndarray | None = None
+
+    def __getitem__(self, which: Any) -> BatchRecord:
+        """Return some runs."""
+        lengths = None if self.lengths is None else self.lengths[which]
+        return BatchRecord(self.model, self.rows[which], self.clean[which], self.F[which], lengths)
+
+    def of(self, i: int, values: np.ndarray) -> np.ndarray:
+        """Return those of the values of run i that stand for instants of it."""
+        return values if self.lengths is None else values[: self.lengths[i]]
 
     @cached_property
     def t(self) -> np.ndarray:
@@ -108,22 +123,19 @@ class BatchRecord:
         q, _, _, lam = self.raw
         if not np.isnan(lam).any():
             return BatchColumns(self.rows, np.arange(self.rows.shape[2])[columns(self.model)[3]])
-        least = [resolved(self.model, self.t, *run) for run in zip(q, lam, self.F, strict=True)]
+        t = self.rows[..., 0]
+        least = [resolved(self.model, *run) for run in zip(t, q, lam, self.F, strict=True)]
         return np.concatenate(least)
 
     def good(self) -> BatchRecord:
         """Return those of clean runs."""
-        if self.clean.all():
-            return self
-        good = self.clean
-        return BatchRecord(self.model, self.rows[good], good[good], self.F[good])
+        return self if self.clean.all() else self[self.clean]
 
     def pieces(self) -> Iterator[BatchRecord]:
         """Yield some runs after the other: what is computed of them stays in the cache."""
         some = max(1, _AT_ONCE // (self.rows.shape[1] * self.model.n_faces))
         for first in range(0, len(self.rows), some):
-            here = slice(first, first + some)
-            yield BatchRecord(self.model, self.rows[here], self.clean[here], self.F[here])
+            yield self[first : first + some]
 
     def last(self) -> BatchRecord:
         """Return the last instant of each."""
@@ -141,68 +153,123 @@ class Batches:
     """
 
     def __init__(self, model: Model, method: Method, plan: Plan) -> None:
-        self.model, self.facts, self.kernel, self.plan = model, method.facts, method.kernel, plan
-        first = settled(model)[0]
-        run = Stretch(model, first, method, plan, Interrupt(), continued=True)  # as it is there
-        self.steps, self.h, self.own = run.n_steps, run.h, run.at - model.size
-        self.whole = not run.rest and run.n_steps % plan.every == 0 and not run.jumps.driven
+        self.model, self.method, self.facts, self.plan = model, method, method.facts, plan
+        self.kernel = self.facts.free.kernel if plan.free and self.facts.free else method.kernel
+        first, start = settled(model)[0], self.facts.start
+        as_it_is = start is not on_rates  # the state is left where steps begin from another one
+        run = Stretch(model, first, method, plan, Interrupt(), continued=as_it_is)
+        self.h, self.own, self.size = run.h, run.at - model.size, run.size
+        self.times = run.work.F[run.work.S[m.OUTPUT] :][: run.work.S[m.N_OUTPUT]].copy()
+        self.at, self.leaves = run.at, int(run.acting is not None)
+        self.open = self._is_open(run)
         plain = Workspace(model, first, own=self.own).F
         differ = plain.view(np.int64) != run.work.F[: run.at].view(np.int64)
         self.options = np.flatnonzero(differ)  # what a run writes before its first step
         self.written = run.work.F[self.options]
-        self.at, self.size, self.kept = run.at, run.size, self.steps // plan.every
-        size = 8 * (run.at + (self.kept + 1) * run.size)
-        self.together = max(1, min(_RUNS, _BYTES // size, _STEPS // self.steps))
+        self.steps, self.kept = run.n_steps, run.n_steps // plan.every
+        if plan.free:
+            self.steps, self.kept = 1, _FEW if plan.times is None else len(self.times) + 2
+
+    def _is_open(self, run: Stretch) -> bool:
+        """Tell whether runs can be taken together: no user's law, nothing that is looked at.
+
+        Steps of one size fill the time, and are judged by their error; those that are chosen need
+        no other one at the end, and no look at rows.
+        """
+        plan, facts, start = self.plan, self.facts, self.facts.start
+        begins = start is None or start is on_rates or getattr(start, "func", None) is begin
+        if plan.free:
+            fits = len(self.times) + 2 <= run.capacity and not run.shortened and plan.every == 1
+            fits = fits and np.isfinite(plan.rtol) and facts.level != "velocity"
+        else:
+            fits = not run.rest and run.n_steps % plan.every == 0 and facts.error is not None
+        fronts = facts.linear_solver == "fronts" and facts.in_python is None
+        return bool(begins and fits and fronts and not self.model.laws and not run.jumps.driven)
 
     @property
-    def open(self) -> bool:
-        """Whether runs can be taken together: steps of one size that fill the time, no user's law.
-
-        Nor laws of motion, which are looked at for jumps.
-        """
-        start = self.facts.start
-        simple = start is None or getattr(start, "func", None) is begin
-        steps = self.whole and self.facts.linear_solver == "fronts" and not self.plan.free
-        return simple and steps and self.facts.in_python is None and not self.model.laws
+    def together(self) -> int:
+        """How many runs are taken together."""
+        size = 8 * (self.at + (self.kept + 1) * self.size)
+        return max(1, min(_RUNS, _BYTES // size, _STEPS // self.steps))
 
     def go(self, F: np.ndarray) -> BatchRecord:
         """Return what the runs with constants F (n, .) record."""
-        room = (self.kept + 1) * self.size
+        kept, size = self.kept + 1, self.size
+        room = kept * size + len(self.times)
         work = Workspace(self.model, extra=room, own=self.own, runs=F)
         with np.errstate(all="ignore"):  # runs that are marked
             first, saddle = described_starts(work)
-            rows = work.F[:, self.at : self.at + room].reshape(len(F), -1, self.size)
+            rows = work.F[:, self.at : self.at + kept * size].reshape(len(F), kept, size)
             rows[:, 0, [0, -1]] = 0.0
             for where, x in zip(
                 columns(self.model), (first.q, first.v, first.a, first.lam), strict=True
             ):
                 rows[:, 0, where] = x
-            self._steps(work, first, saddle)
+            self._begin(work, first, saddle)
+            if self.plan.free:
+                return self._free_steps(work, rows, F)
+            work.run(self.kernel)
+            done = (work.S[:, m.STATUS] == 0) & (work.S[:, m.STEPS_DONE] == self.steps)
+            work.leaves(~done | (work.S[:, m.BAD_HOW] != 0))
             instants = BatchRecord(self.model, rows, work.good, F)
             work.good &= ~self._suspect(instants)
         return instants
 
-    def _steps(self, work: Workspace, first: State, saddle: Saddle | None) -> None:
-        """Take all steps; mark the runs in which one fails."""
+    def _begin(self, work: Workspace, first: State, saddle: Saddle | None) -> None:
+        """Bring all runs to where their steps begin."""
         begun, change, start, F, S = first, None, self.facts.start, work.F, work.S
-        if start is not None:
+        h: Any = self.h
+        if self.plan.estimated:
+            h = first_steps(self.method, self.plan, Nearby(work, first, saddle))
+            h = np.minimum(h, min(self.plan.max_step, self.plan.t_end - first.t))
+        if start is not None and start is not on_rates:
             begun, change = started(
                 work,
                 first,
-                self.h,
+                h,
                 saddle=saddle,
                 **start.keywords,  # type: ignore[attr-defined]
             )
         work.load(begun)
-        F[:, self.options] = self.written
+        F[:, self.options], F[:, m.H] = self.written, h
         S[:, m.RECORD], S[:, m.N_STEPS] = self.at + self.size, self.steps
-        S[:, m.N_RECORDED], S[:, m.CAPACITY] = 0, self.kept + 1
+        S[:, m.N_RECORDED], S[:, m.CAPACITY] = 0, self.kept + (not self.plan.free)
+        S[:, m.OUTPUT] = self.at + (self.kept + 1) * self.size
+        work.F[:, self.at + (self.kept + 1) * self.size :] = self.times
         if change is not None:
             work.vector(m.AB)[:, self.model.numbering.v] = first.a - change
             F[:, m.H_LAST] = F[:, m.H]
-        work.run(self.kernel)
-        done = (S[:, m.STATUS] == 0) & (S[:, m.STEPS_DONE] == self.steps)
-        work.leaves(~done | (S[:, m.BAD_HOW] != 0))
+
+    def _free_steps(self, work: Workspace, rows: np.ndarray, F: np.ndarray) -> BatchRecord:
+        """Take steps that are chosen, each run its own; return what is recorded.
+
+        Runs that take very many leave: alone they can be interrupted.
+        """
+        S, plan, end = work.S, self.plan, work.F[:, m.T_END]
+        parts: list[list[np.ndarray]] = [[x] for x in rows[:, :1].copy()]
+        going, most, S[:, m.N_STEPS] = work.good.copy(), _MOST * _BYTES, _STEPS // len(F) + 1
+        while going.any():
+            assert work.batch is not None
+            work.batch.run(work.I, self.kernel, self.leaves, going)
+            work.leaves(going & ((S[:, m.STATUS] != 0) | (S[:, m.BAD_HOW] != 0)))
+            work.leaves(going & (S[:, m.N_TAKEN] > _STEPS))
+            if plan.times is None:
+                for i in np.flatnonzero(going):
+                    parts[i].append(rows[i, 1 : 1 + S[i, m.N_RECORDED]].copy())
+                    most -= parts[i][-1].nbytes
+                S[:, m.N_RECORDED] = 0
+            going &= work.good & (work.F[:, m.T] < end)
+            if most < 0:
+                work.leaves(going)
+        if plan.times is not None:
+            begun = len(plan.times) - len(self.times)
+            work.leaves(S[:, m.N_RECORDED] != len(self.times))
+            return BatchRecord(self.model, rows[:, 1 - begun : 1 + len(self.times)], work.good, F)
+        runs = [np.concatenate(x) for x in parts]
+        lengths = np.array(list(map(len, runs)))
+        self.kept = max(self.kept, int(lengths.max()) + 1)
+        padded = np.array([x[np.minimum(np.arange(lengths.max()), len(x) - 1)] for x in runs])
+        return BatchRecord(self.model, padded, work.good, F, lengths)
 
     def _suspect(self, of: BatchRecord) -> Any:
         """Mark runs that ``simulate`` would look at more closely: steps too large, oscillations."""

@@ -16,15 +16,17 @@ import numpy as np
 
 from mbd.front.simulate import simulate
 from mbd.front.solution import Solution
+from mbd.integration.consistent import settled
 from mbd.integration.method import Method
 from mbd.model.model import Model
-from mbd.runs.plan import Plan
+from mbd.runs.plan import checked_plan
 from mbd.studies.batch_run import Batches
 from mbd.studies.family import Direct, MemberModels, Row
 from mbd.studies.outputs import Output, Runs, of_batch, of_solution
 from mbd.studies.samples import Recipe
 
 FAILED, REFUSED = 1, 2  # status of a member whose run failed, or that cannot be described
+_OF_PLANS = ("rtol", "atol", "max_step", "t_eval")  # options with which members run in batches
 _LOCK = threading.Lock()
 _KEPT = 4  # studies whose models a process keeps
 
@@ -122,20 +124,23 @@ class Ready:
 
     def __init__(self, task: Task) -> None:
         self.family = MemberModels(task.build, task.names)
-        self.direct = None if set(task.options) - {"every"} else Direct.of(self.family, task.probes)
+        self.simple = not set(task.options) - {"every", *_OF_PLANS}
+        self.direct = Direct.of(self.family, task.probes) if self.simple else None
         self.way: Batches | None = None
-        self.simple = task.step is not None and not set(task.options) - {"every"}
         self.task = task
 
     def batches(self, model: Model) -> Batches | None:
         """Return the way of batches of a model's family, or None if each member runs alone."""
         task = self.task
         if self.simple and self.way is None:
-            every = int(task.options.get("every", 1))
+            options = dict.fromkeys(_OF_PLANS) | {"every": 1} | dict(task.options)
             try:
-                self.way = Batches(
-                    model, task.method, Plan(task.t_end, task.step or 0.0, every=every)
-                )
+                first, saddle = settled(model)
+                plan = checked_plan(
+                    model, first, task.method, t_end=task.t_end, step=task.step, saddle=saddle,
+                    **options,
+                )  # fmt: skip
+                self.way = Batches(model, task.method, plan)
             except Exception:  # this member fails; another one may not
                 return None
         way = self.way

@@ -1,9 +1,9 @@
 """Family of models: the members of a study as models with common tables, or constants alone.
 
-Where a parameter is written to places of the constants as it is, such as a mass or a stiffness, the
-constants of members are filled for all of them at once. Which places these are is seen in some
-members, those with the extreme values among them, built one by one: all their constants, what
-follows from them included, must be the same bits.
+Where a parameter, times a number, is written to places of the constants, such as a mass or a
+stiffness, the constants of members are filled for all of them at once. Which places these are say
+the names of the model; some members, those with the extreme values among them, are built one by
+one: all their constants, what follows from them included, must be the same bits.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from mbd.machine import buffer as m
 from mbd.model.description import WHO, lengths
 from mbd.model.evaluation import evaluate_kernel, linearise_kernel, measure_kernel
 from mbd.model.model import Model
+from mbd.model.names import Name
 from mbd.model.system import System, model_of
 from mbd.model.values import on_tables_of
 from mbd.model.workspace import Workspace
@@ -64,7 +65,7 @@ class MemberModels:
 
 @dataclass(frozen=True)
 class Direct:
-    """Parameters whose numbers stand in the constants as they are.
+    """Parameters whose numbers, times others, stand in the constants.
 
     Attributes
     ----------
@@ -72,6 +73,8 @@ class Direct:
     places : (k,) array of int
         In the constants, and which parameter is there, `which` (k,).
     which : (k,) array of int
+    slopes : (k,) array
+        What stands there of a parameter of one.
     nodes : (k,) array of int
         Nodes whose mass a parameter is, and which one, `whose` (k,).
     whose : (k,) array of int
@@ -84,6 +87,7 @@ class Direct:
     model: Model
     places: np.ndarray
     which: np.ndarray
+    slopes: np.ndarray
     nodes: np.ndarray
     whose: np.ndarray
     weights: tuple[np.ndarray, np.ndarray] | None
@@ -102,37 +106,37 @@ class Direct:
             if values.dtype != float or not np.isfinite(values).all():
                 return None
             models = [family.model(row) for row in rows]
+            names = family.build.names.several(family.names)
         except Exception:  # a member that fails: who it is will be seen
             return None
         first = models[0]
         if any(x.I is not first.I or x.redundant != first.redundant for x in models):
             return None
         F = np.array([x.F for x in models])
-        direct = cls._read(first, models, values, F)
+        direct = cls._read(names, models, values)
         if direct is None or direct.constants(values).tobytes() != F.tobytes():
             return None
         return direct
 
     @classmethod
-    def _read(cls, model: Model, models: list[Model], values: Any, F: Any) -> Direct | None:
-        I = model.I
-        own = np.zeros(len(model.F), bool)  # what follows from the constants
-        for name in (m.DIAG, m.EPS):
-            own[I[name] : I[name] + I[m.N_U]] = True
-        own[m.FLOOR : m.FLOOR + m.N_UNKNOWN_KINDS] = True
-        places: np.ndarray = np.flatnonzero((F != F[0]).any(axis=0) & ~own)
-        which = _which(F[:, places], values)
+    def _read(cls, of: Sequence[Name], models: list[Model], values: Any) -> Direct | None:
+        model = models[0]
+        places: np.ndarray = np.concatenate([x.places for x in of])
+        if any(x.second or x.by_law or x.value.shape for x in of) or len({*places}) < len(places):
+            return None
+        which = np.repeat(np.arange(len(of)), [len(x.places) for x in of])
+        slopes: np.ndarray = np.concatenate([x.slopes for x in of])
         of_nodes = np.array([[x.mass for x in each.nodes.values()] for each in models])
         nodes = np.flatnonzero((of_nodes != of_nodes[0]).any(axis=0))
         whose = _which(of_nodes[:, nodes], values)
-        if which is None or whose is None:
+        if whose is None:
             return None
         W = np.array([masses(each) for each in models])
         weights = np.flatnonzero((W != W[0]).any(axis=0))
         of_weights = _which(W[:, weights], values)
         same_kinematics = set(places.tolist()) <= _of_loads(model)
         return cls(
-            model, places, which, nodes, whose,
+            model, places, which, slopes, nodes, whose,
             None if of_weights is None else (weights, of_weights), same_kinematics,
         )  # fmt: skip
 
@@ -156,7 +160,7 @@ class Direct:
         """Return the constants (n, .) of members with these values (n, k), as ``Model.prepare``."""
         model, n = self.model, len(values)
         F = np.tile(self._base, (n, 1))
-        F[:, self.places] = values[:, self.which]
+        F[:, self.places] = values[:, self.which] * self.slopes
         work = Workspace(model, runs=F)
         work.F[:, m.SCALE_R], work.F[:, m.W_M] = 1.0, 1.0
         for kernel in (evaluate_kernel, linearise_kernel, measure_kernel):

@@ -66,10 +66,12 @@ class Output:
         """Return what the function of a user makes of values, or of a solution."""
         return np.asarray(called(f"study: the function of {self.name!r}", self.reduce, of), float)
 
-    def reduced_each(self, runs: np.ndarray) -> list[Any]:
+    def reduced_each(self, values: np.ndarray, of: BatchRecord) -> list[Any]:
         """Return what is kept of values (n, k, ...) of n runs, or what a function raised."""
         named = _REDUCED.get(self.reduce)
-        return [_tried(self.reduced, x) for x in runs] if named is None else [*named(runs, 1)]
+        if named is not None:
+            return [*named(values, 1)]
+        return [_tried(self.reduced, of.of(i, x)) for i, x in enumerate(values)]
 
 
 def outputs_of(who: str, outputs: Any) -> tuple[Output, ...]:
@@ -187,23 +189,26 @@ def of_batch(output: Output, runs: Runs) -> list[Any]:
     """
     instants, same_kinematics, own = runs.instants, runs.same_kinematics, runs.own
     model = instants.model
-    if (of := _of_all_parts(output.quantity)) is not None:
+    one_grid = instants.lengths is None  # of time, for sums over it
+    of = _of_all_parts(output.quantity)
+    if of is not None and (one_grid or of[0] not in SINCE_THE_START):
         alone = output.reduce == "final" and not len(model.memory) and of[0] not in SINCE_THE_START
-        return output.reduced_each(_told(*of, runs.told(alone)))
+        return output.reduced_each(_told(*of, runs.told(alone)), instants)
     if (what := _each_by_itself(output.quantity, model, same_kinematics)) is not None:
         wanted = instants.last() if output.reduce == "final" else instants
-        each = [output.reduced_each(_over_instants(*what, x)) for x in wanted.pieces()]
+        each = [output.reduced_each(_over_instants(*what, x), x) for x in wanted.pieces()]
         return list(chain.from_iterable(each))
-    if same_kinematics and (coordinate := _coordinate(output.quantity, model)) is not None:
-        each = [output.reduced_each(_over_runs(*coordinate, x)) for x in instants.pieces()]
+    coordinate = _coordinate(output.quantity, model) if same_kinematics and one_grid else None
+    if coordinate is not None:
+        each = [output.reduced_each(_over_runs(*coordinate, x), x) for x in instants.pieces()]
         return list(chain.from_iterable(each))
     same = same_kinematics and _of_joint(output.quantity, model)
 
     def of_run(i: int) -> np.ndarray:
         of = model if same else own(i)
-        raw = (x[i] for x in instants.raw)
-        turns, impulsive = _turns(of), instants.rows[i, :, -1]
-        solution = Solution(of, instants.t, *raw, before=turns, impulsive=impulsive)
+        t, impulsive = (instants.of(i, instants.rows[i, :, k]) for k in (0, -1))
+        raw = (instants.of(i, x[i]) for x in instants.raw)
+        solution = Solution(of, t, *raw, before=_turns(of), impulsive=impulsive)
         return of_solution(output, solution)
 
     return [_tried(of_run, i) for i in range(len(instants.rows))]
@@ -246,7 +251,7 @@ def _coordinate(quantity: str, model: Model) -> tuple[str, int] | None:
 def _over_instants(part: str, name: str, column: Any, instants: BatchRecord) -> np.ndarray:
     """Return a quantity, or a column of it, of each run (n, k, ...); of all runs at once."""
     (n, k), model = instants.rows.shape[:2], instants.model
-    t = np.tile(instants.t, n)
+    t = instants.rows[..., 0].reshape(-1)
     numbers = *instants.motion, instants.multipliers
     solution = Solution(model, t, *numbers, last=model.state)
     values = np.asarray(getattr(solution[part], name), float)

@@ -128,7 +128,7 @@ def described(**parts):
     ("name", "value", "text"),
     [
         ("turn.position", 1.0, "would make positions jump; drive a velocity"),
-        ("law.force", (1, 0, 0), "must be described by numbers to be set"),
+        ("law.force", (1, 0, 0), "must be described by numbers"),
         ("one.mass", 2.0, "cannot be set while a run goes on"),
         ("hinge.axis", (1, 0, 0), "positions jump"),
         ("gravity", (1, 0), "must be 3 finite numbers"),

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from families import spread
 from recipes import BODIES, EXAMPLES, JOINT_RECIPES, LOADS, PAIR_FORCES, ROW_PARTS, STILL, WORN
 from scenes import four_bar
 
@@ -10,7 +11,7 @@ from mbd.history.instants import instants_of_runs, masses
 from mbd.machine import buffer as m
 from mbd.machine.batch import Batch
 from mbd.model.least_multipliers import resolved
-from mbd.runs.plan import Plan
+from mbd.runs.plan import Plan, checked_plan
 from mbd.studies.batch_run import Batches
 
 RECIPES = {
@@ -62,6 +63,54 @@ def compared(models, method, h=H, steps=STEPS, every=1):
         )  # fmt: skip
         assert all(np.array_equal(x[i], y) for x, y in same)
     return int(instants.clean.sum())
+
+
+FREE = (
+    mbd.GeneralizedAlpha(), mbd.ExplicitRungeKutta(), mbd.RadauCollocation(stages=3),
+    mbd.ExplicitRungeKutta(tableau="tsit5"),
+)  # fmt: skip
+LIMITS = ({"rtol": 1e-6}, {"rtol": 1e-4, "t_eval": [0.0, 0.011, 0.02]}, {"rtol": 1e-7, "step": H})
+
+
+def compared_free(models, method, t_end, **limits):
+    """Return how many runs whose steps are chosen are good for a batch, compared with simulate."""
+    method = method.facts.complete(True) if method.facts.complete else method
+    options = {"step": None, "atol": None, "max_step": None, "t_eval": None, "every": 1} | limits
+    first = mbd.consistent(models[0])
+    way = Batches(models[0], method, checked_plan(models[0], first, method, t_end=t_end, **options))
+    if not way.open:
+        assert models[0].laws
+        return 0
+    instants = way.go(np.array([x.F for x in models]))
+    for i in np.flatnonzero(instants.clean):
+        alone = mbd.simulate(models[i], t_end, method=method, **limits)
+        assert np.array_equal(instants.of(i, instants.rows[i, :, 0]), alone.t)
+        q, v, a, lam = (instants.of(i, x[i]) for x in instants.raw)
+        lam = resolved(models[i], alone.t, q, lam)
+        for name, x in zip(("q", "v", "a", "lam"), (q, v, a, lam), strict=True):
+            assert np.array_equal(x, getattr(alone, name)), name
+    return int(instants.clean.sum())
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@spread(key=RECIPES, method=FREE, limits=LIMITS)
+def test_steps_that_are_chosen(key, method, limits):
+    """Each run takes its own; those that need a look at rows or another method leave."""
+    models = [described(RECIPES[key], x).build() for x in MASSES]
+    try:
+        clean = compared_free(models, method, 0.02, **limits)
+    except ValueError:  # rows that are not met at rest, or a kind that the method refuses
+        return
+    assert clean in (0, len(MASSES))
+
+
+def test_few_runs_leave_that_choose_their_steps():
+    """As many as fit are taken together; nothing depends on how many instants there are."""
+    model = described(RECIPES["joint", "Revolute"]).build()
+    models = [model.with_values({"one.mass": x}) for x in MASSES]
+    for method in FREE:
+        for limits in (*LIMITS, {"rtol": 1e-10}, {"rtol": 1e-5, "max_step": 1e-4}):
+            assert compared_free(models, method, 0.05, **limits) == len(MASSES)
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")

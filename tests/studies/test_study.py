@@ -454,6 +454,65 @@ def test_samples():
         assert (np.ptp(per_bin) == 0) == (method != "random")
 
 
+class Late:
+    """An executor whose chunks arrive in the opposite order, some of them at a time."""
+
+    def __init__(self):
+        self.waiting = []
+
+    def submit(self, function, *args):
+        future = Future()
+        self.waiting.append((future, function, args))
+        if len(self.waiting) == 1:
+            threading.Timer(0.01, self.work).start()
+        return future
+
+    def work(self):
+        some, self.waiting = self.waiting[::-1], []
+        for future, function, args in some:
+            if future.set_running_or_notify_cancel():
+                future.set_result(function(*pickle.loads(pickle.dumps(args))))
+
+
+EACH_WAY = {
+    "steps": {"step": H},
+    "chosen": {"rtol": 1e-7, "method": mbd.ExplicitRungeKutta()},
+    "asked for": {"rtol": 1e-5, "t_eval": [0.0, 0.01, T]},
+}
+
+
+@pytest.mark.parametrize("way", EACH_WAY)
+def test_chunks_workers_and_their_order_change_no_bit(way):
+    """Also where one member in the middle fails, and of one member."""
+    members = mbd.sample({"one.mass": (-0.1, 2.0), "spring.stiffness": (0.0, 40.0)}, 13, seed=2)
+    how = EACH_WAY[way] | {"t_end": T, "outputs": [("pin.force", "max"), ("hinge.angle", "final")]}
+    whole = mbd.study(pair(), members, chunk=13, **how)
+    assert 0 < whole.status.values.sum() < 13
+    for chunk, on in ((1, None), (3, Late()), (5, ThreadPoolExecutor(3))):
+        assert mbd.study(pair(), members, chunk=chunk, on=on, **how).equals(whole)
+    alone = mbd.study(pair(), [dict(zip(members.names, members[7], strict=True))], **how)
+    for name in ("pin.force max", "hinge.angle final"):
+        assert np.array_equal(alone[name].values[0], whole[name].values[7])
+
+
+def test_members_that_choose_their_steps_run_together(monkeypatch):
+    """But one that needs very many steps: that runs alone."""
+    system = mbd.System(gravity=(0, 0, -9.81))
+    ball = system.add(mbd.PointMass("ball", mass=1.0, position=(1.0, 0, 0)))
+    system.add(mbd.Spring("spring", system.ground, ball, stiffness=10.0, length=1.0))
+    alone = []
+    run = chunks.simulate
+    monkeypatch.setattr(
+        chunks, "simulate", lambda model, *a, **k: alone.append(model) or run(model, *a, **k)
+    )
+    monkeypatch.setattr(batch_run, "_STEPS", 500)
+    stiffness = [10.0, 20.0, 1e7, 30.0]
+    how = {"t_end": 1.0, "rtol": 1e-8, "method": mbd.ExplicitRungeKutta()}
+    done = mbd.study(system, {"spring.stiffness": stiffness}, outputs=[("gap", "final")], **how)
+    assert not done.status.any()
+    assert len(alone) == 1
+
+
 @pytest.mark.parametrize("method", ["sobol", "latin", "random", "saltelli"])
 def test_a_member_follows_from_its_number(method):
     """Whoever draws it, and however many others; what goes to a worker does not grow with them."""
