@@ -28,7 +28,7 @@ from mbd.model.evaluation import evaluate
 
 # --- exchange with a run: floats behind those of the model ----------------------------------------
 # JUMPED: whether loads have jumped since the accelerations were found; REFUSED: number, from one,
-# of the first input that is no number; then all inputs u, then all observations y
+# of the first input that is no number; then inputs u, observations y, factors of inputs at places
 JUMPED, REFUSED, EXCHANGE_HEAD = range(3)
 # --- record at I[k] ------------------------------------------------------------------------------
 # address of the steps, whether one that fails is left as it is, whether the matrix at hand serves;
@@ -38,8 +38,7 @@ JUMPED, REFUSED, EXCHANGE_HEAD = range(3)
     C_STEPS, C_LEAVE, C_SERVES, C_EXCHANGE, C_INPUTS, C_PLACES, C_FIRST, C_OBSERVED, C_TABLE,
     C_SIZE,
 ) = (0, 2, 3, 4, 5, 6, 7, 8, 9, 11)  # fmt: skip
-# place in F: where it is, which input goes there, whether with the opposite sign
-P_AT, P_INPUT, P_MINUS, P_SIZE = range(4)
+P_AT, P_INPUT, P_SIZE = range(3)  # place in F: where it is, which input goes there
 
 
 @jit
@@ -89,11 +88,10 @@ def take_inputs(I: Any, F: Any, k: int) -> bool:
         if not abs(F[u + j]) <= LARGEST:
             F[exchange + REFUSED] = j + 1
             return False
-    first = I[k + C_FIRST]
-    for p in range(first, first + I[k + C_PLACES] * P_SIZE, P_SIZE):
-        value = F[u + I[p + P_INPUT]]
-        if I[p + P_MINUS]:
-            value = -value
+    slopes = u + I[k + C_INPUTS] + I[k + C_OBSERVED]
+    for i in range(I[k + C_PLACES]):
+        p = I[k + C_FIRST] + i * P_SIZE
+        value = F[slopes + i] * F[u + I[p + P_INPUT]]
         if F[I[p + P_AT]] != value:
             F[I[p + P_AT]] = value
             F[exchange + JUMPED] = 1.0

@@ -1,4 +1,4 @@
-"""InputArray of a run by hand: their labels, and where the numbers of an array u go."""
+"""Inputs of a run by hand: their labels, and where the numbers of an array u go."""
 
 from __future__ import annotations
 
@@ -14,39 +14,46 @@ _AXES = "xyz"
 
 @dataclass(frozen=True, eq=False)
 class InputArray:
-    """InputArray one after the other, as an array u (n,).
+    """Inputs one after the other, as an array u (n,).
 
     Attributes
     ----------
-    labels : tuple of str
-        Of each number: "motor.effort", "push.force.x".
+    labels, units : tuple of str
+        Of each number: "motor.effort", "push.force.x"; "N m", "N".
     slices : dict of slice
         Of each input by name.
-    places : (k, 3) array of int
-        Place in F, number in u, whether it goes there with the opposite sign.
+    places : (k, 2) array of int
+        Place in F, number in u.
+    slopes : (k,) array [-]
+        Its factor there.
     """
 
     labels: tuple[str, ...]
+    units: tuple[str, ...]
     slices: dict[str, slice]
     places: np.ndarray
+    slopes: np.ndarray
 
     def of(self, F: np.ndarray) -> np.ndarray:
         """Return u (n,) as it stands in the floats of a run."""
-        at, which, minus = self.places.T
         u = np.zeros(len(self.labels))
-        u[which] = np.where(minus, -F[at], F[at])
+        u[self.places[:, 1]] = F[self.places[:, 0]] / self.slopes
         return u
 
 
 def inputs_of(settable: Sequence[Settable]) -> InputArray:
     """Return the record of some inputs."""
-    labels, slices, rows = list[str](), dict[str, slice](), [np.zeros((0, 3), np.int64)]
+    labels, units, slices = list[str](), list[str](), dict[str, slice]()
+    rows, slopes = [np.zeros((0, 2), np.int64)], [np.zeros(0)]
     for x in settable:
         first = len(labels)
         labels += _labels(x)
+        units += [x.unit] * x.size
         slices[x.name] = slice(first, len(labels))
-        rows.append(np.stack([x.places, first + x.which, x.sign < 0.0], axis=1))
-    return InputArray(tuple(labels), slices, np.concatenate(rows).astype(np.int64))
+        rows.append(np.stack([x.places, first + x.which], axis=1))
+        slopes.append(x.sign)
+    places = np.concatenate(rows).astype(np.int64)
+    return InputArray(tuple(labels), tuple(units), slices, places, np.concatenate(slopes))
 
 
 def _labels(x: Settable) -> list[str]:
