@@ -20,7 +20,7 @@ import scipy.linalg
 from mbd.base.checked import place
 from mbd.base.door import number
 from mbd.base.tolerances import DOUBLE_EIGENVALUE, ROUND_OFF
-from mbd.history.faces import columns_of
+from mbd.history.program import columns_of
 from mbd.model.frozen import state_of
 from mbd.model.model import Model
 from mbd.model.null_space import null_space

@@ -28,7 +28,7 @@ from mbd.analyses.modes import Modes, modes
 from mbd.base.checked import listed, names, shown, sized, whole
 from mbd.base.door import array, number, unit_vector
 from mbd.base.tolerances import MODE_HALVED, MODE_SAME
-from mbd.history.faces import columns_of
+from mbd.history.program import columns_of
 from mbd.model.model import Model
 from mbd.model.state import State
 from mbd.model.system import System, model_of

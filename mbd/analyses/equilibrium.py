@@ -17,6 +17,7 @@ from mbd.base.door import number, vector
 from mbd.base.html_tables import facts, page, table
 from mbd.front.solution import Solution
 from mbd.history.beams import beyond_limits
+from mbd.history.trajectory import Trajectory
 from mbd.integration.consistent import consistent, limits, violated, violations
 from mbd.model.frozen import state_of
 from mbd.model.model import Model
@@ -241,8 +242,8 @@ def equilibrium(
 
 def _beyond(model: Model, *states: State) -> str:
     """Return what elements of beams and flexible bodies cannot do at some poses, or nothing."""
-    t = np.array([x.t for x in states])
-    return beyond_limits(model, t, *(np.array([getattr(x, y) for x in states]) for y in "qva"))
+    t, *numbers = (np.array([getattr(x, y) for x in states]) for y in ("t", "q", "v", "a", "lam"))
+    return beyond_limits(Trajectory(model, t, *numbers, last=states[-1]))
 
 
 def _problem(

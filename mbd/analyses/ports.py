@@ -19,12 +19,10 @@ from mbd.algebra.norms import norms
 from mbd.base.checked import absent, meant, names, shown
 from mbd.base.door import unit_vector, vector
 from mbd.base.tolerances import REACTION_STEP
-from mbd.history.elements import grouped
-from mbd.history.faces import Faces
 from mbd.history.joints import JointHistory
+from mbd.history.observed import gradient_of
+from mbd.history.program import ProgramTables
 from mbd.history.trajectory import Trajectory
-from mbd.interactions.driven_rows import total
-from mbd.interactions.kind import Element
 from mbd.model.assembly import compliance
 from mbd.model.workspace import displaced
 from mbd.parts.joint import Joint
@@ -162,21 +160,14 @@ def _along(motion: SmallMotion, label: str, free: Coordinate) -> tuple[str, str,
 
 def _gradient(motion: SmallMotion, free: Coordinate) -> list[tuple[FaceMaps, np.ndarray]]:
     """Return the derivatives (4, 3) of a coordinate by the faces of the bodies that move."""
-    names = dict.fromkeys(end.place for end in free.attachments)
-    bodies = [_body(motion, name) for name in names]
-    y = [np.vstack([-motion.model.origin, np.eye(3)]) if x is None else x.y for x in bodies]
-    still = np.zeros((1, len(y), 4, 3))
-    faces = Faces({name: i for i, name in enumerate(names)}, np.array([y]), still, still)
-    element = Element(
-        total((free.measure,)), free.attachments, (0.0, 0.0, 1.0, *free.numbers), (free.start,)
-    )
-    (group,) = grouped([element], faces.column)
-    ((_, forces),) = group.forces(faces, np.ones((1, 1, 1)))
-    return [
-        (body, sum(f for f, end in zip(forces[0], free.attachments, strict=True) if end.place == n))
-        for n, body in zip(names, bodies, strict=True)
-        if body is not None
-    ]
+    tables, n = ProgramTables(motion.model), free.measure.n
+    places = gradient_of(tables, free.measure, free.attachments, free.numbers)
+    by_ends = tables.program(places).of_state(motion.state).reshape(n, 3)
+    by_faces = {end.place: np.zeros((4, 3)) for end in free.attachments}
+    for end, g in zip(free.attachments, by_ends, strict=True):
+        by_faces[end.place] += np.outer(end.weights, g)
+    bodies = {name: _body(motion, name) for name in by_faces}
+    return [(body, by_faces[name]) for name, body in bodies.items() if body is not None]
 
 
 def _of_load(

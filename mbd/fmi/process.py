@@ -22,9 +22,9 @@ import numpy as np
 from mbd.base.checked import shown
 from mbd.base.identity import Identity, differences
 from mbd.base.tolerances import WHOLE_STEPS
-from mbd.control.stepper import Stepper, solution_at
-from mbd.drawing.curves import curves
+from mbd.control.stepper import Stepper
 from mbd.fmi.variables import Variable
+from mbd.history.observation import Observation
 from mbd.integration.method import Method
 from mbd.model.description import Description, put_system
 from mbd.model.system import model_of
@@ -98,6 +98,7 @@ class Running:
         self.unit = unit
         self.model = model_of("unit", unit.system, set_valued=True)
         self.kept: dict[int, _KeptState] = {}
+        self._outputs: Observation | None = None
         self.reset()
 
     def reset(self) -> None:
@@ -111,7 +112,6 @@ class Running:
                 self.inputs[x.source] = np.append(self.inputs.get(x.source, ()), value)
         self.t_start, self.begun = 0.0, False
         self.stepper: Stepper | None = None
-        self._solution: Any = None
 
     def _value(self, name: str) -> Any:
         """Return an input as its part takes it."""
@@ -140,7 +140,7 @@ class Running:
 
     def enter(self, t_start: float) -> None:
         """Begin at a time [s]."""
-        self.t_start, self.stepper, self._solution = t_start, None, None
+        self.t_start, self.stepper = t_start, None
 
     def go(self) -> None:
         """End the initialisation: parameters hold from here on."""
@@ -164,7 +164,6 @@ class Running:
             else:
                 why = "changes by itself" if x.causality == "output" else "holds while it runs"
                 raise ValueError(f"{x.name!r} cannot be set: an {x.causality} {why}")
-            self._solution = None
 
     def _variable(self, number: int) -> Variable:
         if not 1 <= number <= len(self.unit.variables):
@@ -173,10 +172,10 @@ class Running:
 
     def get(self, which: Sequence[int]) -> list[float]:
         """Return values of variables."""
-        read: dict[str, np.ndarray] = {}
-        return [self._get(number, read) for number in which]
+        observed: list[np.ndarray] = []  # once for all of them
+        return [self._get(number, observed) for number in which]
 
-    def _get(self, number: int, read: dict[str, np.ndarray]) -> float:
+    def _get(self, number: int, observed: list[np.ndarray]) -> float:
         if number == 0:
             return self.stepper.t if self.stepper else self.t_start
         x = self._variable(number)
@@ -184,13 +183,14 @@ class Running:
             return float(self.inputs[x.source][x.place])
         if x.causality == "parameter":
             return self.parameters[x.source]
-        if self._solution is None:
+        if not observed:
             stepper = self._at(self.stepper.h if self.stepper else self.unit.step)
-            self._solution = solution_at(stepper.model, stepper.state)
-        if x.source not in read:
-            (series,) = curves(self._solution, x.source, "unit")
-            read[x.source] = np.asarray(series.values, float)[-1].reshape(-1)
-        return float(read[x.source][x.place])
+            if self._outputs is None or self._outputs.model is not stepper.model:
+                outputs = (x.source for x in self.unit.variables if x.causality == "output")
+                self._outputs = Observation(stepper.model, [*dict.fromkeys(outputs)], "unit")
+            observed.append(self._outputs(stepper))
+        assert self._outputs is not None
+        return float(observed[0][self._outputs.slices[x.source]][x.place])
 
     def do(self, t: float, size: float) -> None:
         """Go from t to t + size [s] in equal steps, none larger than that of the unit."""
@@ -203,7 +203,6 @@ class Running:
         h = size / n
         if self.stepper and abs(self.stepper.h - h) <= WHOLE_STEPS * h:
             h = self.stepper.h
-        self._solution = None
         self._at(h).step(n)
 
     def keep(self, number: int) -> int:
@@ -217,7 +216,7 @@ class Running:
     def go_back(self, number: int) -> None:
         """Go back to a kept state."""
         kept = self.kept[number]
-        self.stepper, self._solution = kept.stepper, None
+        self.stepper = kept.stepper
         self.inputs = {name: x.copy() for name, x in kept.inputs.items()}
         self.changed.clear()
         kept.stepper.restore(kept.snapshot)

@@ -15,6 +15,7 @@ from mbd.control.settable import Settable
 from mbd.control.stepper import Stepper, refuse_sum, solution_at
 from mbd.drawing.curves import curves
 from mbd.history.columns import parts
+from mbd.history.observation import Observation
 from mbd.model.description import (
     WHO,
     Description,
@@ -101,6 +102,7 @@ def outputs_of(stepper: Stepper, sources: Any) -> list[Variable]:
             for i, word in enumerate(words):
                 name = f"{series.name}.{word}" if word else series.name
                 variables[name] = Variable(name, "output", key, i, series.unit)
+    Observation(stepper.model, [*{x.source: None for x in variables.values()}], "export_fmu")
     return list(variables.values())
 
 

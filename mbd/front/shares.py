@@ -23,7 +23,7 @@ from mbd.base.door import symmetric
 from mbd.base.tolerances import RANK
 from mbd.front.solution import Solution
 from mbd.history.instants import acting
-from mbd.history.joints import all_reactions
+from mbd.history.joints import of_all_joints, over_time
 from mbd.history.quantities import Reaction
 from mbd.model.frozen import refuse_set_valued
 from mbd.model.independent_rows import rows_in_loops
@@ -174,14 +174,14 @@ def _checked(who: str, solution: Any) -> Solution:
 
 def _wrenches(run: Solution) -> dict[str, np.ndarray]:
     """Return forces and moments (n, 6, rows) of unit multipliers of each joint."""
-    model, faces, reactions = run.model, run.faces(), all_reactions(run.model)
+    model = run.model
     owners = {name: model.numbering.owners[name] for name in model.system.joints}
     W = {name: np.zeros((len(run.t), 6, s.stop - s.start)) for name, s in owners.items()}
     for row in range(max((w.shape[2] for w in W.values()), default=0)):
         unit = np.zeros(np.shape(run.lam))
         with_it = {name: s for name, s in owners.items() if s.start + row < s.stop}
         unit[:, [s.start + row for s in with_it.values()]] = 1.0
-        one = reactions.over_time(faces, unit)
+        one = over_time(run, of_all_joints(model), unit)
         for j, name in enumerate(owners):
             if name in with_it:
                 W[name][:, :3, row], W[name][:, 3:, row] = one.force[:, j], one.moment[:, j]

@@ -213,7 +213,7 @@ def _judged(solution: Solution, run: Run, plan: Plan, start: float, raises: bool
     Of a failed run that is raised, nothing is.
     """
     failed = solution.status == FAILED
-    beyond = beyond_limits(solution.model, solution.t, solution.q, solution.v, solution.a)
+    beyond = beyond_limits(solution)
     if beyond and failed:
         solution.message += f"; {beyond}"
     if run.stretch is None or (failed and raises):

@@ -9,29 +9,27 @@ and work, which is summed. What they need of the last instant goes from piece to
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import cached_property
 
 import numpy as np
 
-from mbd.history.beams import Sections, all_helicoids, bars_over_time, cables
-from mbd.history.bodies import BodyHistory, Shown
-from mbd.history.faces import Faces, Group, all_columns, all_groups, columns_of
+from mbd.history.beams import Sections, bars_over_time, cables, lines
 from mbd.history.instants import Instants, instants
-from mbd.history.joint_coordinates import all_freedoms
-from mbd.history.joints import all_reactions
+from mbd.history.joint_coordinates import after, freedoms, periodic
+from mbd.history.joint_coordinates import over_time as coordinates_over_time
+from mbd.history.joints import of_all_joints
+from mbd.history.joints import over_time as reactions_over_time
 from mbd.history.loads import all_loads
-from mbd.history.quantities import Reaction
+from mbd.history.loads import over_time as loads_over_time
+from mbd.history.program import columns_of
+from mbd.history.quantities import PartHistory, Reaction
 from mbd.history.quantity import Owner, Quantity
 from mbd.history.trajectory import Trajectory
 from mbd.model.turns_so_far import Before
 
 _FACES = 1 << 16  # bodies times instants in one piece, some 50 MB
 _PIECE = 1 << 12  # instants in one piece
-
-
-def _kept(faces: Shown) -> Callable[[slice], Shown]:
-    return lambda here: (faces[0][here], faces[1][here], faces[2][here])
 
 
 class AllParts:
@@ -45,41 +43,25 @@ class AllParts:
 
     def __init__(self, trajectory: Trajectory) -> None:
         self.trajectory, self.model = trajectory, trajectory.model
+        self._of_bodies: dict[Quantity, np.ndarray] = {}
 
-    @cached_property
-    def faces(self) -> Faces:
-        """The faces of all bodies."""
-        return self.trajectory.faces()
-
-    @cached_property
-    def _bodies(self) -> list[tuple[Group, BodyHistory]]:
-        """The bodies of each formulation."""
-        s, f, histories = self.trajectory, self.faces, list[tuple[Group, BodyHistory]]()
-        origin = s.model.origin
-        for g in all_groups(self.model):
-            body = self.model.nodes[g.names[0]]
-            quaternions = [s.before[name] for name in g.names if name in s.before]
-            first = all_columns(self.model)
-            at = g.faces if g.formulation.n_faces == 1 else [first[name] for name in g.names]
-            faces = (f.y[:, at], f.yd[:, at], f.ydd[:, at])
-            before = np.array(quaternions) if quaternions else None
-            histories.append((g, BodyHistory(body, (s.q, s.v, s.a), _kept(faces), origin, before)))
-        return histories
-
-    def of_bodies(self, what: str, width: tuple[int, ...], turning: bool) -> np.ndarray:
-        """Return a property of all bodies, (n, bodies, ...); NaN for points if it is a turning."""
-        values = np.full((len(self.trajectory.t), len(self.model.bodies), *width), np.nan)
-        for g, history in self._bodies:
-            if g.formulation.axes or not turning:
-                values[:, g.at] = getattr(history, what)
-        return values
+    def of_bodies(self, quantity: Quantity) -> np.ndarray:
+        """Return a quantity of all bodies, (n, bodies, ...); NaN of what points do not have."""
+        if quantity not in self._of_bodies:
+            turning = quantity.of is not Owner.BODY
+            nodes = self.model.nodes
+            names = [x for x in nodes if nodes[x].formulation.axes or not turning]
+            some = self.trajectory.of_bodies(quantity, names)
+            values = np.full((len(some), len(nodes), *some.shape[2:]), np.nan)
+            values[:, [self.model.bodies[x] for x in names]] = some
+            self._of_bodies[quantity] = values
+        return self._of_bodies[quantity]
 
     def values(self, quantity: Quantity) -> np.ndarray:
         """Return a quantity of all its owners, (n, owners, ...)."""
         if quantity.of not in (Owner.BODY, Owner.TURNING, Owner.BREATHING):
             return quantity.of_history(self)
-        n = len(quantity.axes.components)
-        return self.of_bodies(quantity.name, (n,) * bool(n), quantity.of is not Owner.BODY)
+        return self.of_bodies(quantity)
 
     @property
     def lam(self) -> np.ndarray:
@@ -89,20 +71,18 @@ class AllParts:
     @cached_property
     def reactions(self) -> Reaction:
         """Reactions of all joints on their second bodies, at the joint, (n, joints, 3)."""
-        return all_reactions(self.model).over_time(self.faces, self.trajectory.lam)
+        return reactions_over_time(self.trajectory, of_all_joints(self.model))
 
     @cached_property
     def sections(self) -> Sections:
         """Forces, moments and strains of the sections of all beams, (n, elements, ...)."""
-        helicoids = all_helicoids(self.model)
-        assert helicoids is not None  # quantities of sections are asked of models with beams
-        return Sections(helicoids, self.faces, self.model.origin)
+        return Sections(self.trajectory, [*lines(self.model).values()])
 
     @cached_property
     def bars(self) -> tuple[np.ndarray, np.ndarray]:
         """Tension and energy of the bars of all cables, (n, bars) each."""
         bars = [x for some in cables(self.model).values() for x in some]
-        return bars_over_time(bars, self.faces)
+        return bars_over_time(self.trajectory, bars)
 
     @property
     def modal(self) -> tuple[np.ndarray, np.ndarray]:
@@ -117,19 +97,13 @@ class AllParts:
     @cached_property
     def freedoms(self) -> tuple[np.ndarray, np.ndarray]:
         """Coordinates of joints and their rates, (n, freedoms)."""
-        s = self.trajectory
-        u, rate, _ = all_freedoms(self.model).over_time(self.faces, s.t, s.before)
+        u, rate, _ = coordinates_over_time(self.trajectory, freedoms(self.model))
         return u, rate
 
     @cached_property
-    def _loads(self) -> tuple[np.ndarray, Before]:
-        s = self.trajectory
-        return all_loads(self.model).over_time(self.faces, s.lam, s.t, s.before)
-
-    @property
     def loads(self) -> np.ndarray:
         """Loads of motors, drives, transmissions and ropes, (n, loads)."""
-        return self._loads[0]
+        return loads_over_time(self.trajectory, [*all_loads(self.model).values()])
 
     @cached_property
     def _instants(self) -> Instants:
@@ -155,18 +129,16 @@ class AllParts:
 
         `alike`: if nothing else is wanted of them than of these.
         """
-        needed = vars(self) if alike else ("_bodies", "_instants", "freedoms", "_loads")
         last: Before = {}
-        for g, history in self._bodies if "_bodies" in needed else ():
-            if g.formulation.axes:
-                last |= zip(g.names, history.quaternion[-1], strict=True)
-        if "_instants" in needed:
+        if PartHistory.quaternion in self._of_bodies or not alike:
+            turning = [x for x in self.model.nodes if self.model.nodes[x].formulation.axes]
+            all_of_them = self.of_bodies(PartHistory.quaternion)[-1]
+            last |= {x: all_of_them[self.model.bodies[x]] for x in turning}
+        if "_instants" in vars(self) or not alike:
             last |= self._instants.after
-        free = all_freedoms(self.model)
-        if free.periodic.any() and "freedoms" in needed:
-            last |= free.after(self.trajectory.t, *self.freedoms)
-        if all_loads(self.model).laws and "_loads" in needed:
-            last |= self._loads[1]
+        free = freedoms(self.model)
+        if len(periodic(free)) and ({"freedoms", "loads"} & {*vars(self)} or not alike):
+            last |= after(free, self.trajectory.t, *self.freedoms)
         return last
 
 

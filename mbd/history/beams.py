@@ -1,19 +1,8 @@
-r"""Beams over time: forces, moments and strains of their sections, their line, their energy.
-
-The helicoid between two nodes acts on them at their origins; with f the forces on a node's frame
-(``interactions/beams/element.py``) and its directors :math:`d_k`, in section axes at the second
-end
-
-.. math:: N_i = d_i\cdot f_r, \qquad M_i = d_i\cdot\sum_k d_k\times f_k ,
-
-and at the first end the same with the other sign. In equilibrium these are exact whatever the
-length of the element; strains follow from the stiffness of the section, :math:`C^{-1}(N, M)`.
-"""
+"""Beams over time: forces, moments and strains of their sections, their line, their energy."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -22,18 +11,18 @@ import numpy as np
 from mbd.base.checked import whole
 from mbd.beams.helicoids import logarithm, points_between
 from mbd.history.bodies import StructureHistory
-from mbd.history.elements import ElementGroup, grouped
-from mbd.history.faces import Faces, all_columns, columns_of, faces_over_time
+from mbd.history.observed import point
+from mbd.history.observed_forces import energy, section, tension
 from mbd.history.quantities import COLUMNS, PartHistory
 from mbd.history.quantity import Owner, Quantity
 from mbd.interactions.beams.element import BEAM
 from mbd.interactions.beams.line import Line
 from mbd.interactions.kind import Element
-from mbd.interactions.measures import LENGTH
-from mbd.interactions.springs import tie
 from mbd.model.frozen import per_model
 
 if TYPE_CHECKING:
+    from mbd.history.program import ProgramTables
+    from mbd.history.trajectory import Trajectory
     from mbd.model.model import Model
 
 #: The six, force and then moment: unit, what it is.
@@ -59,76 +48,34 @@ def lines(model: Model) -> dict[str, Line]:
     return {name: line for name, line in both if line is not None}
 
 
-@dataclass(frozen=True)
-class Helicoids:
-    """The elements of some beams.
-
-    Attributes
-    ----------
-    elements : tuple of k Elements
-    group : ElementGroup
-    weights : (k, 2, 4, 4) array
-        Of origin and axes of the sections at both ends, in the faces there.
-    flexibility : (k, 2, 6, 6) array
-        Of the sections at both ends.
-    stations : (k, 2) array [m]
-        Length along the beam there.
-    """
-
-    elements: tuple[Element, ...]
-    group: ElementGroup
-    weights: np.ndarray
-    flexibility: np.ndarray
-    stations: np.ndarray
-
-    @classmethod
-    def of(cls, some: Collection[Line], column: dict[str, int]) -> Helicoids:
-        """Take the elements of lines, at least one; `column` has the places of faces."""
-        elements = tuple(x for line in some for x in line.elements)
-        (group,) = grouped(elements, column)
-        stiffness = np.concatenate([line.stiffness for line in some])
-        weights = group.weights.reshape(-1, 2, 4, 4)
-        stations = np.concatenate([ends_of(line.stations) for line in some])
-        return cls(elements, group, weights, np.linalg.inv(stiffness), stations)
-
-
 def ends_of(stations: np.ndarray) -> np.ndarray:
     """Return the length at both ends of elements (n, 2), from that at their nodes [m]."""
     return np.column_stack([stations[:-1], stations[1:]])
 
 
-@per_model
-def all_helicoids(model: Model) -> Helicoids | None:
-    """Return the elements of all beams of a model."""
-    some = lines(model).values()
-    return Helicoids.of(some, all_columns(model)) if some else None
-
-
-def beyond_limits(model: Model, t: np.ndarray, q: Any, v: Any, a: Any) -> str:
+def beyond_limits(run: Trajectory) -> str:
     """Return a warning of elements and flexible bodies beyond their limits, or nothing."""
-    apart = -(-len(t) // _LOOKED_AT) or 1
-    some = slice((len(t) - 1) % apart, None, apart)
-    moved = t[some], *(x[some] for x in (q, v, a))
-    remarks = [of(model, *moved) for of in (_beyond_elements, _beyond_bushings) if len(t)]
-    for name, body in model.nodes.items():
-        if body.nodal is not None and len(t):
-            faces = faces_over_time(model, q, v, a, [name])
-            own = faces.yd[:, faces.column[name]], np.asarray(q[:, columns_of(model)[name][0]])
-            remarks.append(body.nodal.remark(*own))
+    n = len(run.t)
+    apart = -(-n // _LOOKED_AT) or 1
+    some = run.part(slice((n - 1) % apart, None, apart))
+    remarks = [of(some) for of in (_beyond_elements, _beyond_bushings) if n]
+    for name, body in run.model.nodes.items():
+        if body.nodal is not None and n:
+            remarks.append(body.nodal.remark(some.body(name).yd, some.body(name).q))
     return "; ".join(filter(None, remarks))
 
 
-def _beyond_elements(model: Model, t: np.ndarray, q: Any, v: Any, a: Any) -> str:
+def _beyond_elements(run: Trajectory) -> str:
     r"""Return a warning of an element that turns by nearly pi or is pulled too hard, or nothing.
 
     Strains jump at a turn of pi. Between its nodes an element has the flexibility of its bending
     without tension, :math:`h^2/12EI` of shear: pulled by :math:`12EI/h^2` it buckles as no beam
     does.
     """
-    of = all_helicoids(model)
-    if of is None:
+    model, t = run.model, run.t
+    if not lines(model):
         return ""
-    sections = Sections(of, faces_over_time(model, q, v, a), model.origin)
+    sections = Sections(run, [*lines(model).values()])
     names = [(name, e) for name, line in lines(model).items() for e in range(len(line.elements))]
 
     def remark(i: int, e: int, does: str, why: str, finer: float) -> str:
@@ -152,18 +99,15 @@ def _beyond_elements(model: Model, t: np.ndarray, q: Any, v: Any, a: Any) -> str
     return remark(int(few[i]), e, does, "at 12 it buckles", float(np.sqrt(most / _PULL)))
 
 
-def _beyond_bushings(model: Model, t: np.ndarray, q: Any, v: Any, a: Any) -> str:
+def _beyond_bushings(run: Trajectory) -> str:
     """Return a warning of a bushing whose turn is nearly pi, where its moment jumps, or nothing."""
-    names, bushings = _bushings(model)
+    names, bushings = _bushings(run.model)
     if not names:
         return ""
-    (group,) = grouped(bushings, all_columns(model))
-    columns, weights = group.ends.reshape(-1, 2, 4), group.weights.reshape(-1, 2, 4, 4)
-    directors = faces_over_time(model, q, v, a).vectors(columns, weights)[..., 1:, :]
-    if far := _first_far(np.swapaxes(directors, -1, -2), _BUSHING_TURN):
+    if far := _first_far(_frames(run, bushings)[1], _BUSHING_TURN):
         return (
-            f"{names[far[1]]!r} turns by {far[2]:.3g} rad at t = {t[far[0]]:.6g} s: the rotation "
-            "vector of a Bushing jumps at pi; for more take a Revolute with a JointSpring"
+            f"{names[far[1]]!r} turns by {far[2]:.3g} rad at t = {run.t[far[0]]:.6g} s: the "
+            "rotation vector of a Bushing jumps at pi; for more take a Revolute with a JointSpring"
         )
     return ""
 
@@ -205,85 +149,92 @@ class SectionResults(Protocol):
         """Origins (n, k, 2, 3) [m] and axes (n, k, 2, 3, 3) of both ends of elements."""
 
 
-class Sections:
-    """Results of the sections of beams, computed from the faces of their nodes."""
+def _frames(run: Trajectory, elements: Sequence[Element]) -> tuple[np.ndarray, np.ndarray]:
+    """Return origins (n, k, 2, 3), from the origin of the model, and axes (n, k, 2, 3, 3).
 
-    def __init__(self, helicoids: Helicoids, faces: Faces, origin: np.ndarray) -> None:
-        self._of, self._faces, self._origin = helicoids, faces, origin
-        self.stations = helicoids.stations
+    Axes are columns; the attachments of an element are origin and axes of both ends.
+    """
+
+    def add(tables: ProgramTables) -> Iterator[int]:
+        for x in elements:
+            for end in x.attachments:
+                yield from point(tables, end.place, 0, end.weights, near=True)
+
+    x = run.observed(add).reshape(len(run.t), len(elements), 2, 4, 3)
+    return x[..., 0, :], np.swapaxes(x[..., 1:, :], -1, -2)
+
+
+def _energies(run: Trajectory, elements: Sequence[Element]) -> np.ndarray:
+    """Return the elastic energies of elements (n, k)."""
+    return run.observed(lambda tables: (energy(tables, x) for x in elements))
+
+
+class Sections:
+    """Results of the sections of some beams over time."""
+
+    def __init__(self, run: Trajectory, some: Sequence[Line]) -> None:
+        self._run = run
+        self._elements = [x for line in some for x in line.elements]
+        self._flexibility = np.linalg.inv(np.concatenate([line.stiffness for line in some]))
+        self.stations = np.concatenate([ends_of(line.stations) for line in some])
 
     @cached_property
-    def _frames(self) -> tuple[np.ndarray, np.ndarray]:
-        """Origins, from the origin of the model, and axes."""
-        columns = self._of.group.ends.reshape(-1, 2, 4)
-        x = self._faces.vectors(columns, self._of.weights)
-        return x[..., 0, :], np.swapaxes(x[..., 1:, :], -1, -2)
+    def _ends(self) -> tuple[np.ndarray, np.ndarray]:
+        return _frames(self._run, self._elements)
 
     @property
     def axes(self) -> np.ndarray:
         """Axes (n, k, 2, 3, 3) of both ends of elements."""
-        return self._frames[1]
+        return self._ends[1]
 
     @property
     def ends(self) -> tuple[np.ndarray, np.ndarray]:
         """Origins and axes of both ends of elements."""
-        r, R = self._frames
-        return r + self._origin, R
+        r, R = self._ends
+        return r + self._run.model.origin, R
 
     @cached_property
-    def loads(self) -> np.ndarray:
-        """Force and moment (n, elements, 2 ends, 2, 3) of the sections, in their axes."""
-        w, group = self._of.weights, self._of.group
-        n, k = len(self._faces.y), len(w)
-        f = np.empty((n, k, 2, 4, 3))
-        for here, on_faces in group.forces(self._faces, np.zeros((n, k, 0))):
-            # element, end, attachment, vector of the face
-            f[here] = np.einsum("eabj,teabjx->teabx", w, on_faces.reshape(-1, k, 2, 4, 4, 3))
-        d = np.swapaxes(self._frames[1], -1, -2)  # rows are directors
-        both = np.stack([f[..., 0, :], np.cross(d, f[..., 1:, :]).sum(-2)], axis=-2)
-        both[:, :, 0] *= -1.0
-        return np.asarray(np.einsum("...ix,...cx->...ci", d, both))
+    def _numbers(self) -> np.ndarray:
+        """Force, moment, strain, curvature (n, elements, 4, 2 ends, 3), in section axes."""
+
+        def add(tables: ProgramTables) -> Iterator[int]:
+            for x, C in zip(self._elements, self._flexibility, strict=True):
+                yield from section(tables, x, C)
+
+        return self._run.observed(add).reshape(len(self._run.t), -1, 4, 2, 3)
 
     @property
     def force(self) -> np.ndarray:
         """Normal force and two shear forces."""
-        return self.loads[..., 0, :]
+        return self._numbers[:, :, 0]
 
     @property
     def moment(self) -> np.ndarray:
         """Torsion and two bending moments."""
-        return self.loads[..., 1, :]
-
-    @cached_property
-    def _strains(self) -> np.ndarray:
-        loads = self.loads.reshape(*self.loads.shape[:3], 6)
-        return np.asarray(np.einsum("eaij,teaj->teai", self._of.flexibility, loads))
+        return self._numbers[:, :, 1]
 
     @property
     def strain(self) -> np.ndarray:
         """Stretch and two shears."""
-        return self._strains[..., :3]
+        return self._numbers[:, :, 2]
 
     @property
     def curvature(self) -> np.ndarray:
         """Twist and two bendings."""
-        return self._strains[..., 3:]
+        return self._numbers[:, :, 3]
 
     @cached_property
     def energy(self) -> np.ndarray:
         """Elastic energy of each element (n, elements)."""
-        numbers = self._of.group.numbers
-        x = _between(*self._frames) - numbers[:, :6]
-        K = numbers[:, 6:42].reshape(-1, 6, 6)
-        return np.asarray(0.5 * np.einsum("tei,eij,tej->te", x, K, x))
+        return _energies(self._run, self._elements)
 
     def pull(self, some: np.ndarray) -> np.ndarray:
         """Return the tension of elements at some instants (n, elements) [EI/h^2]."""
-        r, R = (x[some] for x in self._frames)
-        numbers = self._of.group.numbers
-        x, K = _between(r, R) - numbers[:, :6], numbers[:, 6:12]
-        softest = self._of.flexibility[:, :, (4, 5), (4, 5)].max(axis=(1, 2))  # 1/EI
-        return np.einsum("tei,ei->te", x, K) * np.diff(self._of.stations)[:, 0] ** 2 * softest
+        r, R = (x[some] for x in self._ends)
+        numbers = np.array([x.numbers[:12] for x in self._elements])
+        x, K = _between(r, R) - numbers[:, :6], numbers[:, 6:]
+        softest = self._flexibility[:, :, (4, 5), (4, 5)].max(axis=(1, 2))  # 1/EI
+        return np.einsum("tei,ei->te", x, K) * np.diff(self.stations)[:, 0] ** 2 * softest
 
 
 def _between(r: np.ndarray, R: np.ndarray) -> np.ndarray:
@@ -330,23 +281,10 @@ def cables(model: Model) -> dict[str, Sequence[Element]]:
     return {name: x.bars for name, x in model.system.structures.items() if x.bars}
 
 
-def bars_over_time(bars: Sequence[Element], faces: Faces) -> tuple[np.ndarray, np.ndarray]:
+def bars_over_time(run: Trajectory, bars: Sequence[Element]) -> tuple[np.ndarray, np.ndarray]:
     """Return tension, with that of damping, and elastic energy of bars, (n, bars) each [N, J]."""
-    N, W = np.empty((2, len(faces.y), len(bars)))
-    for group in grouped(bars, faces.column):
-        k = len(group.ends)
-        along = np.diff(faces.y[:, group.ends, 0], axis=2)[:, :, 0]
-        length = np.linalg.norm(along, axis=-1)
-        along /= length.clip(1e-300)[..., None]
-        for here, f in group.forces(faces, np.zeros((len(faces.y), k, 0))):
-            on_second = f.reshape(-1, k, 2, 4, 3)[:, :, 1, 0]
-            N[here, group.members] = (on_second * along[here]).sum(-1)
-        stiffness, _, l0 = group.numbers[:, :3].T
-        longer = length - l0
-        W[:, group.members] = (
-            0.5 * stiffness * (longer.clip(0.0) if group.kind is tie(LENGTH) else longer) ** 2
-        )
-    return N, W
+    N = run.observed(lambda tables: (tension(tables, x) for x in bars))
+    return N, _energies(run, bars)
 
 
 class CableHistory(StructureHistory):

@@ -4,27 +4,48 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from mbd.base.door import vector
 from mbd.base.read_only import read_only
+from mbd.history.observed import point as see_point
+from mbd.history.observed import whole_face
+from mbd.history.program import columns_of
 from mbd.history.quantities import PartHistory, PointHistory, Reaction
 from mbd.history.quantity import Owner, Quantity
 
 if TYPE_CHECKING:
-    from mbd.formulations.modal.constants import NodalShapes
-    from mbd.parts.part import Body
+    from collections.abc import Iterable
 
-AT_ONCE = 1 << 16  # instants whose faces are kept, some 20 MB; of more they are made in pieces
-Shown = tuple[np.ndarray, np.ndarray, np.ndarray]  # faces, rates, second rates
+    from mbd.formulations.modal.constants import NodalShapes
+    from mbd.history.program import ProgramTables
+    from mbd.model.model import Model
+
+
+class RunOfBodies(Protocol):
+    """What bodies ask of the run that they belong to: a ``Trajectory``."""
+
+    model: Model
+    t: np.ndarray
+    q: Any
+    v: Any
+    a: Any
+
+    @property
+    def lam(self) -> Any:
+        """Multipliers."""
+
+    def observed(self, add: Callable[[ProgramTables], Iterable[int]]) -> np.ndarray:
+        """Return numbers of all instants."""
+
+    def of_bodies(self, quantity: Quantity, names: Sequence[str]) -> np.ndarray:
+        """Return a quantity of some bodies."""
 
 
 class BodyHistory(PartHistory):
     """A body over time; (n, 3) arrays in inertial axes unless said otherwise.
-
-    Of several bodies of one formulation together, of which `body` is one, arrays are (n, k, 3).
 
     Attributes
     ----------
@@ -36,86 +57,70 @@ class BodyHistory(PartHistory):
 
     methods: tuple[str, ...] = ("at(point)",)
 
-    def __init__(
-        self,
-        body: Body,
-        numbers: tuple[np.ndarray, np.ndarray, np.ndarray],
-        faces: Callable[[slice], Shown],
-        origin: np.ndarray,
-        before: np.ndarray | None = None,
-        lam: np.ndarray | None = None,
-        name: str = "",
-    ) -> None:
-        self.body, self.name, self.origin = body, name or body.name, origin
-        self.q, self.v, self.a = read_only(numbers)
-        self._shown = faces  # of some instants
-        self.before = before  # quaternion at the instant before the first one
-        self.instants = len(self.q)
-        self.lam = read_only(
-            np.empty((self.instants, 0)) if lam is None else lam
-        )  # of its own rows
-        turning = (Owner.TURNING, Owner.BREATHING) if body.formulation.axes else ()
-        self.owners = (Owner.BODY, *turning, *((Owner.ROWS,) if self.lam.shape[1] else ()))
+    def __init__(self, trajectory: RunOfBodies, name: str) -> None:
+        self._run, self.name, self.instants = trajectory, name, len(trajectory.t)
+        owner = name.partition("/")[0]
+        self.body = trajectory.model.nodes[owner]
+        self._columns_of = columns_of(trajectory.model)[owner]
+        self._rows = trajectory.model.numbering.owners.get(name, slice(0, 0))
+        turning = (Owner.TURNING, Owner.BREATHING) if self.body.formulation.axes else ()
+        own = (Owner.ROWS,) if self._rows.stop > self._rows.start else ()
+        self.owners = (Owner.BODY, *turning, *own)
+
+    @property
+    def q(self) -> np.ndarray:
+        """Its stored coordinates (n, n_q)."""
+        return read_only(np.asarray(self._run.q[:, self._columns_of[0]]))
+
+    @property
+    def v(self) -> np.ndarray:
+        """Its velocities (n, n_v)."""
+        return read_only(np.asarray(self._run.v[:, self._columns_of[1]]))
+
+    @property
+    def a(self) -> np.ndarray:
+        """Its accelerations (n, n_v)."""
+        return read_only(np.asarray(self._run.a[:, self._columns_of[1]]))
+
+    @property
+    def lam(self) -> np.ndarray:
+        """Multipliers of its own rows (n, rows)."""
+        lam = self._run.lam if Owner.ROWS in self.owners else np.empty((self.instants, 0))
+        return read_only(np.asarray(lam[:, self._rows]))
+
+    def _face(self, order: int) -> np.ndarray:
+        values = self._run.observed(lambda tables: whole_face(tables, self.name, order))
+        return read_only(values.reshape(-1, 4, 3))
 
     @cached_property
-    def _faces(self) -> Shown:
-        return read_only(self._shown(slice(None)))
-
-    @property
     def y(self) -> np.ndarray:  # type: ignore[override]  # of joints a coordinate
         """Face (n, 4, 3): origin [m], from the origin of the model, and directors."""
-        return self._faces[0]
+        return self._face(0)
 
-    @property
+    @cached_property
     def yd(self) -> np.ndarray:
         """Rates of the face (n, 4, 3)."""
-        return self._faces[1]
+        return self._face(1)
 
-    @property
+    @cached_property
     def ydd(self) -> np.ndarray:
         """Second rates of the face (n, 4, 3)."""
-        return self._faces[2]
+        return self._face(2)
 
     def _value(self, quantity: Quantity) -> np.ndarray:
         if quantity.of in (Owner.TURNING, Owner.BREATHING) and quantity.of not in self.owners:
             raise AttributeError(f"{self.name!r} is a point, it has no {quantity.words}")
-        if self.instants <= AT_ONCE or quantity.of is Owner.ROWS:
+        if quantity.see is None or quantity.of not in self.owners:
             return super()._value(quantity)
-        return self._joined(lambda piece: (getattr(piece, quantity.name),))[0]
-
-    def _joined(self, take: Callable[[Self], tuple[np.ndarray, ...]]) -> list[np.ndarray]:
-        """Return arrays of a long run, joined from pieces, so that faces of few are in memory."""
-        whole: list[np.ndarray] = []
-        before = self.before
-        for first in range(0, self.instants, AT_ONCE):
-            here = slice(first, first + AT_ONCE)
-            piece = self._piece(here, before)
-            values = take(piece)
-            whole = whole or [np.empty((self.instants, *x.shape[1:])) for x in values]
-            for x, own in zip(whole, values, strict=True):
-                x[here] = own
-            before = vars(piece)["quaternion"][-1] if "quaternion" in vars(piece) else before
-        return whole
-
-    def _piece(self, here: slice, before: np.ndarray | None) -> Self:
-        """Return some instants; `before` is the quaternion at the instant before them."""
-        faces = self._shown(here)
-        numbers = (self.q[here], self.v[here], self.a[here])
-        return type(self)(
-            self.body, numbers, lambda _: faces, self.origin, before, self.lam[here], self.name
-        )
+        return self._run.of_bodies(quantity, [self.name])[:, 0]
 
     def at(self, point: Any) -> PointHistory:
         """Return the history of a point given in body axes [m]."""
-        where = vector(f"solution[{self.name!r}].at", "point", point, "m")
-        w = np.concatenate([[1.0], where])
-
-        def motion(piece: BodyHistory) -> tuple[np.ndarray, ...]:
-            x, xd, xdd = (np.einsum("k,nkc->nc", w, x) for x in (piece.y, piece.yd, piece.ydd))
-            return x + self.origin, xd, xdd
-
-        long = self.instants > AT_ONCE
-        return PointHistory(*(self._joined(motion) if long else motion(self)))
+        w = (1.0, *vector(f"solution[{self.name!r}].at", "point", point, "m"))
+        motion = self._run.observed(
+            lambda tables: (i for order in range(3) for i in see_point(tables, self.name, order, w))
+        )
+        return PointHistory(motion[:, :3], motion[:, 3:6], motion[:, 6:])
 
 
 class FlexibleHistory(BodyHistory):
@@ -147,7 +152,7 @@ class FlexibleHistory(BodyHistory):
         """Return positions of nodes, by number, inertial (n, k, 3) [m]."""
         here = slice(None) if nodes is None else np.atleast_1d(nodes)
         w = self._shapes.x[here] + self.deformation(nodes)
-        return np.asarray(self.origin + self.y[:, None, 0] + w @ self.y[:, 1:])
+        return np.asarray(self._run.model.origin + self.y[:, None, 0] + w @ self.y[:, 1:])
 
     def recovered(self, matrix: Any) -> np.ndarray:
         """Return a matrix (k, degrees of freedom) times displacements of nodes: stresses (n, k)."""

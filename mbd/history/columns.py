@@ -11,7 +11,7 @@ import numpy as np
 
 from mbd.history.beams import cables, ends_of, lines
 from mbd.history.joint_coordinates import freedoms
-from mbd.history.loads import all_loads
+from mbd.history.loads import units_of_loads
 from mbd.history.quantities import table
 from mbd.history.quantity import Owner, Quantity
 from mbd.machine import buffer as m
@@ -221,7 +221,7 @@ def labels(model: Model) -> dict[str, tuple[tuple[str, ...], Any]]:
     if free:
         labels["freedom"] = (("freedom",), list(free))
         labels["freedom_unit"] = (("freedom",), [x.unit for x in free.values()])
-    loads = all_loads(model).units
+    loads = units_of_loads(model)
     if loads:
         labels["reading"] = (("reading",), list(loads))
         labels["reading_unit"] = (("reading",), list(loads.values()))

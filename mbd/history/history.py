@@ -15,17 +15,16 @@ from mbd.history.beams import (
     BAR_WORDS,
     BeamHistory,
     CableHistory,
-    Helicoids,
     Sections,
     bars_over_time,
     lines,
 )
 from mbd.history.bodies import StructureHistory
 from mbd.history.columns import Column, model_columns
-from mbd.history.faces import all_columns
 from mbd.history.joint_coordinates import freedoms
 from mbd.history.joints import JointHistory, RowHistory
 from mbd.history.loads import all_loads
+from mbd.history.program import faces_of
 from mbd.history.quantities import (
     COLUMNS,
     Energy,
@@ -50,7 +49,7 @@ class History(Trajectory):
         owner, _, face = name.partition("/")
         if owner in nodes and face in nodes[owner].face_names:  # by name, not by number
             name = face_name(owner, 1 + nodes[owner].face_names.index(face))
-        if name in nodes or ("/" in name and name in all_columns(self.model)):
+        if name in nodes or (owner in nodes and name in faces_of(nodes[owner])):
             return self.body(name)
         if name in system.joints:
             return self.joint(name)
@@ -61,14 +60,10 @@ class History(Trajectory):
             nodes_of = [self.body(x.name) for x in part.nodes()]
             line = lines(self.model).get(name)
             if line is not None:
-                faces = self.faces([x.place for e in line.elements for x in e.attachments])
-                helicoids = Helicoids.of([line], faces.column)
-                sections = Sections(helicoids, faces, self.model.origin)
-                return BeamHistory(name, nodes_of, own, sections)
+                return BeamHistory(name, nodes_of, own, Sections(self, [line]))
             if part.bars:
-                faces = self.faces([x.name for x in part.nodes()])
                 both = cache(
-                    lambda: dict(zip(BAR_WORDS, bars_over_time(part.bars, faces), strict=True))
+                    lambda: dict(zip(BAR_WORDS, bars_over_time(self, part.bars), strict=True))
                 )
                 return CableHistory(name, nodes_of, own, lambda word: both()[word])
             return StructureHistory(name, nodes_of, own)
@@ -136,7 +131,7 @@ class History(Trajectory):
     def loads(self) -> dict[str, np.ndarray]:
         """Loads of motors, drives, transmissions and ropes, ``motor.load``, (n,) each [N m, N]."""
         of = self._named([x for x in COLUMNS if x.of is Owner.LOAD])
-        return {name: of[name] for name in all_loads(self.model).units}
+        return {name: of[name] for name in all_loads(self.model)}
 
     def blocks(self, instants: int = 4096) -> Iterator[Self]:
         """Yield this solution in pieces of a number of instants, one after the other in memory."""

@@ -1,14 +1,5 @@
 r"""Numbers of each instant: constraint drift, energies, momenta, work.
 
-With :math:`W = [[m, m\rho_c^T],[m\rho_c, E]]`,
-
-.. math:: T = \tfrac12\,\dot y^T (W\otimes I_3)\,\dot y, \qquad
-          p = \sum_k (W\dot y)_k \text{ at } r, \qquad L = \sum_k y_k \times (W\dot y)_k .
-
-The potential energy is that of gravity, :math:`-\sum W_{0k}\, g \cdot y_k` over the origins of
-faces, and of the elements. Those with mass, with momenta p on faces, have
-:math:`T = \tfrac12 p\cdot\dot y`.
-
 The kernels of the model run over all instants one after the other, so that angles count turns as in
 the run. Elements state their potential energy, the power that they dissipate and that which they
 put into the system (``interactions/kind.py``); work is summed by the rule of trapezia,
@@ -27,19 +18,24 @@ tables are evaluated by the same kernel, with the same bits.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mbd.algebra.vec import cross, dot, larger, load3, plus, store3, times
-from mbd.formulations.formulation import mass_matrix
+from mbd.history.totals import (
+    OF_TOTALS,
+    TOTALS,
+    begin,
+    masses,
+    owned_rows,
+    places_of_masses,
+    record_of_instant,
+    write_instant,
+)
 from mbd.machine import buffer as m
-from mbd.machine.jit import ints, jit, kernel
-from mbd.model.evaluation import accept_stage, evaluate, stage
-from mbd.model.frozen import per_model
+from mbd.machine.jit import kernel
 from mbd.model.turns_so_far import MEMORY, Before
 from mbd.model.workspace import Workspace
 
@@ -51,7 +47,6 @@ _WORK = ".work"  # key in what came before: t, dissipated energy and work there,
 _TURNS = ".turns"  # another one: t, all that is remembered there, and its rates
 _BYTES = 1 << 23  # of instants that are handed over at once
 _RUNS = 1 << 20  # bytes of runs that are evaluated at once, and stay in the cache
-TOTALS = 8  # numbers that `write_totals` writes: T, V of gravity, p, L
 _NUMBERS = 3 + TOTALS  # numbers of an instant: largest row, both powers, sums
 
 
@@ -95,134 +90,34 @@ class Instants:
         return self.values[..., 5:8], self.values[..., 8:]
 
 
-@jit
-def write_totals(I: Any, F: Any, bodies: int, k: int, out: int) -> None:
-    """Write kinetic energy and that of gravity, linear and angular momentum to F[out:].
-
-    I[k:] has of each of the bodies its first face, four times the number of its faces, and the
-    place of its matrix W; the first one is after the point that faces are seen from.
-    """
-    kinetic, potential, mass = 0.0, 0.0, 0.0
-    linear, angular = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
-    g, c = load3(F, m.GX), load3(F, I[k + 2] - 3)
-    for b in range(bodies):
-        at, size, W = I[k + 3 * b], I[k + 1 + 3 * b], I[k + 2 + 3 * b]
-        for i in range(size):
-            w, p, yi = W + size * i, (0.0, 0.0, 0.0), load3(F, I[m.Y] + at + 3 * i)
-            for j in range(size):
-                p = plus(p, times(F[w + j], load3(F, I[m.YD] + at + 3 * j)))
-            kinetic += 0.5 * dot(load3(F, I[m.YD] + at + 3 * i), p)
-            for j in range(0, size, 4):  # origins
-                mass += F[w + j] if i % 4 == 0 else 0.0
-                potential -= F[w + j] * dot(g, yi)
-            angular = plus(angular, cross(yi, p))
-            if i % 4 == 0:
-                linear = plus(linear, p)
-    F[out], F[out + 1] = kinetic, potential - mass * dot(g, c)
-    store3(F, out + 2, linear)
-    store3(F, out + 5, plus(angular, cross(c, linear)))
-
-
-@jit
-def add_totals_of_elements(I: Any, F: Any, out: int) -> None:
-    """Add kinetic energy and momenta of elements with mass: FY holds their momenta on faces."""
-    kinetic, linear, angular = 0.0, (0.0, 0.0, 0.0), load3(F, out + 5)
-    ground = load3(F, I[m.GROUND])  # the origin, seen from where faces are
-    for y in range(0, 12 * I[m.N_FACES], 12):
-        linear = plus(linear, load3(F, I[m.FY] + y))
-        for i in range(y, y + 12, 3):
-            p = load3(F, I[m.FY] + i)
-            kinetic += 0.5 * dot(load3(F, I[m.YD] + i), p)
-            angular = plus(angular, cross(load3(F, I[m.Y] + i), p))
-    F[out] += kinetic
-    store3(F, out + 2, plus(load3(F, out + 2), linear))
-    store3(F, out + 5, plus(angular, cross(linear, ground)))
-
-
-def masses(model: Model) -> np.ndarray:
-    """Return the point that faces are seen from, and the matrices W of all bodies, flat."""
-    nodes, stacked = model.nodes.values(), model.stacked
-    W = mass_matrix(stacked.mass, stacked.center_of_mass, stacked.second_moments)
-    flat: Iterable[np.ndarray] = [W.ravel()]
-    if any(x.formulation.mass_matrix is not None for x in nodes):  # of several faces
-        own = (x.formulation.mass_matrix is not None for x in nodes)
-        matrices = zip(nodes, own, W, strict=True)
-        flat = (x.mass_matrix.ravel() if many else one.ravel() for x, many, one in matrices)
-    return np.concatenate([model.origin, *flat])
-
-
-@per_model
-def places_of_masses(model: Model) -> np.ndarray:
-    """Return first face, 4 n_faces and place among `masses` of each body, in a row."""
-    places = np.empty((len(model.nodes), 3), np.int64)
-    places[:, 1] = [4 * body.formulation.n_faces for body in model.nodes.values()]
-    records = np.fromiter(map(model.node_records.__getitem__, model.nodes), np.int64)
-    places[:, 0] = model.I[records + m.NODE_Y]
-    squares = places[:, 1] ** 2
-    places[:, 2] = 3 + np.cumsum(squares) - squares
-    return places
-
-
 @kernel
 def instants_kernel(I: Any, F: Any, k: int) -> None:
     """Write the numbers of n instants.
 
     I[k:] has n, the places of instants (recorded rows: t, q, velocities, then accelerations and
-    multipliers, work of impulses) and of the results, the number of bodies and the place of their
-    records here, the number of owners of rows; then where the rows of each begin among those here,
-    and their end.
+    multipliers, work of impulses) and of the results, the number of multipliers, their unknowns;
+    the record of ``write_instant`` is at the last place before these.
     """
-    n, at, out, bodies, of_bodies, owners = I[k], I[k + 1], I[k + 2], I[k + 3], I[k + 4], I[k + 5]
-    n_q, n_u, faces = I[m.N_Q], I[m.N_U], 12 * I[m.N_FACES]
+    n, at, out, of_instant, rows, n_lam = (
+        I[k], I[k + 1], I[k + 2], I[k + 3], I[k + 4], I[k + 5],
+    )  # fmt: skip
+    n_q, n_u = I[m.N_Q], I[m.N_U]
     for _ in range(n):
         F[m.T] = F[at]
         for i in range(n_q):
             F[I[m.QN] + i] = F[at + 1 + i]  # poses are placed by an increment from here
         for i in range(n_u):
             F[I[m.V] + i] = F[at + 1 + n_q + i]
-        lam = at + 1 + n_q + n_u
-        for r in range(I[k + 6], I[k + 6 + owners]):
-            F[I[m.A] + I[r]] = F[lam + I[r]]
-        evaluate(I, F)
-        largest = 0.0
-        for j in range(owners):
-            acts = j == 0  # the own rows of bodies
-            for r in range(I[k + 6 + j], I[k + 7 + j]):
-                acts = acts or F[lam + I[r]] != 0.0
-            for r in range(I[k + 6 + j], I[k + 7 + j]):
-                gap = abs(F[I[m.X] + I[r]]) if acts else 0.0
-                largest = larger(largest, gap)
-        F[out] = largest
-        write_totals(I, F, bodies, of_bodies, out + 3)
-        for i in range(faces):
-            F[I[m.FY] + i] = 0.0
-        if ints(F)[m.MOMENTA + 1]:
-            stage(I, F, m.MOMENTA)
-            add_totals_of_elements(I, F, out + 3)
-            for i in range(faces):
-                F[I[m.FY] + i] = 0.0
-        F[m.POTENTIAL], F[m.DISSIPATED], F[m.SUPPLIED] = 0.0, 0.0, 0.0
-        stage(I, F, m.LOADS)
-        for i in range(faces):  # the residual holds minus the load
-            F[m.SUPPLIED] -= F[I[m.FY] + i] * F[I[m.YD] + i]
-        stage(I, F, m.ENERGY)
-        F[out + 1], F[out + 2] = F[m.DISSIPATED], F[m.SUPPLIED]
-        F[out + 4] += F[m.POTENTIAL]
-        accept_stage(I, F)  # angles count turns from instant to instant
+        for r in range(rows, rows + n_lam):
+            F[I[m.A] + I[r]] = F[at + 1 + n_q + n_u + I[r]]
+        write_instant(I, F, of_instant, out)
         at += 2 + n_q + 2 * n_u
         out += 3 + TOTALS
 
 
-@per_model
-def _owned(model: Model) -> np.ndarray:
-    """Return where the rows of each joint, or other part with rows, begin: one after another."""
-    numbering = model.numbering
-    return np.array([numbering.owners[name].start for name in numbering.elements], int)
-
-
 def acting(model: Model, lam: np.ndarray) -> np.ndarray:
     """Return which rows act, (n, n_lam): those of a joint that is switched off carry nothing."""
-    acts, starts = np.ones(lam.shape), _owned(model)
+    acts, starts = np.ones(lam.shape), owned_rows(model)
     if len(starts):
         any_of = np.logical_or.reduceat(lam != 0.0, starts, axis=1)
         lengths = np.diff(starts, append=lam.shape[1])
@@ -250,24 +145,17 @@ class _Evaluator:
         bodies = places_of_masses(model)
         of_masses = model.size + most * (self.size + _NUMBERS)
         end = of_masses + int(bodies[-1, 1] ** 2 + bodies[-1, 2])
-        self.work = work = Workspace(model, extra=end - model.size, runs=constants)
-        work.fill(m.ENERGY, m.MOMENTA)
-        work.vector(m.A)[...] = work.vector(m.D)[...] = 0.0
-        work.F[..., m.SCALE_R] = work.F[..., m.ROW_RATE] = 1.0
-        work.S[..., m.PHASE] = m.START  # potentials of laws begin at the described pose
-        energies = model.kernels[m.ENERGY]
-        for kernel_, record in [*model.kernels[m.PLACE], *energies] if energies else ():
-            work.run(kernel_, record)
-        work.S[..., m.PHASE] = m.ORDINARY
+        self.work = work = Workspace(
+            model, extra=end - model.size, runs=constants, stages=OF_TOTALS
+        )
+        begin(work, True)
         rows = model.size, model.size + most * self.size, of_masses, end
         self.at, self.out, self.masses = (slice(a, b) for a, b in pairwise(rows))
         self.k = k = len(work.I)
-        starts = np.array([0, *_owned(model), len(model.numbering.lam)])
-        first = k + 6 + len(starts)
-        head = [0, rows[0], rows[1], len(bodies), first + len(model.numbering.lam), len(starts) - 1]
-        bodies = bodies + np.array([0, 0, of_masses])
-        tables = (work.I, head, first + starts, model.numbering.lam, bodies.ravel())
-        work.I = m.entries(*tables)
+        record = record_of_instant(model, k + 6, of_masses)
+        lam = k + 6 + 3 + len(owned_rows(model)) + 2
+        head = [0, rows[0], rows[1], k + 6, lam, len(model.numbering.lam)]
+        work.I = m.entries(work.I, head, record)
 
     def evaluate(self, rows: np.ndarray) -> np.ndarray:
         """Return the numbers (..., n, 11) of recorded rows (..., n, .)."""

@@ -3,186 +3,48 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mbd.algebra.vec import cross, load3, minus, plus, store3, times
 from mbd.base.read_only import read_only
-from mbd.history.elements import ElementGroup, grouped
-from mbd.history.faces import Faces, all_columns, places_of
-from mbd.history.joint_coordinates import coordinate
-from mbd.history.loads import of_law
+from mbd.history.joint_coordinates import over_time as coordinates_over_time
+from mbd.history.loads import over_time as loads_over_time
+from mbd.history.observed import ORIGIN
+from mbd.history.observed_forces import reaction
 from mbd.history.quantities import PartHistory, Reaction
 from mbd.history.quantity import Owner
 from mbd.interactions.kind import face_name
-from mbd.machine import buffer as m
-from mbd.machine.jit import kernel
-from mbd.model.frozen import per_model, some_per_model
 
 if TYPE_CHECKING:
     from mbd.history.trajectory import Trajectory
     from mbd.model.model import Model
     from mbd.parts.joint import Joint
-    from mbd.parts.part import Part
-
-_ORIGIN = (1.0, 0.0, 0.0, 0.0)
-_AT_ONCE = 1024  # faces whose numbers stay in the cache of the processor
+    from mbd.parts.part import Frame, Part
 
 
-@kernel
-def moments_kernel(I: Any, F: Any, k: int) -> None:
-    """Write the sum of (y_i - origin) x f_i of k face forces at n instants.
+Place = tuple[str, str, str, tuple[float, ...]]  # part, face, face and weights of a point
 
-    I[k:] has n, k, the number of faces, the places of points, faces, forces and results; then the
-    face of each force, and that in which its origin is a point.
+
+def of_joint(joint: Joint, on: Frame, at: Frame) -> Place:
+    """Return the reaction of a joint on one of its frames, about the origin of one."""
+    return joint.name, on.place, at.place, at.point()
+
+
+def over_time(run: Trajectory, some: Sequence[Place], lam: np.ndarray | None = None) -> Reaction:
+    """Return reactions of rows of parts on faces, about points of faces, (n, k, 3).
+
+    Multipliers are those of the run, or others.
     """
-    n, n_k, n_b, w, y, f, out = (
-        I[k], I[k + 1], I[k + 2], I[k + 3], I[k + 4], I[k + 5], I[k + 6],
-    )  # fmt: skip
-    for e in range(n):
-        for j in range(n_k):
-            on = y + 12 * (e * n_b + I[k + 7 + j])
-            at = y + 12 * (e * n_b + I[k + 7 + n_k + j])
-            arm = load3(F, on)
-            for i in range(4):
-                arm = minus(arm, times(F[w + 4 * j + i], load3(F, at + 3 * i)))
-            to = 12 * (e * n_k + j)
-            total = cross(arm, load3(F, f + to))
-            for i in range(1, 4):
-                total = plus(total, cross(load3(F, on + 3 * i), load3(F, f + to + 3 * i)))
-            store3(F, out + 3 * (e * n_k + j), total)
+    values = run.observed(lambda tables: (i for x in some for i in reaction(tables, *x)), lam)
+    values = values.reshape(len(run.t), len(some), 2, 3)
+    return Reaction(values[:, :, 0], values[:, :, 1])
 
 
-def _total_pushes(x: np.ndarray, which: np.ndarray, starts: np.ndarray) -> np.ndarray:
-    """Return the sums of some columns of x (n, ., 4, 3), from each start on to the next one."""
-    lengths = np.append(starts[1:], len(which)) - starts
-    total = x.take(which[starts], axis=1)
-    for j in range(1, int(lengths.max())):
-        there = np.flatnonzero(lengths > j)
-        more = x.take(which[starts[there] + j], axis=1)
-        if len(there) == len(starts):
-            total += more
-        else:
-            total[:, there] += more
-    return total
-
-
-@dataclass(frozen=True)
-class ReactionSpec:
-    """A reaction: of the rows of a part on the face `on`, about a point of the face `at`."""
-
-    part: str
-    on: str
-    at: str
-    point: tuple[float, ...] = _ORIGIN
-
-
-@dataclass(frozen=True)
-class Reactions:
-    """Reactions of k parts, evaluated kind by kind of their rows.
-
-    Attributes
-    ----------
-    on, at : (k,) arrays
-        Columns of the faces.
-    points : (k, 4) array
-    pushes : list
-        Elements, columns (k_e, n_rows) of their multipliers, which of their attachments, one after
-        the other, push a body in question, where those of each part begin, and which part that is.
-    """
-
-    on: np.ndarray
-    at: np.ndarray
-    points: np.ndarray
-    pushes: list[tuple[ElementGroup, np.ndarray, np.ndarray, np.ndarray, np.ndarray]]
-
-    @classmethod
-    def of(
-        cls, model: Model, specs: Sequence[ReactionSpec], column: dict[str, int], first: int = 0
-    ) -> Reactions:
-        """Take parts; multipliers come in an array that begins with number `first`."""
-        owned = [
-            (i, element, row - first)
-            for i, x in enumerate(specs)
-            for element, row in model.numbering.elements[x.part]
-        ]
-        pushes = []
-        for group in grouped([element for _, element, _ in owned], column):
-            mine = [owned[i] for i in group.members]
-            lam = np.array([row for _, _, row in mine])[:, None] + np.arange(group.kind.n_rows)
-            hits = [
-                (e * group.kind.n_attachments + a, i)
-                for e, (i, element, _) in enumerate(mine)
-                for a, end in enumerate(element.attachments)
-                if end.place == specs[i].on
-            ]
-            which, owner = np.array(hits, int).reshape(-1, 2).T
-            parts, starts = np.unique(owner, return_index=True)
-            pushes.append((group, lam, which, starts, parts))
-        on, at = (np.array([column[getattr(x, b)] for x in specs], int) for b in ("on", "at"))
-        return cls(on, at, np.array([x.point for x in specs]).reshape(-1, 4), pushes)
-
-    def over_time(self, faces: Faces, lam: np.ndarray) -> Reaction:
-        """Return forces and moments, (n, k, 3)."""
-        f = np.zeros((len(lam), len(self.on), 4, 3))
-        for group, rows, which, starts, parts in self.pushes:
-            for here, face_forces in group.forces(faces, lam[:, rows]) if len(parts) else ():
-                f[here, parts] -= _total_pushes(face_forces, which, starts)
-        return Reaction(f[:, :, 0], self._moments(faces.y, f))
-
-    def _moments(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
-        """Return the moments of face forces (n, k, 4, 3)."""
-        k, (n, n_k, n_b) = m.I_HEADER, (*f.shape[:2], y.shape[1])
-        moments, many = np.empty((n, n_k, 3)), max(1, _AT_ONCE // max(n_k, n_b))
-        sizes = (self.points.size, 12 * n_b * many, 12 * n_k * many, 3 * n_k * many)
-        points, faces, forces, out, end = np.cumsum([m.F_HEADER, *sizes]).tolist()
-        head = (many, n_k, n_b, points, faces, forces, out)
-        I = m.entries(np.zeros(k), head, self.on, self.at)
-        F = np.zeros(end)
-        F[points:faces] = self.points.ravel()
-        for first in range(0, n, many):
-            here = slice(first, min(first + many, n))
-            I[k] = here.stop - first
-            F[faces:][: y[here].size] = y[here].ravel()
-            F[forces:][: f[here].size] = f[here].ravel()
-            moments_kernel(I, F, k)
-            moments[here] = F[out:][: moments[here].size].reshape(moments[here].shape)
-        return moments
-
-
-def _of_joint(joint: Joint, on: Any, at: Any) -> ReactionSpec:
-    return ReactionSpec(joint.name, on.place, at.place, at.point())
-
-
-@per_model
-def all_reactions(model: Model) -> Reactions:
+def of_all_joints(model: Model) -> list[Place]:
     """Return the reactions of all joints on their second bodies."""
-    specs = [_of_joint(joint, joint.B, joint.B) for joint in model.system.joints.values()]
-    return Reactions.of(model, specs, all_columns(model))
-
-
-@some_per_model
-def _single(model: Model, spec: ReactionSpec) -> tuple[list[str], Reactions]:
-    """Return a reaction, and the bodies whose faces it is evaluated on."""
-    ends = [a.body for e, _ in model.numbering.elements[spec.part] for a in e.attachments]
-    bodies, first = [*ends, spec.on, spec.at], model.numbering.owners[spec.part].start
-    return bodies, Reactions.of(model, [spec], places_of(model, bodies), first)
-
-
-def _reaction(trajectory: Trajectory, spec: ReactionSpec) -> Reaction:
-    """Return one reaction, for which the bodies of its part are evaluated."""
-    bodies, reactions = _single(trajectory.model, spec)
-    mine = trajectory.model.numbering.owners[spec.part]
-
-    def both(faces: Faces, here: slice) -> np.ndarray:
-        reaction = reactions.over_time(faces, np.asarray(trajectory.lam[here, mine]))
-        return np.stack([reaction.force[:, 0], reaction.moment[:, 0]], axis=1)
-
-    values = trajectory.of_faces(bodies, both, second=False)
-    return Reaction(values[:, 0], values[:, 1])
+    return [of_joint(x, x.B, x.B) for x in model.system.joints.values()]
 
 
 class JointHistory(PartHistory):
@@ -210,7 +72,7 @@ class JointHistory(PartHistory):
                 raise ValueError(f"reaction: {word} must be 'first' or 'second', got {value!r}")
         frame = self.joint.A if on == "first" else self.joint.B
         about = self.joint.A if at == "first" else self.joint.B
-        return _reaction(self._trajectory, _of_joint(self.joint, frame, about))
+        return _single(self._trajectory, of_joint(self.joint, frame, about))
 
     @cached_property
     def reactions(self) -> Reaction:
@@ -261,12 +123,9 @@ class RowHistory(PartHistory):
             raise ValueError(f"reaction: on must be one of {', '.join(names)}, got {on!r}")
         nodes = self._trajectory.model.nodes
         several = nodes[on].formulation.n_faces if on in nodes else 1  # ground shows one
-        faces = (ReactionSpec(self.name, face_name(on, i), on) for i in range(several))
-        each = [_reaction(self._trajectory, spec) for spec in faces]
-        force, moment = (
-            np.sum(x, axis=0) for x in ([x.force for x in each], [x.moment for x in each])
-        )
-        return Reaction(force, moment)
+        faces = [(self.name, face_name(on, i), on, ORIGIN) for i in range(several)]
+        each = over_time(self._trajectory, faces)
+        return Reaction(each.force.sum(axis=1), each.moment.sum(axis=1))
 
     def _columns(self) -> list[str]:
         return [*self.part.reads, *_of_coordinates(self.part)]
@@ -277,9 +136,12 @@ class RowHistory(PartHistory):
             if column is None:
                 raise AttributeError(self._lacks(name))
             return column
-        if not self.owners:
-            return of_law(self.part, name, self._trajectory)
-        return np.asarray(self.part.reads[name] * self.lam[:, 0])
+        return loads_over_time(self._trajectory, [(self.part, name)])[:, 0]
+
+
+def _single(run: Trajectory, place: Place) -> Reaction:
+    both = over_time(run, [place])
+    return Reaction(both.force[:, 0], both.moment[:, 0])
 
 
 def _of_coordinates(part: Part) -> list[str]:
@@ -292,8 +154,8 @@ def _coordinate(part: Part, name: str, trajectory: Trajectory) -> np.ndarray | N
     for order, ending in ((2, "_second_rate"), (1, "_rate"), (0, "")):
         what = name.removesuffix(ending)
         if name.endswith(ending) and what in part.coordinates:
-            bodies, one = coordinate(trajectory.model, f"{part.name}.{what}")
-            return one.of_run(trajectory, bodies)[order][:, 0]
+            one = {f"{part.name}.{what}": part.coordinates[what]}
+            return coordinates_over_time(trajectory, one)[order][:, 0]
     return None
 
 

@@ -6,19 +6,18 @@ and its rate at that time.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mbd.history.faces import Faces, all_columns, places_of
-from mbd.history.joint_coordinates import Coordinates
+from mbd.history.joint_coordinates import over_time as coordinates_over_time
+from mbd.history.observed_forces import load
 from mbd.interactions.laws import Law, check
 from mbd.machine import buffer as m
 from mbd.machine.jit import address_at, ints, kernel, law_call
 from mbd.model.frozen import per_model
-from mbd.parts.part import Coordinate, Part
+from mbd.parts.part import Part
 
 if TYPE_CHECKING:
     from mbd.history.trajectory import Trajectory
@@ -48,80 +47,41 @@ def law_over_time(law: Law, *inputs: np.ndarray) -> np.ndarray:
     return F[at + 3 * n :].reshape(n, 3)
 
 
-def _tension(law: Law | float, u: np.ndarray, rate: np.ndarray, t: np.ndarray) -> np.ndarray:
-    """Return the tension that a law gives (n,), or a number."""
-    return np.full(len(t), law) if isinstance(law, float) else law_over_time(law, u, rate, t)[:, 0]
+def over_time(run: Trajectory, some: Sequence[tuple[Part, str]]) -> np.ndarray:
+    """Return loads of parts over time (n, k): of rows and of motors whose effort is a number.
 
-
-def _law(part: Part) -> Law | float:
-    """Return the law of a motor's tension, or the number that it is."""
-    law: Law | float | None = part.tension if part.law is None else part.law
-    assert law is not None
-    return law
-
-
-@dataclass(frozen=True)
-class Loads:
-    """The loads of all parts that report one.
-
-    Attributes
-    ----------
-    units : dict
-        Of each load by name, "motor.load" or "rope.tension": N m or N.
-    rows, factors : arrays
-        Of the first ones: multipliers and what they are multiplied by.
-    motors : Coordinates
-        Of the others: what they act along, by the name of the load; their laws and factors.
+    What a law gives for a coordinate and its rate takes their turns into account.
     """
+    driven = {i: part.drives for i, (part, _) in enumerate(some) if _by_law(run, part)}
+    others = [x for i, x in enumerate(some) if i not in driven]
+    loads = np.empty((len(run.t), len(some)))
+    loads[:, [i for i in range(len(some)) if i not in driven]] = run.observed(
+        lambda tables: (load(tables, *x) for x in others)
+    )
+    along = {f"{x.joint}.{x.name}": x for x in driven.values() if x is not None}
+    u, rate, _ = coordinates_over_time(run, along) if along else (loads, loads, loads)
+    for i, x in driven.items():
+        part, what = some[i]
+        assert x is not None
+        assert part.law is not None
+        k = [*along].index(f"{x.joint}.{x.name}")
+        loads[:, i] = part.reads[what] * law_over_time(part.law, u[:, k], rate[:, k], run.t)[:, 0]
+    return loads
 
-    units: dict[str, str]
-    rows: np.ndarray
-    factors: np.ndarray
-    motors: Coordinates
-    laws: tuple[tuple[Law | float, float], ...]
 
-    def over_time(
-        self, faces: Faces, lam: np.ndarray, t: np.ndarray, before: Mapping[str, Any]
-    ) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-        """Return the loads (n, k), and the memory at the last instant."""
-        u, rate, _ = self.motors.over_time(faces, t, before)
-        efforts = [
-            factor * _tension(law, u[:, i], rate[:, i], t)
-            for i, (law, factor) in enumerate(self.laws)
-        ]
-        loads = np.column_stack([self.factors * lam[:, self.rows], *efforts])
-        return loads, self.motors.after(t, u, rate) if len(t) else {}
+def _by_law(run: Trajectory, part: Part) -> bool:
+    return part.law is not None and part.name not in run.model.numbering.owners
+
+
+def units_of_loads(model: Model) -> dict[str, str]:
+    """Return the units of all loads by name: N m or N."""
+    return {name: part.units[what] for name, (part, what) in all_loads(model).items()}
 
 
 @per_model
-def all_loads(model: Model) -> Loads:
-    """Return the loads of all parts of a model."""
-    rows, factors, units = [], [], {}
-    motors: dict[str, tuple[Coordinate, Law | float, float, str]] = {}
-    for name, part in model.system.parts.items():
-        for what, factor in part.reads.items():
-            if name in model.numbering.owners:
-                units[f"{name}.{what}"] = part.units[what]
-                rows.append(model.numbering.owners[name].start)
-                factors.append(factor)
-            else:
-                assert part.drives is not None
-                motors[f"{name}.{what}"] = (part.drives, _law(part), factor, part.units[what])
-    along = {name: coordinate for name, (coordinate, *_) in motors.items()}
-    return Loads(
-        units | {name: unit for name, (*_, unit) in motors.items()},
-        np.array(rows, int),
-        np.array(factors),
-        Coordinates.of(along, all_columns(model)),
-        tuple((law, factor) for _, law, factor, _ in motors.values()),
-    )
-
-
-def of_law(part: Part, what: str, trajectory: Trajectory) -> np.ndarray:
-    """Return the load `what` of a part that drives a coordinate by a law, over time (n,)."""
-    assert part.drives is not None
-    bodies = [end.body for end in part.drives.attachments]
-    places = places_of(trajectory.model, bodies)
-    one = Coordinates.of({f"{part.name}.{what}": part.drives}, places)
-    u, rate, _ = one.of_run(trajectory, bodies)
-    return part.reads[what] * _tension(_law(part), u[:, 0], rate[:, 0], trajectory.t)
+def all_loads(model: Model) -> dict[str, tuple[Part, str]]:
+    """Return all loads by name, "motor.load" or "rope.tension": part and word."""
+    return {
+        f"{name}.{what}": (part, what)
+        for name, part in model.system.parts.items() for what in part.reads
+    }  # fmt: skip

@@ -3,23 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cached_property, partial
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from mbd.base.checked import meant, shown
+from mbd.base.checked import meant, names, shown
 from mbd.base.door import vector
-from mbd.history.observed import accelerometer, measured, point
-from mbd.history.program import ProgramTables
-from mbd.history.quantities import PartHistory, table
+from mbd.history.beams import SECTION_WORDS
+from mbd.history.columns import labels, model_columns, of_rows
+from mbd.history.observed import ORIGIN, accelerometer, made_of, measured, point
+from mbd.history.observed_forces import energy, load, section, tension
+from mbd.history.program import ProgramTables, faces_of
+from mbd.history.quantities import (
+    GAP,
+    SINCE_THE_START,
+    Energy,
+    Momentum,
+    PartHistory,
+    table,
+)
 from mbd.history.quantity import INERTIAL, Owner, Quantity
-from mbd.interactions.kind import Attachment, face_name
+from mbd.interactions.beams.line import Line
+from mbd.interactions.kind import Attachment
 from mbd.interactions.measures import LENGTH
+from mbd.machine import buffer as m
 from mbd.model.model import Model
 from mbd.model.state import State
+from mbd.parts.part import Coordinate, Part
 
 _RATES = ("", "_rate", "_second_rate")
-_OF_POINTS = ("position", "velocity", "acceleration")
+_OF_POINTS = {
+    "position": "m", "velocity": "m/s", "acceleration": "m/s^2", "accelerometer": "m/s^2",
+}  # fmt: skip
+_LIKE = {"gyroscope": "angular_velocity_body", "accelerometer": "acceleration"}  # in unit and axes
+_OF_MODEL = {"q": ("coordinate_unit", ""), "v": ("speed_unit", ""), "a": ("speed_unit", "/s")}
 
 
 class RunUnderWay(Protocol):
@@ -29,14 +47,21 @@ class RunUnderWay(Protocol):
     def floats(self) -> np.ndarray:
         """Its numbers F, with accelerations of the loads that act now."""
 
+    @property
+    def state(self) -> State:
+        """Its state, with the least multipliers."""
+
 
 class ObservedNumbers(NamedTuple):
-    """A quantity of somebody: label, unit, components, places of its numbers."""
+    """A quantity of somebody: label, units and components of its numbers, places of these."""
 
     label: str
-    unit: str
-    components: tuple[str, ...]
+    units: Sequence[str]
+    components: Sequence[str]
     places: Sequence[int]
+
+
+Words = dict[str, Callable[[], Sequence[int]]]  # what finds each quantity of an owner
 
 
 class Observation:
@@ -51,24 +76,27 @@ class Observation:
     slices : dict
         Where the numbers of each quantity are, by what it was asked by.
     table : int
-        What ``write`` in compiled code takes.
+        What ``write`` in compiled code takes. There multipliers of rows that depend on others are
+        those of the step; elsewhere they are the least ones.
     """
 
-    def __init__(self, model: Model, what: Sequence[Any]) -> None:
+    def __init__(self, model: Model, what: Sequence[Any], who: str = "observe") -> None:
         self.model, self._what = model, tuple(what)
         tables = ProgramTables(model)
-        finder = Finder(tables)
+        finder = Finder(tables, who)
         some = [finder.find(x) for x in self._what]
         self.labels = tuple(
             f"{x.label}.{c}" if c else x.label for x in some for c in x.components or ("",)
         )
-        self.units = tuple(x.unit for x in some for _ in x.places)
+        self.units = tuple(unit for x in some for unit in x.units)
         ends = np.cumsum([0, *(len(x.places) for x in some)]).tolist()
         self.slices = {
             x.label: slice(a, b) for x, a, b in zip(some, ends[:-1], ends[1:], strict=True)
         }
         self._program = tables.program([i for x in some for i in x.places])
         self.table = self._program.table
+        # rows that depend on others may be dropped: then least multipliers are found in Python
+        self._shared = bool(self._program.rows and model.I[m.LOOPS])
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -83,7 +111,16 @@ class Observation:
         """
         if isinstance(of, State):
             return self._program.of_state(of)
-        return self._program.of_run(of.floats)
+        F = of.floats
+        if self._shared and m.integers(F)[m.N_DROPPED]:
+            F = F.copy()
+            F[self.model.I[m.A] + self.model.numbering.lam] = of.state.lam
+        return self._program.of_run(F)
+
+    def value(self, of: RunUnderWay | State) -> Any:
+        """Return the only number [SI], or all of them (n,), in memory of their own."""
+        values = self(of)
+        return float(values[0]) if len(values) == 1 else values.copy()
 
     def __reduce__(self) -> Any:
         """Return what makes it again: addresses are those of one process."""
@@ -106,8 +143,8 @@ def observe(model: Model, what: Any) -> Observation:
 class Finder:
     """What finds quantities by name, and adds to tables what they need."""
 
-    def __init__(self, tables: ProgramTables, who: str = "observe", *, turns: bool = True) -> None:
-        self.tables, self.model, self.who, self.turns = tables, tables.model, who, turns
+    def __init__(self, tables: ProgramTables, who: str) -> None:
+        self.tables, self.model, self.who = tables, tables.model, who
 
     def find(self, what: Any) -> ObservedNumbers:
         """Return a quantity, by name or by a tuple."""
@@ -124,78 +161,159 @@ class Finder:
 
     def _named(self, name: str) -> ObservedNumbers:
         """Return a quantity by its name in results, or a component of it."""
-        owners = self._owners()
         part, what = name, ""
-        while part not in owners and "." in part:
+        while part not in self._owners and "." in part:
             part, _, tail = part.rpartition(".")
             what = f"{tail}.{what}" if what else tail
-        if part not in owners:
-            raise self._unknown(name, part, owners)
+        if part not in self._owners:
+            raise self._unknown(name, part, self._owners)
         word, _, component = what.partition(".")
-        words = owners[part]()
+        words = self._owners[part]()
+        if not word and word not in words:
+            several = ", ".join(f"{part}.{x}" for x in words)
+            raise KeyError(
+                f"{self.who}: {name!r} stands for several quantities; name one of {several}"
+            )
         if word not in words:
-            raise self._unknown(name, word, list(words), part)
-        reading = words[word](f"{part}.{word}" if word else part)
+            raise self._unknown(name, word, words, part)
+        places, label = words[word](), f"{part}.{word}" if word else part
+        units, components = self._described(part, word, len(places))
         if not component:
-            return reading
-        if component not in reading.components:
-            raise self._unknown(name, component, reading.components, reading.label)
-        i = reading.components.index(component)
-        return ObservedNumbers(name, reading.unit, (), reading.places[i : i + 1])
+            return ObservedNumbers(label, units, components, places)
+        if component not in components:
+            raise self._unknown(name, component, components, label)
+        i = components.index(component)
+        return ObservedNumbers(name, [units[i]], (), [places[i]])
+
+    def _described(self, part: str, word: str, n: int) -> tuple[Sequence[str], Sequence[str]]:
+        """Return units and components of the n numbers of a quantity."""
+        model, numbered = self.model, tuple(map(str, range(n)))
+        if not word and part in _OF_MODEL:
+            kind, per = _OF_MODEL[part]
+            return [f"{x}{per}" for x in labels(model)[kind][1]], numbered
+        column = model_columns(model).get(f"{part}.{word}" if word else part)
+        if word == "multipliers":
+            return of_rows(model)[model.numbering.owners[part]], column.components if column else ()
+        if column is not None:
+            return [column.unit] * n, column.components
+        entry = getattr(PartHistory, _LIKE.get(word, word), None)
+        if isinstance(entry, Quantity):
+            return [entry.unit] * n, entry.axes.components
+        coordinate = model.system.parts[part].coordinates[word.removesuffix(_RATES[2])]
+        return [f"{coordinate.unit}/s^2"], ()
 
     def _unknown(self, name: str, word: str, names: Any, part: str = "") -> KeyError:
         there = f"{f'{part!r} has' if part else 'there are'}: {', '.join(list(names)[:30])}"
         return KeyError(f"{self.who}: nothing is called {shown(name)}{meant(word, names)}; {there}")
 
-    def _owners(self) -> dict[str, Callable[[], dict[str, Callable[[str], ObservedNumbers]]]]:
-        """Return what finds the words of each owner."""
+    @cached_property
+    def _owners(self) -> dict[str, Callable[[], Words]]:
+        """What finds the words of each owner."""
         model = self.model
-        owners: dict[str, Any] = {name: lambda x=name: self._of_body(x) for name in model.nodes}
+        owners: dict[str, Callable[[], Words]] = {
+            "energy": lambda: {x.name: partial(self._entry, x, "") for x in table(Energy)},
+            "momentum": lambda: {x.name: partial(self._entry, x, "") for x in table(Momentum)},
+            "gap": lambda: {"": partial(self._entry, GAP, "")},
+            "t": lambda: {"": lambda: [m.T]},
+        }
+        owners |= {x: partial(self._of_model, x) for x in _OF_MODEL}
+        owners |= {x: partial(self._of_part, part) for x, part in model.system.parts.items()}
         for name, body in model.nodes.items():
-            for i in range(1, body.formulation.n_faces):
-                face = face_name(name, i)
-                owners[face] = lambda x=face: self._of_body(x)
-            for i, own in enumerate(body.face_names, 1):
-                face = face_name(name, i)
-                owners[f"{name}/{own}"] = lambda x=face: self._of_body(x)
-        for name, part in model.system.parts.items():
-            if name not in owners and part.coordinates:
-                owners[name] = lambda x=part: self._of_part(x)
+            faces = faces_of(body)
+            owners |= {x: partial(self._of_body, x) for x in faces}
+            both = zip(body.face_names, faces[1:], strict=False)
+            owners |= {f"{name}/{x}": partial(self._of_body, face) for x, face in both}
         return owners
 
-    def _of_body(self, place: str) -> dict[str, Callable[[str], ObservedNumbers]]:
-        """Return the quantities of a face of a body by their words."""
-        form = self.model.nodes[place.partition("/")[0]].formulation
-        owners = (Owner.BODY, *(Owner.TURNING, Owner.BREATHING) * form.axes)
-        return {
-            x.name: lambda label, x=x: self._entry(x, label, place)
-            for x in table(PartHistory) if x.of in owners
-        }  # fmt: skip
-
-    def _entry(self, entry: Quantity, label: str, place: str) -> ObservedNumbers:
-        """Return a quantity of the table."""
-        assert entry.see is not None
-        first = entry.see(self.tables, place)
-        n = len(entry.axes.components) or 1
-        return ObservedNumbers(label, entry.unit, entry.axes.components, range(first, first + n))
-
-    def _of_part(self, part: Any) -> dict[str, Callable[[str], ObservedNumbers]]:
-        """Return the coordinates of a part, their rates and second rates, by their words."""
-        return {
-            f"{name}{ending}": lambda label, x=x, name=name, i=i: self._coordinate(
-                label, x, f"{part.name}.{name}", range(i, i + 1)
+    def _entry(self, entry: Quantity, place: str) -> Sequence[int]:
+        """Return where a quantity of the table will be."""
+        if entry.see is None:
+            why = "is computed of results over time: its entry of the table has no kernel, see="
+            if entry in SINCE_THE_START:
+                why = "adds up from the start of a run, and there is one instant"
+            raise ValueError(
+                f"{self.who}: {entry.flat.lstrip('.')!r} {why}; name 'energy.total' or 'gap', or "
+                "take it from the solution of mbd.simulate"
             )
-            for name, x in part.coordinates.items() for i, ending in enumerate(_RATES)
-        }  # fmt: skip
+        return entry.see(self.tables, place)
 
-    def _coordinate(self, label: str, free: Any, name: str, orders: range) -> ObservedNumbers:
-        """Return a coordinate or some of its rates; angles count turns by the memory of a run."""
-        memory, remembered = 0, self.model.remembered
-        if self.turns and free.measure.periodic and name in remembered:
-            memory = int(self.model.memory[remembered.index(name)])
-        first = measured(self.tables, free.measure, free.attachments, free.numbers, orders, memory)
-        unit = free.unit + ("", "/s", "/s^2")[orders.start]
-        return ObservedNumbers(label, unit, (), range(first, first + len(orders)))
+    def _of_model(self, word: str) -> Words:
+        """Return all numbers q, v or a of the model."""
+
+        def places() -> Sequence[int]:
+            vector = {"q": m.QN, "v": m.V, "a": m.A}[word]
+            self.tables.second |= word == "a"
+            return [i for x in self.model.nodes for i in self.tables.coordinates(vector, x)]
+
+        return {"": places}
+
+    def _of_body(self, place: str) -> Words:
+        """Return the quantities of a face of a body by their words."""
+        name, _, face = place.partition("/")
+        form = self.model.nodes[name].formulation
+        owners = (Owner.BODY, *(Owner.TURNING, Owner.BREATHING) * form.axes)
+        words: Words = {
+            x.name: partial(self._entry, x, place) for x in table(PartHistory) if x.of in owners
+        }
+        if form.axes:
+            words["gyroscope"] = words["angular_velocity_body"]
+            words["accelerometer"] = partial(self._at_point, place, ORIGIN, "accelerometer")
+        if not face and form.n_own:
+            words["multipliers"] = partial(self._multipliers, name)
+        if not face and form.n_inner:
+            coordinates, n = self.tables.coordinates, form.n_inner
+            words["modal"] = lambda: coordinates(m.QN, name)[-n:]
+            words["modal_rate"] = lambda: coordinates(m.V, name)[-n:]
+        return words
+
+    def _multipliers(self, owner: str) -> Sequence[int]:
+        """Return the multipliers of the rows of a part, or of a body."""
+        rows = self.model.numbering.owners[owner]
+        return [self.tables.multiplier(i) for i in range(rows.start, rows.stop)]
+
+    def _of_part(self, part: Part) -> Words:
+        """Return the quantities of a part that is no body, by their words."""
+        name, words, tables = part.name, Words(), self.tables
+        if name in self.model.system.joints:
+            entries = PartHistory.force, PartHistory.moment
+            words |= {x.name: partial(self._entry, x, name) for x in entries}
+        if name in self.model.numbering.owners:
+            words["multipliers"] = partial(self._multipliers, name)
+        for x, free in part.coordinates.items():
+            for i, ending in enumerate(_RATES):
+                words[f"{x}{ending}"] = partial(self._coordinate, free, i)
+        words |= {x: partial(self._load, part, x) for x in part.reads}
+        line = part.line
+        if line is not None:
+            words |= {x: partial(self._sections, line, i) for i, x in enumerate(SECTION_WORDS[:4])}
+        bars = part.bars if line is None else line.elements
+        if bars:
+            words["energy"] = lambda: [energy(tables, x) for x in bars]
+        if part.bars:
+            words["tension"] = lambda: [tension(tables, x) for x in bars]
+        return words
+
+    def _load(self, part: Part, what: str) -> Sequence[int]:
+        """Return the load of a motor, drive, transmission or rope."""
+        return [load(self.tables, part, what, self._memory(part.drives))]
+
+    def _sections(self, line: Line, order: int) -> Sequence[int]:
+        """Return forces, moments, strains or curvatures of the sections of a beam."""
+        both = zip(line.elements, np.linalg.inv(line.stiffness), strict=True)
+        here = slice(6 * order, 6 * order + 6)
+        return [i for x, C in both for i in section(self.tables, x, C)[here]]
+
+    def _memory(self, free: Coordinate | None) -> int:
+        """Return where the turns of an angle are remembered."""
+        name = "" if free is None else f"{free.joint}.{free.name}"
+        if name not in self.model.remembered:
+            return 0
+        return int(self.model.memory[self.model.remembered.index(name)])
+
+    def _coordinate(self, free: Coordinate, order: int) -> Sequence[int]:
+        """Return a coordinate or one of its rates; angles count turns by the memory of a run."""
+        orders, memory = range(order, order + 1), self._memory(free)
+        return measured(self.tables, free.measure, free.attachments, free.numbers, orders, memory)
 
     # --- points ----------------------------------------------------------------------------------
     def _of_points(self, what: tuple[Any, ...]) -> ObservedNumbers:
@@ -205,7 +323,8 @@ class Finder:
         while rest:
             body = rest.pop(0)
             name = body if isinstance(body, str) else getattr(body, "name", None)
-            if name != "ground" and name not in self.model.nodes:
+            owner = self.model.nodes.get(str(name).partition("/")[0])
+            if name != "ground" and (owner is None or name not in faces_of(owner)):
                 raise self._unknown(str(name), str(name), self.model.nodes)
             at = (0.0, 0.0, 0.0)
             if rest and isinstance(rest[0], Sequence | np.ndarray) and not isinstance(rest[0], str):
@@ -213,26 +332,35 @@ class Finder:
                 at = float(x[0]), float(x[1]), float(x[2])
             text = f"{name} at ({', '.join(f'{x:g}' for x in at)})" if any(at) else str(name)
             points.append((str(name), (1.0, *at), text))
-        if len(points) == 1 and word in (*_OF_POINTS, "accelerometer"):
-            ((name, w, text),) = points
-            unit = ("m", "m/s", "m/s^2", "m/s^2")[(*_OF_POINTS, "accelerometer").index(word)]
-            first = (
-                accelerometer(self.tables, name, w) if word == "accelerometer"
-                else point(self.tables, name, _OF_POINTS.index(word), w)
-            )  # fmt: skip
-            return ObservedNumbers(
-                f"{text}.{word}", unit, INERTIAL.components, range(first, first + 3)
-            )
-        if len(points) == 2 and word in [f"distance{x}" for x in _RATES]:
-            order = [f"distance{x}" for x in _RATES].index(word)
+        text = " to ".join(x for _, _, x in points) + f".{word}"
+        if len(points) == 1 and word in _OF_POINTS:
+            name, w, _ = points[0]
+            units = [_OF_POINTS[word]] * 3
+            return ObservedNumbers(text, units, INERTIAL.components, self._at_point(name, w, word))
+        orders = {f"distance{ending}": i for i, ending in enumerate(_RATES)}
+        if len(points) == 2 and word in orders:
+            i = orders[word]
             ends = [Attachment(name, (w[0], w[1], w[2], w[3])) for name, w, _ in points]
-            first = measured(self.tables, LENGTH, ends, (), range(order, order + 1))
-            text = " to ".join(x[2] for x in points)
-            return ObservedNumbers(f"{text}.{word}", ("m", "m/s", "m/s^2")[order], (), [first])
+            places = measured(self.tables, LENGTH, ends, (), range(i, i + 1))
+            return ObservedNumbers(text, [("m", "m/s", "m/s^2")[i]], (), places)
         raise ValueError(
-            f"{self.who}: of one point there are {', '.join(_OF_POINTS)} and accelerometer, of two "
+            f"{self.who}: of one point there are {', '.join(_OF_POINTS)}, of two "
             f"distance, distance_rate and distance_second_rate, got {shown(what)}"
         )
 
-    def _function(self, name: Any, function: Any, names: Any) -> ObservedNumbers:
-        raise NotImplementedError
+    def _at_point(self, name: str, weights: tuple[float, ...], word: str) -> Sequence[int]:
+        """Return what is observed at a point of a body."""
+        if name == "ground" and word == "accelerometer":
+            raise ValueError(f"{self.who}: an accelerometer must be on a body, got ground")
+        turns = name == "ground" or self.model.nodes[name.partition("/")[0]].formulation.axes
+        if not turns and (any(weights[1:]) or word == "accelerometer"):
+            raise ValueError(f"{self.who}: {name!r} is a point, it has no axes for {word}")
+        if word == "accelerometer":
+            return accelerometer(self.tables, name, weights)
+        return point(self.tables, name, [*_OF_POINTS].index(word), weights)
+
+    def _function(self, name: Any, function: Any, arguments: Any) -> ObservedNumbers:
+        """Return what a function of the user makes of other numbers."""
+        who = f"{self.who}: the function {name!r}"
+        places = [i for x in names(who, "arguments", arguments) for i in self._named(x).places]
+        return ObservedNumbers(str(name), [""], (), made_of(self.tables, who, function, places))

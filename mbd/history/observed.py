@@ -20,14 +20,15 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from mbd.algebra.vec import cross, dot, load3, minus, plus, store3, times, weighted
+from mbd.base.checked import shown
 from mbd.history.program import ProgramTables
-from mbd.interactions.gradients import second_rate, value_of
+from mbd.interactions.gradients import gradient, second_rate, value_of
 from mbd.interactions.kind import Attachment
 from mbd.interactions.measures import Measure
 from mbd.interactions.pullback import ElementRecord
 from mbd.interactions.turns import with_turns
 from mbd.machine import buffer as m
-from mbd.machine.jit import jit, kernel
+from mbd.machine.jit import PYTHON, is_compiled, jit, kernel
 
 Weights = Sequence[float]
 ORIGIN = (1.0, 0.0, 0.0, 0.0)
@@ -37,7 +38,7 @@ class FaceRecord(NamedTuple):
     """The record of what is seen: where its numbers go, the face and weights on it, and more.
 
     ``order`` is 0, 1 or 2, of Y, YD or YDD; ``y`` a place in them. A body that is ``rigid`` has
-    directors of length one; ``body`` axes are those of the face.
+    directors of length one; a ``flag`` tells axes, or the origin, from others.
     """
 
     out: int
@@ -45,7 +46,7 @@ class FaceRecord(NamedTuple):
     y: int
     w: int
     rigid: int
-    body: int
+    flag: int
 
 
 _SIZE = len(FaceRecord._fields)
@@ -102,10 +103,10 @@ def _spin(I: Any, F: Any, s: Any, order: int) -> Any:
 
 @each_face
 def point_kernel(I: Any, F: Any, s: Any) -> None:
-    """Write a point, as seen from the inertial origin, or its velocity or acceleration."""
+    """Write a point, its velocity or acceleration; from the inertial origin or that of faces."""
     x = weighted(F, I[m.Y + s.order] + s.y, s.w)
-    if s.order == 0:
-        x = minus(x, load3(F, I[m.GROUND]))
+    if s.order == 0 and s.flag == 0:
+        x = minus(x, times(F[s.w], load3(F, I[m.GROUND])))
     store3(F, s.out, x)
 
 
@@ -122,7 +123,7 @@ def spin_kernel(I: Any, F: Any, s: Any) -> None:
             omega = times(1.0 / (size * size), _spin(I, F, s, 1))
             x = minus(x, times(2.0 * grow, omega))
         x = times(1.0 / (size * size), x)
-    store3(F, s.out, _in_body_axes(I, F, s, x) if s.body == 1 else x)
+    store3(F, s.out, _in_body_axes(I, F, s, x) if s.flag == 1 else x)
 
 
 @each_face
@@ -200,50 +201,128 @@ def coordinate_kernel(measure: Measure) -> Any:
     return coordinate
 
 
-def point(tables: ProgramTables, place: str, order: int, weights: Weights = ORIGIN) -> int:
-    """Return where a point of a face, its velocity or acceleration will be."""
+@cache
+def _gradient_kernel(measure: Measure) -> Any:
+    """Return the kernel that writes the gradient of a measure by each of its vectors.
+
+    Records have out, attachments, numbers, the place of a zero.
+    """
+    value, of = value_of(measure), measure.shape
+
+    @kernel
+    def gradients(I: Any, F: Any, k: int) -> None:
+        for r in range(k + 1, k + 1 + 4 * I[k], 4):
+            value(I, F, ElementRecord(0, I[r + 2], I[r + 3], 0, I[r + 1], 0, 0, 0), True)
+            for a in range(of.n):
+                store3(F, I[r] + 3 * a, gradient(I, F, of, a))
+
+    return gradients
+
+
+def _of_face(
+    tables: ProgramTables, kernel_: Any, size: int, place: str, order: int = 0,
+    weights: Weights = ORIGIN, *, flag: bool = False,
+) -> range:  # fmt: skip
+    """Return the places of the numbers that a kernel writes of a face."""
     tables.second |= order == 2
-    out = tables.room(3)
-    tables.call(point_kernel, out, order, tables.face(place), tables.put(weights), 0, 0)
-    return out
+    body = tables.model.nodes.get(place.partition("/")[0])
+    out, rigid = tables.room(size), body is None or body.formulation.rigid
+    record = order, tables.face(place), tables.put(weights), int(rigid), int(flag)
+    tables.call(kernel_, out, *record)
+    return range(out, out + size)
+
+
+def point(
+    tables: ProgramTables, place: str, order: int, weights: Weights = ORIGIN, *, near: bool = False
+) -> range:
+    """Return the places of a point or vector of a face, of its velocity or acceleration.
+
+    One that is to be `near` is seen from the origin of the model, as faces are.
+    """
+    return _of_face(tables, point_kernel, 3, place, order, weights, flag=near)
+
+
+def accelerometer(tables: ProgramTables, place: str, weights: Weights = ORIGIN) -> range:
+    """Return the places of what an accelerometer at a point of a face feels."""
+    return _of_face(tables, accelerometer_kernel, 3, place, 2, weights)
 
 
 def turning(
     kernel_: Any, size: int, order: int = 0, *, body: bool = False
-) -> Callable[[ProgramTables, str], int]:
+) -> Callable[[ProgramTables, str], range]:
     """Return the function that observes what a kernel writes of the directors of a face."""
-
-    def add(tables: ProgramTables, place: str) -> int:
-        tables.second |= order == 2
-        rigid = tables.model.nodes[place.partition("/")[0]].formulation.rigid
-        out = tables.room(size)
-        tables.call(kernel_, out, order, tables.face(place), 0, int(rigid), int(body))
-        return out
-
-    return add
+    return lambda tables, place: _of_face(tables, kernel_, size, place, order, flag=body)
 
 
-def accelerometer(tables: ProgramTables, place: str, weights: Weights = ORIGIN) -> int:
-    """Return where what an accelerometer at a point of a face feels will be."""
-    tables.second = True
-    rigid = tables.model.nodes[place.partition("/")[0]].formulation.rigid
-    out = tables.room(3)
-    tables.call(
-        accelerometer_kernel, out, 2, tables.face(place), tables.put(weights), int(rigid), 1
-    )
-    return out
+def whole_face(tables: ProgramTables, place: str, order: int) -> range:
+    """Return the places of a face, from the origin of the model, or of its rate (12)."""
+    tables.second |= order == 2
+    first = int(tables.model.I[m.Y + order]) + tables.face(place)
+    return range(first, first + 12)
 
 
 def measured(
     tables: ProgramTables, measure: Measure, attachments: Sequence[Attachment],
     numbers: Sequence[float], orders: range, memory: int = 0,
-) -> int:  # fmt: skip
-    """Return where a measure, or some of its rates, will be; `memory` is where its turns are."""
+) -> range:  # fmt: skip
+    """Return the places of a measure, or of some rates; `memory` is where its turns are."""
     tables.second |= orders.stop == 3
+    out = tables.room(len(orders))
+    record = _of_measure(tables, measure, attachments, numbers)
+    tables.call(coordinate_kernel(measure), out, orders.start, orders.stop, *record, memory)
+    return range(out, out + len(orders))
+
+
+def gradient_of(
+    tables: ProgramTables, measure: Measure, attachments: Sequence[Attachment],
+    numbers: Sequence[float],
+) -> range:  # fmt: skip
+    """Return the places of the gradient of a measure by each attachment (n, 3)."""
+    out, record = tables.room(3 * measure.n), _of_measure(tables, measure, attachments, numbers)
+    tables.call(_gradient_kernel(measure), out, *record)
+    return range(out, out + 3 * measure.n)
+
+
+def _of_measure(
+    tables: ProgramTables, measure: Measure, attachments: Sequence[Attachment],
+    numbers: Sequence[float],
+) -> tuple[int, int, int]:  # fmt: skip
+    """Return where attachments and numbers of a measure are, and a zero."""
     tables.scratch = max(tables.scratch, m.SCRATCH_OWN + m.SCRATCH_EACH * measure.n + measure.work)
-    out, ends = tables.room(len(orders)), tables.ends(attachments)
-    constants, zero = tables.put((*numbers, 0.0)), tables.put((0.0,))
-    tables.call(
-        coordinate_kernel(measure), out, orders.start, orders.stop, ends, constants, zero, memory
-    )
-    return out
+    return tables.ends(attachments), tables.put((*numbers, 0.0)), tables.put((0.0,))
+
+
+@cache
+def _numbers_at(n: int) -> Any:
+    """Return a function that returns n numbers of F, whose places are at I[k:]."""
+    if n == 0:
+        return jit(lambda I, F, k: ())
+    before = _numbers_at(n - 1)
+    return jit(lambda I, F, k: (*before(I, F, k), F[I[k + n - 1]]))
+
+
+def made_of(tables: ProgramTables, who: str, function: Any, places: Sequence[int]) -> range:
+    """Return the place of what a numba function makes of the numbers at some places."""
+    if not (PYTHON or is_compiled(function)):
+        raise TypeError(
+            f"{who} must be compiled by numba, @numba.njit, to run without Python, got "
+            f"{shown(function)}"
+        )
+    n = len(places)
+    arguments = _numbers_at(n)
+
+    @kernel
+    def function_kernel(I: Any, F: Any, k: int) -> None:
+        for r in range(k + 1, k + 1 + (n + 1) * I[k], n + 1):
+            F[I[r]] = function(*arguments(I, F, r + 1))
+
+    try:
+        function(*[0.5] * n)
+    except Exception as error:
+        raise TypeError(
+            f"{who} must take {n} numbers, those of its arguments, and return one, but at 0.5, ... "
+            f"it raised {type(error).__name__}: {error}"
+        ) from error
+    out = tables.room(1)
+    tables.call(function_kernel, out, *places, level=3)
+    return range(out, out + 1)

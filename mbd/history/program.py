@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 
 from mbd.formulations.families import family
-from mbd.history.faces import columns_of, merged
-from mbd.interactions.kind import Attachment
+from mbd.history.totals import OF_TOTALS, begin
+from mbd.interactions.kind import Attachment, face_name
 from mbd.machine import buffer as m
 from mbd.machine.jit import (
     address_at,
@@ -31,9 +31,11 @@ from mbd.machine.jit import (
     kernel,
     tables_at,
 )
+from mbd.model.frozen import FrozenModel, per_model
 from mbd.model.model import Model
 from mbd.model.state import State
-from mbd.model.turns_so_far import checked_memory
+from mbd.model.workspace import Workspace
+from mbd.parts.part import Body
 
 # record of a program: how many numbers it writes, where, where they come from, pairs (place in a
 # run, place here), stretches copied from a run alone (first, size), calls (address, record); where
@@ -98,6 +100,30 @@ def write(F: Any, table: int, out: Any) -> None:
         out[i] = own[I[k + VALUES] + i]
 
 
+@per_model
+def columns_of(model: FrozenModel) -> dict[str, tuple[slice, slice]]:
+    """Return the columns of each body in arrays over coordinates and velocities."""
+    bodies = model.nodes
+    ends = np.cumsum([body.formulation.n_v for body in bodies.values()]).tolist()
+    starts = [0, *ends[:-1]]
+    v = (slice(a, b) for a, b in zip(starts, ends, strict=True))
+    return dict(zip(bodies, zip(model.numbering.q, v, strict=True), strict=True))
+
+
+def merged(slices: Iterable[slice]) -> list[slice]:
+    """Return slices with those that touch each other joined."""
+    merged: list[slice] = []
+    for s in slices:
+        touches = merged and merged[-1].stop == s.start
+        merged.append(slice(merged.pop().start, s.stop) if touches else s)
+    return merged
+
+
+def faces_of(body: Body) -> list[str]:
+    """Return the names of the faces of a body: its own, "bar/1", ..."""
+    return [face_name(body.name, i) for i in range(body.formulation.n_faces)]
+
+
 class ProgramTables:
     """The tables of an observation while they grow.
 
@@ -105,39 +131,63 @@ class ProgramTables:
     ----------
     model : Model
     calls : dict
-        Records (n, .) by the kernel that reads them, in the order in which they run.
-    second : bool
-        Whether something needs accelerations.
+        Records (n, .) by the level and the kernel that reads them, in the order in which they run.
+    first_calls : list
+        Kernels that run before these, each with a record that is there.
+    places : dict
+        Where what others may want too is, by what it is.
+    stretches : list of (int, int)
+        What is copied from a run alone: first number, how many.
+    bodies, rows : dict
+        Whose numbers are taken.
+    second, totals, laws : bool
+        Whether something needs accelerations, all stages of the model, laws of a user.
+    of_laws : (list of int, int)
+        Places of constants that laws write, and where they are kept as they are at the start.
+    scratch : int
+        Floats of the scratch space.
     """
 
     def __init__(self, model: Model) -> None:
-        self.model, self.second = model, False
-        self.calls: dict[Any, list[tuple[int, ...]]] = {}
+        self.model = model
+        self.second = self.totals = self.laws = False
+        self.calls: dict[tuple[int, Any], list[tuple[int, ...]]] = {}
+        self.first_calls: list[tuple[Any, int]] = []
+        self.places: dict[Any, range] = {}
         self.bodies: dict[str, None] = {}
-        self.rows: dict[int, None] = {}  # multipliers that are taken
+        self.rows: dict[int, None] = {}
+        self.stretches: list[tuple[int, int]] = [(m.GX, 3)]
+        if n_memory := int(model.I[m.N_MEMORY]):
+            self.stretches.append((int(model.I[m.REMEMBERED]), n_memory))
+        self.of_laws: tuple[list[int], int] = [], 0
         self.scratch = m.SCRATCH_OWN
-        self._I: list[int] = []
-        self._floats: list[float] = []
+        self.entries: list[int] = []
+        self.floats: list[float] = []
         self._put: dict[tuple[float, ...], int] = {}
 
     def room(self, n: int) -> int:
         """Reserve floats; return the place of the first."""
-        self._floats += [0.0] * n
-        return self.model.size + len(self._floats) - n
+        self.floats += [0.0] * n
+        return self.model.size + len(self.floats) - n
 
     def put(self, numbers: Sequence[float]) -> int:
         """Return the place of some constants."""
         key = tuple(map(float, numbers))
         if key not in self._put:
-            self._floats += key
-            self._put[key] = self.model.size + len(self._floats) - len(key)
+            self.floats += key
+            self._put[key] = self.model.size + len(self.floats) - len(key)
         return self._put[key]
+
+    @property
+    def here(self) -> int:
+        """Where the next entry goes."""
+        return len(self.model.I) + len(self.entries)
 
     def table(self, entries: Iterable[int]) -> int:
         """Append entries; return the place of the first."""
-        start = len(self._I)
-        self._I += entries
-        return len(self.model.I) + start
+        start = self.here
+        self.entries += entries
+        return start
 
     def face(self, place: str) -> int:
         """Return where a face, "rod" or "rod/1", begins in Y; it is placed before kernels run."""
@@ -155,9 +205,18 @@ class ProgramTables:
         ]
         return self.table(records)
 
-    def call(self, kernel_: Any, *record: int) -> None:
-        """Let a kernel have one more record."""
-        self.calls.setdefault(kernel_, []).append(record)
+    def call(self, kernel_: Any, *record: int, level: int = 0) -> None:
+        """Let a kernel have one more record; those of higher levels run later."""
+        self.calls.setdefault((level, kernel_), []).append(record)
+
+    def own(self, numbers: Sequence[float]) -> int:
+        """Return the place of numbers that kernels may write."""
+        self.floats += numbers
+        return self.model.size + len(self.floats) - len(numbers)
+
+    def address(self, kernel_: Any) -> list[int]:
+        """Return the two entries of the address of a kernel, which is compiled now."""
+        return m.halves(kernel_.address)
 
     def coordinates(self, name: int, body: str) -> range:
         """Return where the numbers of a body are in QN, V or A."""
@@ -179,7 +238,7 @@ class ProgramTables:
 
 
 class Program:
-    """ProgramTables and numbers of an observation, ready to run.
+    """Tables and numbers of an observation, ready to run.
 
     Attributes
     ----------
@@ -190,38 +249,37 @@ class Program:
     def __init__(self, tables: ProgramTables, places: Sequence[int]) -> None:
         model, self.n = tables.model, len(places)
         self.model, self.bodies, self.rows = model, list(tables.bodies), list(tables.rows)
-        self.second = tables.second
-        calls = self._faces(tables) + [
-            (kernel_, tables.table([len(some), *(i for x in some for i in x)]))
-            for kernel_, some in tables.calls.items()
-        ]
-        taken = self._taken(tables)
-        self.stretches: list[tuple[int, int]] = [(m.GX, 3)]
-        if n_memory := int(model.I[m.N_MEMORY]):
-            self.stretches.append((int(model.I[m.REMEMBERED]), n_memory))
-        out, scratch = tables.room(self.n), tables.room(tables.scratch)
-        size = len(taken) + self.n
+        self.second, self.laws = tables.second, tables.laws or tables.totals
+        self.stretches = tables.stretches
+        calls = self._faces(tables) + tables.first_calls
+        for (_, kernel_), some in sorted(tables.calls.items(), key=lambda x: x[0][0]):
+            calls.append((kernel_, tables.table([len(some), *(i for x in some for i in x)])))
+        taken, out, scratch = self._taken(tables), tables.room(self.n), tables.room(tables.scratch)
+        size, own = len(taken) + self.n, len(tables.floats)
         self.most = max(1, _BLOCK // size)
-        self.F = np.zeros(model.size + len(tables._floats) + self.most * size)
-        self.F[: len(model.F)] = model.F
-        self.F[model.size :][: len(tables._floats)] = tables._floats
-        ground = int(model.I[m.GROUND])
-        self.F[model.I[m.Y] :][:12] = model.F[ground : ground + 12]
-        self.values = self.F[out : out + self.n]
-        rows = model.size + len(tables._floats)
-        self._rows = self.F[rows:][: self.most * len(taken)].reshape(self.most, -1)
-        self._results = self.F[rows + self._rows.size :].reshape(self.most, self.n)
+        stages = OF_TOTALS if tables.totals else ()
+        self.work = Workspace(model, extra=own + self.most * size, stages=stages)
+        self.F = F = self.work.F
+        F[model.size :][:own] = tables.floats
+        F[model.size + own :] = 0.0
+        self.values = F[out : out + self.n]
+        rows = model.size + own
+        self._rows = F[rows:][: self.most * len(taken)].reshape(self.most, -1)
+        self._results = F[rows + self._rows.size :].reshape(self.most, self.n)
         record = [
             self.n, out, tables.table(places), len(taken),
-            tables.table(i for pair in taken for i in pair), len(self.stretches),
-            tables.table(i for x in self.stretches for i in x), len(calls),
+            tables.table(i for pair in taken for i in pair), len(tables.stretches),
+            tables.table(i for x in tables.stretches for i in x), len(calls),
             tables.table(i for x, k in calls for i in (*m.halves(x.address), k)),
-            *m.halves(address_of(self.F)), 0, rows, rows + self._rows.size,
+            *m.halves(address_of(F)), 0, rows, rows + self._rows.size,
         ]  # fmt: skip
         self.k = tables.table(record)
-        self.I = np.concatenate([model.I, m.entries(tables._I)])
+        begin(self.work, tables.totals)
+        spare, kept = tables.of_laws
+        F[kept : kept + len(spare)] = F[spare]
+        self.I = self.work.I = np.concatenate([model.I, m.entries(tables.entries)])
         self.I[m.SCRATCH] = scratch
-        self._addresses = np.array([address_of(self.I), address_of(self.F), self.k])
+        self._addresses = np.array([address_of(self.I), address_of(F), self.k])
         self.table = address_of(self._addresses)
         self._kept = tables.calls  # kernels of users' functions stay alive
 
@@ -254,12 +312,15 @@ class Program:
     def of_run(self, F: np.ndarray) -> np.ndarray:
         """Return what is observed of the numbers of a run."""
         observe_kernel(self.I, F, self.k)
+        if self.laws:
+            self.work.check_laws()
         return self.values
 
     def of_state(self, state: State) -> np.ndarray:
         """Return what is observed of a state."""
-        if state.memory is not None:
-            self.F[self.model.memory] = checked_memory(self.model, state.memory)
+        for first, n in self.stretches:  # what a run handed over
+            self.F[first : first + n] = self.model.F[first : first + n]
+        self.work.remember(state.memory)
         numbers = (x[None] for x in (state.q, state.v, state.a, state.lam))
         self.values[:] = self.over_time(np.array([state.t]), *numbers)[0]
         return self.values
@@ -272,19 +333,21 @@ class Program:
             here = slice(first, first + self.most)
             n, at = len(t[here]), 1
             self._rows[:n, 0] = t[here]
-            for x, some in columns:
-                for s in some:
-                    self._rows[:n, at : at + s.stop - s.start] = x[here, s]
-                    at += s.stop - s.start
+            for x in columns:
+                self._rows[:n, at : at + x.shape[1]] = x[here]
+                at += x.shape[1]
             self.I[self.k + N_INSTANTS] = n
             over_time_kernel(self.I, self.F, self.k)
+            if self.laws:
+                self.work.check_laws()
             values[here] = self._results[:n]
         return values
 
-    def _columns(self, q: Any, v: Any, a: Any, lam: Any) -> list[tuple[Any, list[slice]]]:
-        """Return the arrays with the columns that are taken of them."""
+    def _columns(self, q: Any, v: Any, a: Any, lam: Any) -> list[np.ndarray]:
+        """Return the columns that are taken of numbers in memory or on disk."""
         both = [columns_of(self.model)[x] for x in self.bodies]
         of_v = merged(x for _, x in both)
         some = [(q, merged(x for x, _ in both)), (v, of_v)]
         some += [(a, of_v)] if self.second else []
-        return [*some, (lam, merged(slice(r, r + 1) for r in self.rows))]
+        some += [(lam, merged(slice(r, r + 1) for r in self.rows))]
+        return [x[:, s] for x, slices in some for s in slices]

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mbd.algebra.rotations import angular_velocity, quaternion_from_matrix
 from mbd.base.checked import meant, shown
 from mbd.base.read_only import read_only
 from mbd.history.observed import (
@@ -24,6 +23,7 @@ from mbd.history.observed import (
     spin_kernel,
     turning,
 )
+from mbd.history.observed_forces import of_joint, total_energy, totals
 from mbd.history.quantity import (
     BODY_AXES,
     INERTIAL,
@@ -67,18 +67,6 @@ class Reaction:
         vars(self).update(read_only(state))
 
 
-# --- kinematics of faces y = (origin, d1, d2, d3), for any number of bodies -----------------------
-def _scale(h: Any) -> np.ndarray:
-    if h.body.formulation.rigid:
-        return np.ones(h.y.shape[:-2])
-    return np.asarray(np.linalg.norm(h.y[..., 1:, :], axis=-1).mean(-1))
-
-
-def _rotation(h: Any) -> np.ndarray:
-    directors = np.swapaxes(h.y[..., 1:, :], -1, -2)
-    return directors if h.body.formulation.rigid else directors / h.scale[..., None, None]
-
-
 def _matrix(part: Any) -> np.ndarray:
     """Return rotation matrices (n, 3, 3) of quaternions."""
     from scipy.spatial.transform import Rotation
@@ -87,27 +75,11 @@ def _matrix(part: Any) -> np.ndarray:
     return Rotation.from_quat(np.roll(p, -1, axis=1)).as_matrix() if len(p) else np.empty((0, 3, 3))
 
 
-def _quaternion(h: Any) -> np.ndarray:
-    p = quaternion_from_matrix(h.rotation)
-    last = p[:1] if h.before is None else h.before[None]
-    back = (p * np.concatenate([last, p[:-1]])[: len(p)]).sum(-1) < 0
-    p *= np.cumprod(np.where(back, -1.0, 1.0), axis=0)[..., None]
-    return p
-
-
-def _angular_velocity(h: Any) -> np.ndarray:
-    omega = angular_velocity(h.y[..., 1:, :], h.yd[..., 1:, :])
-    return omega if h.body.formulation.rigid else omega / h.scale[..., None] ** 2
-
-
-def _angular_acceleration(h: Any) -> np.ndarray:
-    alpha = angular_velocity(h.y[..., 1:, :], h.ydd[..., 1:, :])
-    if h.body.formulation.rigid:
-        return alpha
-    # d = s R e: the sum is s^2 alpha + 2 s s' omega, and d . d' is s s'
-    grow = (h.y[..., 1:, :] * h.yd[..., 1:, :]).sum((-1, -2)) / 3
-    alpha -= 2 * grow[..., None] * h.angular_velocity
-    return alpha / h.scale[..., None] ** 2
+def _without_jumps(p: np.ndarray, before: np.ndarray) -> np.ndarray:
+    """Return quaternions (n, bodies, 4), each with the sign nearest to the one before it."""
+    last = np.concatenate([np.where(np.isnan(before), p[:1], before[None]), p[:-1]])[: len(p)]
+    back = (p * last).sum(-1) < 0
+    return p * np.cumprod(np.where(back, -1.0, 1.0), axis=0)[..., None]
 
 
 class PartHistory:
@@ -119,41 +91,28 @@ class PartHistory:
     """
 
     position = Quantity(
-        Owner.BODY, "m", INERTIAL, "origin of the body frame",
-        lambda h: np.asarray(h.y[..., 0, :] + h.origin), main=True,
+        Owner.BODY, "m", INERTIAL, "origin of the body frame", main=True,
         see=lambda t, x: point(t, x, 0),
     )  # fmt: skip
     velocity = Quantity(
-        Owner.BODY,
-        "m/s",
-        INERTIAL,
-        "velocity of the origin",
-        lambda h: h.yd[..., 0, :],
-        main=True,
+        Owner.BODY, "m/s", INERTIAL, "velocity of the origin", main=True,
         see=lambda t, x: point(t, x, 1),
-    )
+    )  # fmt: skip
     acceleration = Quantity(
-        Owner.BODY,
-        "m/s^2",
-        INERTIAL,
-        "acceleration of the origin",
-        lambda h: h.ydd[..., 0, :],
+        Owner.BODY, "m/s^2", INERTIAL, "acceleration of the origin",
         see=lambda t, x: point(t, x, 2),
-    )
+    )  # fmt: skip
     quaternion = Quantity(
         Owner.TURNING, "-", QUATERNION,
         "rotation from body to inertial axes, scalar first, without jumps of sign; "
-        "NaN for a point mass", _quaternion, keep=True,
-        see=turning(quaternion_kernel, 4),
+        "NaN for a point mass", keep=True, follow=_without_jumps, see=turning(quaternion_kernel, 4),
     )  # fmt: skip
     rotation = Quantity(
         Owner.TURNING, "-", MATRIX, "rotation matrices (n, 3, 3), from body to inertial axes",
-        _rotation, derive=_matrix, array="",
-        see=turning(rotation_kernel, 9),
+        derive=_matrix, array="", see=turning(rotation_kernel, 9),
     )  # fmt: skip
     angular_velocity = Quantity(
-        Owner.TURNING, "rad/s", INERTIAL, "angular velocity; NaN for a point mass",
-        _angular_velocity, main=True,
+        Owner.TURNING, "rad/s", INERTIAL, "angular velocity; NaN for a point mass", main=True,
         see=turning(spin_kernel, 3, 1),
     )  # fmt: skip
     angular_velocity_body = Quantity(
@@ -163,20 +122,18 @@ class PartHistory:
     )  # fmt: skip
     angular_acceleration = Quantity(
         Owner.TURNING, "rad/s^2", INERTIAL, "angular acceleration; NaN for a point mass",
-        _angular_acceleration,
         see=turning(spin_kernel, 3, 2),
     )  # fmt: skip
     scale = Quantity(
-        Owner.BREATHING, "-", SCALAR, "length of the directors", _scale,
-        see=turning(scale_kernel, 1),
-    )  # fmt: skip
+        Owner.BREATHING, "-", SCALAR, "length of the directors", see=turning(scale_kernel, 1)
+    )
     force = Quantity(
         Owner.JOINT, "N", INERTIAL, "reaction on the second body, at the joint",
-        lambda h: h.reactions.force, main=True,
+        lambda h: h.reactions.force, main=True, see=of_joint(0),
     )  # fmt: skip
     moment = Quantity(
         Owner.JOINT, "N m", INERTIAL, "reaction on the second body, about the joint",
-        lambda h: h.reactions.moment, main=True,
+        lambda h: h.reactions.moment, main=True, see=of_joint(3),
     )  # fmt: skip
     multipliers = Quantity(
         Owner.ROWS, "{}", SCALAR, "multiplier of each row, in its row_unit", lambda h: h.lam
@@ -313,17 +270,17 @@ class Energy(_Totals):
 
     kinetic = Quantity(
         Owner.TOTAL, "J", SCALAR, "kinetic energy", lambda x: x.energies[0],
-        array="kinetic_energy",
+        array="kinetic_energy", see=totals(3),
     )  # fmt: skip
     potential = Quantity(
         Owner.TOTAL, "J", SCALAR,
         "potential energy of gravity and elements; of a law f(u, rate, t) the integral of "
         "f(u, 0, 0) from the described pose on",
-        lambda x: x.energies[1], array="potential_energy",
+        lambda x: x.energies[1], array="potential_energy", see=totals(4),
     )  # fmt: skip
     total = Quantity(
         Owner.TOTAL, "J", SCALAR, "kinetic and potential energy", lambda x: sum(x.energies[:2]),
-        derive=lambda e: e.kinetic + e.potential, array="total_energy",
+        derive=lambda e: e.kinetic + e.potential, array="total_energy", see=total_energy,
     )  # fmt: skip
     dissipated = Quantity(
         Owner.TOTAL, "J", SCALAR,
@@ -363,13 +320,18 @@ class Momentum(_Totals):
 
     linear = Quantity(
         Owner.TOTAL, "N s", INERTIAL, "linear momentum", lambda x: x.momenta[0],
-        array="linear_momentum",
+        array="linear_momentum", see=totals(5, 3),
     )  # fmt: skip
     angular = Quantity(
         Owner.TOTAL, "N m s", INERTIAL, "momentum about the origin", lambda x: x.momenta[1],
-        array="angular_momentum",
+        array="angular_momentum", see=totals(8, 3),
     )  # fmt: skip
 
+
+GAP = Quantity(
+    Owner.TOTAL, "{}", SCALAR, "largest violation of a row", lambda x: x.gap, array="gap",
+    flat="gap", see=totals(0),
+)  # fmt: skip
 
 #: Quantities that are no attributes of a part under their own names; numbers of the model.
 COLUMNS = (
@@ -421,10 +383,7 @@ COLUMNS = (
         "load of a motor, drive, transmission or rope, in its reading_unit",
         lambda x: x.loads, array="effort",
     ),
-    Quantity(
-        Owner.TOTAL, "{}", SCALAR, "largest violation of a row", lambda x: x.gap, array="gap",
-        flat="gap",
-    ),
+    GAP,
     Quantity(
         Owner.POSITIONS, "{}", SCALAR, "stored coordinates, in their coordinate_unit",
         lambda x: x.trajectory.q, array="q",

@@ -11,7 +11,8 @@ import numpy as np
 from mbd.base.read_only import read_only
 
 Take = Callable[[Any], np.ndarray]
-See = Callable[[Any, str], int]
+See = Callable[[Any, str], range]
+Follow = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 
 class Axes(NamedTuple):
@@ -71,12 +72,11 @@ class Quantity:
     axes : Axes
     meaning : str
     take : callable, optional
-        ``(history) -> array``, time first. Of bodies the argument is a ``BodyHistory`` of one or,
-        with arrays (n, k, ...), of k bodies; of joints it has ``reactions``, of rows ``lam``; else
-        it is ``AllParts``.
+        ``(history) -> array``, time first, of what no kernel observes. Of bodies the argument is a
+        ``BodyHistory``; of joints it has ``reactions``, of rows ``lam``; else it is ``AllParts``.
     see : callable, optional
-        ``(tables, owner) -> place``: adds to the tables of an observation what observes it, and
-        returns where its numbers will be.
+        ``(tables, owner) -> places``: adds to the tables of an observation what observes it, and
+        returns the places of its numbers.
     derive : callable, optional
         ``(part) -> array``: how it follows from other quantities, where a file does not have it.
     array : str, optional
@@ -85,6 +85,9 @@ class Quantity:
         Its last word in archives and tables, default as its owner says.
     main : bool
         Whether it is drawn where a part is named alone.
+    follow : callable, optional
+        ``(values, before) -> values``: how values (n, owners, ...) that are known at each instant
+        by itself follow each other; `before` is what came before them, NaN if nothing did.
     keep : bool
         Whether the attribute is evaluated once only.
     """
@@ -92,10 +95,11 @@ class Quantity:
     def __init__(
         self, of: Owner, unit: str, axes: Axes, meaning: str, take: Take | None = None, *,
         see: See | None = None, derive: Take | None = None, array: str | None = None,
-        flat: str = "", main: bool = False, keep: bool = False,
+        flat: str = "", main: bool = False, keep: bool = False, follow: Follow | None = None,
     ) -> None:  # fmt: skip
         self.of, self.unit, self.axes, self.meaning, self.see = of, unit, axes, meaning, see
         self.take, self.derive, self.main, self.keep = take, derive, main, keep
+        self.follow = follow
         self.name, self._array, self.flat = array or "", array, flat or of.value[1]
         frame = f", {axes.frame}" if axes.frame else ""
         self.__doc__ = f"{meaning[0].upper()}{meaning[1:]} [{unit}]{frame}."

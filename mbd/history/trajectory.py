@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
 
 from mbd.base.read_only import read_only
-from mbd.history.bodies import AT_ONCE, BodyHistory, FlexibleHistory, Shown
-from mbd.history.faces import Faces, columns_of, faces_over_time, places_of
+from mbd.history.bodies import BodyHistory, FlexibleHistory
+from mbd.history.observed import point
+from mbd.history.program import ProgramTables
+from mbd.history.quantity import MATRIX, Quantity
 from mbd.machine import buffer as m
 from mbd.model.least_multipliers import resolved
 from mbd.model.model import Model
@@ -17,7 +19,6 @@ from mbd.model.state import State
 from mbd.model.turns_so_far import Before
 
 _RAW = ("q", "v", "a", "lam")
-_BODIES_FROM_DISK = 2  # kept in memory where the numbers are in a file
 
 
 class Trajectory:
@@ -95,68 +96,44 @@ class Trajectory:
         """Whether the end was reached."""
         return self.status == 0
 
-    def faces(self, names: Iterable[str] | None = None, *, second: bool = True) -> Faces:
-        """Return the faces of some bodies (default: all), and of ground, at all instants."""
-        return faces_over_time(self.model, self.q, self.v, self.a, names, second=second)
+    def observed(
+        self, add: Callable[[ProgramTables], Iterable[int]], lam: np.ndarray | None = None
+    ) -> np.ndarray:
+        """Return the numbers (n, .) at the places that `add` returns, of all instants.
 
-    def of_faces(
-        self, names: Iterable[str], take: Callable[[Faces, slice], np.ndarray], *,
-        second: bool = True,
-    ) -> np.ndarray:  # fmt: skip
-        """Return `take` of faces over time (n, ...), in pieces where there are many instants."""
-        n, names = len(self.t), tuple(names)
-        if n <= AT_ONCE:
-            return take(self.faces(names, second=second), slice(0, n))
-        whole: np.ndarray | None = None
-        for first in range(0, n, AT_ONCE):
-            here = slice(first, first + AT_ONCE)
-            q, v, a = (x[here] for x in (self.q, self.v, self.a))
-            values = take(faces_over_time(self.model, q, v, a, names, second=second), here)
-            whole = np.empty((n, *values.shape[1:])) if whole is None else whole
-            whole[here] = values
-        assert whole is not None
-        return whole
+        Multipliers are those of the run, or others.
+        """
+        tables = ProgramTables(self.model)
+        program = tables.program([*add(tables)])
+        if lam is None and program.rows:
+            lam = self.lam
+        return program.over_time(self.t, self.q, self.v, self.a, lam)
+
+    def of_bodies(self, quantity: Quantity, names: Sequence[str]) -> np.ndarray:
+        """Return a quantity of some bodies, or other faces of them: "rod/1", (n, bodies, ...)."""
+        see, size = quantity.see, len(quantity.axes.components)
+        if see is None:
+            each = [quantity.of_history(self.body(x)) for x in names]
+            return np.stack(each, axis=1) if each else np.empty((len(self.t), 0))
+        values = self.observed(lambda tables: (i for x in names for i in see(tables, x)))
+        shape = (3, 3) if quantity.axes is MATRIX else (size,) * bool(size)
+        values = values.reshape(len(self.t), len(names), *shape)
+        if quantity.follow is None:
+            return values
+        unknown = np.full(shape, np.nan)
+        before = np.array([self.before.get(x, unknown) for x in names])
+        return quantity.follow(values, before.reshape(len(names), *shape))
 
     def body(self, name: str) -> BodyHistory:
         """Return the history of a body, or of another face of it: "rod/1"."""
         if name not in self._bodies:
-            if not isinstance(self.q, np.ndarray) and len(self._bodies) >= _BODIES_FROM_DISK:
-                del self._bodies[next(iter(self._bodies))]
-            owner = name.partition("/")[0]
-            q, v = columns_of(self.model)[owner]
-            rows = self.model.numbering.owners.get(name, slice(0, 0))
-            lam = self.lam if rows.stop > rows.start else self._lam
-            i = places_of(self.model, [name])[name]
-            body = self.model.nodes[owner]
-            flexible = body.nodal is not None and name == owner
-            self._bodies[name] = (FlexibleHistory if flexible else BodyHistory)(
-                body,
-                (self.q[:, q], self.v[:, v], self.a[:, v]),
-                self._shown(name, i),
-                self.model.origin,
-                self.before.get(name),
-                np.asarray(lam[:, rows]),
-                name,
-            )
+            flexible = name in self.model.nodes and self.model.nodes[name].nodal is not None
+            self._bodies[name] = (FlexibleHistory if flexible else BodyHistory)(self, name)
         return self._bodies[name]
-
-    def _shown(self, name: str, i: int) -> Callable[[slice], Shown]:
-        """Return a function of instants: the face of that number, of a body."""
-        model, numbers = self.model, (self.q, self.v, self.a)
-
-        def shown(here: slice) -> Shown:
-            q, v, a = numbers if here == slice(None) else (x[here] for x in numbers)  # or on disk
-            faces = faces_over_time(model, q, v, a, [name])
-            return faces.y[:, i], faces.yd[:, i], faces.ydd[:, i]
-
-        return shown
 
     def vector_of(self, body: str, weights: tuple[float, ...]) -> np.ndarray:
         """Return sum w_k y_k of a body or face (or "ground") over time, (n, 3)."""
-        w = np.asarray(weights)
-        if body == "ground":
-            return np.broadcast_to(w[1:], (len(self.t), 3)).copy()
-        return np.einsum("k,nkc->nc", w, self.body(body).y) + w[0] * self.model.origin
+        return self.observed(lambda tables: point(tables, body, 0, weights))
 
     def part(self, instants: slice | np.ndarray, before: Before | None = None) -> Self:
         """Return some instants, in memory; `before` is the memory of those before them."""

@@ -122,6 +122,12 @@ class FrozenModel:
         ground = int(self.I[m.GROUND])
         return read_only(0.0 - self.F[ground : ground + 3])
 
+    @cached_property
+    def first(self) -> int:
+        """Where constants begin in F, after the header and the addresses of all stages."""
+        S = m.integers(self.F)
+        return m.INTS + max(int(S[stage] + 2 * S[stage + 1]) for stage in m.STAGES)
+
     @property
     def n_q(self) -> int:
         """Number of stored coordinates."""

@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mbd.model.frozen import per_model
-
 if TYPE_CHECKING:
     from mbd.model.frozen import FrozenModel
     from mbd.model.state import State
@@ -29,25 +27,12 @@ def turns_so_far(model: FrozenModel, state: State) -> Before:
         return {}
     memory = checked_memory(model, state.memory)
     turns: Before = dict(zip(model.remembered, memory, strict=True))
-    angles = _angles(model)
-    values = np.zeros((len(angles), 3))  # here and now: no time goes by in which a rate would count
-    values[:, 0], values[:, 1] = state.t, [turns[angle] for angle in angles.values()]
-    turns |= zip(angles, values, strict=True)
-    return turns | {MEMORY: memory}
-
-
-@per_model
-def _angles(model: FrozenModel) -> dict[str, str]:
-    """Return the angle that each quantity counts turns by, both by name."""
     parts = model.system.parts
     pairs = [(name, *name.rpartition(".")[::2]) for name in model.remembered]
-    angles = {name: name for name, part, which in pairs if part in parts and not which.isdigit()}
-    for name, part in parts.items():
-        if part.drives is not None and name not in model.numbering.owners:  # by a law of the angle
-            driven = f"{part.drives.joint}.{part.drives.name}"
-            if driven in angles:
-                angles |= {f"{name}.{x}": driven for x in part.reads}
-    return angles
+    for name, part, which in pairs:
+        if part in parts and not which.isdigit():  # here and now: no time goes by
+            turns[name] = np.array([state.t, turns[name], 0.0])
+    return turns | {MEMORY: memory}
 
 
 def checked_memory(model: FrozenModel, memory: np.ndarray) -> np.ndarray:

@@ -27,7 +27,7 @@ class Workspace:
 
     ``own`` numbers of a method follow those of the model, at F[I[METHOD]], and belong to snapshots;
     after them is room for ``extra`` ones, which do not. ``reused`` is an array of no use any more,
-    which is taken if it is large enough.
+    which is taken if it is large enough. ``stages`` are those that will run.
 
     With ``runs``, constants (n, .), it is that of n runs of models with the same tables: F is
     (n, size), vectors (n, n_u), and kernels work on those that are ``good``, (n,). What is written
@@ -37,6 +37,7 @@ class Workspace:
     def __init__(
         self, model: FrozenModel, state: State | None = None, extra: int = 0, own: int = 0,
         runs: np.ndarray | None = None, reused: np.ndarray | None = None,
+        stages: tuple[int, ...] = _STAGES,
     ) -> None:  # fmt: skip
         self.model = model
         self.off: tuple[str, ...] = ()
@@ -59,7 +60,7 @@ class Workspace:
         self.S = m.integers(self.F)
         self.vector(m.Y, 12)[:] = self.vector(m.GROUND, 12)
         self.vector(m.QN, model.n_q)[:] = self.vector(m.Q, model.n_q)
-        self.fill(*_STAGES)
+        self.fill(*stages)
         self.laws = model.laws
         for law in self.laws:  # what nobody asked for of the last one who had this array
             if law.raised:
@@ -156,8 +157,10 @@ class Workspace:
         return self.F[: self.size].copy()
 
     def restore(self, snapshot: np.ndarray) -> None:
-        """Go back to a snapshot."""
-        self.F[: self.size] = snapshot
+        """Go back to a snapshot; addresses of kernels, which may be more by now, stay."""
+        self.F[: m.F_HEADER] = snapshot[: m.F_HEADER]
+        first = self.model.first
+        self.F[first : self.size] = snapshot[first:]
 
     def store(self) -> State:
         """Return the state."""

@@ -25,7 +25,7 @@ import numpy as np
 from mbd.base.atomic import replaced
 from mbd.base.matlab import structures
 from mbd.history.columns import Series, labels, model_items
-from mbd.history.loads import all_loads
+from mbd.history.loads import units_of_loads
 from mbd.runs.plan import plain
 from mbd.store.contents import OfSolution, as_arrays
 from mbd.store.fields import fields
@@ -72,7 +72,7 @@ def save_npz(solution: History, path: str | Path, **notes: Any) -> Path:
         "threads": solution.model.threads,
         "events": [[x.name, x.t] for x in solution.events],
         "ends": _ends(solution.model),
-        "loads": all_loads(solution.model).units,
+        "loads": units_of_loads(solution.model),
         "units": units,
         "components": components,
         **notes,

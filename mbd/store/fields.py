@@ -17,7 +17,7 @@ import numpy as np
 
 from mbd.base.checked import meant, shown
 from mbd.history.all_parts import AllParts
-from mbd.history.beams import all_helicoids, cables
+from mbd.history.beams import cables, lines
 from mbd.history.columns import MIXED, fitting, labels, model_items
 from mbd.history.joint_coordinates import freedoms
 from mbd.history.loads import all_loads
@@ -151,7 +151,7 @@ def sizes(model: Model) -> dict[str, int]:
         "body": len(model.nodes),
         "joint": len(model.system.joints),
         "freedom": len(freedoms(model)),
-        "reading": len(all_loads(model).units),
+        "reading": len(all_loads(model)),
         "row": model.n_lam,
         "coordinate": model.n_q,
         "speed": model.n_v,
@@ -160,10 +160,8 @@ def sizes(model: Model) -> dict[str, int]:
 
 
 def _of_beams(model: Model) -> dict[str, int]:
-    helicoids = all_helicoids(model)
-    if helicoids is None:
-        return {}
-    return {"element": len(helicoids.elements), "end": 2, "section_axis": 3}
+    n = sum(len(line.elements) for line in lines(model).values())
+    return {"element": n, "end": 2, "section_axis": 3} if n else {}
 
 
 def coordinates(model: Model) -> dict[str, tuple[tuple[str, ...], Any, dict[str, str]]]:

@@ -17,7 +17,7 @@ import numpy as np
 
 from mbd.base.checked import called, shown
 from mbd.base.door import speaking_as
-from mbd.history.instants import masses
+from mbd.history.totals import masses
 from mbd.machine import buffer as m
 from mbd.model.description import WHO, lengths
 from mbd.model.evaluation import evaluate_kernel, linearise_kernel, measure_kernel

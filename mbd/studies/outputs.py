@@ -14,11 +14,12 @@ from mbd.base.checked import called, shown
 from mbd.drawing.curves import curves
 from mbd.front.solution import Solution
 from mbd.history.columns import model_columns
-from mbd.history.faces import faces_over_time
-from mbd.history.instants import Instants, instants_of_runs, masses
-from mbd.history.joint_coordinates import coordinate, counted, freedoms
+from mbd.history.instants import Instants, instants_of_runs
+from mbd.history.joint_coordinates import counted, each_instant, freedoms, periodic
 from mbd.history.quantities import SINCE_THE_START, Energy, Momentum, PartHistory, table
 from mbd.history.quantity import MATRIX, Owner, Quantity
+from mbd.history.totals import masses
+from mbd.history.trajectory import Trajectory
 from mbd.model.model import Model
 from mbd.model.turns_so_far import Before, turns_so_far
 from mbd.studies.batch_run import BatchRecord
@@ -261,11 +262,11 @@ def _over_instants(part: str, name: str, column: Any, instants: BatchRecord) -> 
 def _over_runs(name: str, order: int, instants: BatchRecord) -> np.ndarray:
     """Return a joint coordinate, or its rate, of each run (n, k); of all runs at once."""
     model, (n, k) = instants.model, instants.rows.shape[:2]
-    bodies, one = coordinate(model, name)
+    one, t = {name: freedoms(model)[name]}, np.tile(instants.t, n)
     q, v, a = instants.motion
-    faces = faces_over_time(model, q, v, a, bodies)
-    u, rate, second = (x.reshape(n, k) for x in one.motion(faces))
-    if order == 0 and one.periodic[0]:
+    run = Trajectory(model, t, q, v, a, np.zeros((n * k, 0)), last=model.state)
+    u, rate, second = (x.reshape(n, k) for x in each_instant(run, one))
+    if order == 0 and len(periodic(one)):
         last = _turns(model).get(name, np.full(3, np.nan))
         before = (np.full(n, x) for x in last)
         return counted(u.T, rate.T, instants.t, *before, second=second.T)[0].T

@@ -9,12 +9,9 @@ from scipy.spatial.transform import Rotation
 import mbd
 from mbd.formulations import NAMES
 from mbd.history import all_parts as everything
-from mbd.history import faces
+from mbd.history import program
 from mbd.history.all_parts import AllParts, in_pieces
-from mbd.history.elements import ElementGroup, grouped
-from mbd.history.faces import Faces
-from mbd.interactions.driven_rows import total
-from mbd.interactions.kind import Element
+from mbd.history.quantities import PartHistory
 from tests.results.samples import everything as sample
 
 
@@ -64,10 +61,10 @@ def test_every_joint_and_formulation_at_once_is_what_it_is_alone(solution):
     assert kinds == set(JOINT_RECIPES)
     assert {b.formulation.name for b in system.bodies.values()} == {*NAMES, "point"}
     at_once = AllParts(solution)
-    for what, width in (("position", 3), ("acceleration", 3), ("quaternion", 4),
-                        ("angular_velocity", 3), ("angular_acceleration", 3)):  # fmt: skip
+    for what in ("position", "acceleration", "quaternion", "angular_velocity",
+                 "angular_acceleration"):  # fmt: skip
         turning = what not in ("position", "acceleration")
-        found = at_once.of_bodies(what, (width,), turning)
+        found = at_once.of_bodies(getattr(PartHistory, what))
         for i, (name, body) in enumerate(system.bodies.items()):
             if body.formulation.axes or not turning:
                 assert np.array_equal(found[:, i], getattr(solution[name], what)), (name, what)
@@ -121,24 +118,21 @@ def test_pieces_are_the_whole(monkeypatch):
 
 
 @pytest.fixture
-def calls(monkeypatch):
-    """Count the elements that kernels of rows see, and the faces that are made."""
-    found = {"forces": 0, "blocks": 0}
-    original = ElementGroup._blocks
+def programs(monkeypatch):
+    """Note the bodies and the number of kernels of every program that is made."""
+    made, original = [], program.Program.__init__
 
-    def counted(self, *of):
-        found["forces"] += 1
-        for block in original(self, *of):
-            found["blocks"] += 1
-            yield block
+    def noted(self, tables, places):
+        original(self, tables, places)
+        made.append((self.bodies, int(self.I[self.k + program.N_CALLS])))
 
-    monkeypatch.setattr(ElementGroup, "_blocks", counted)
-    return found
+    monkeypatch.setattr(program.Program, "__init__", noted)
+    return made
 
 
 @pytest.mark.parametrize("n", [2, 50])
-def test_kernels_are_called_once_for_all_joints(calls, n):
-    """Hinges are points and two rows, and an angle each: three kinds, however many hinges."""
+def test_kernels_are_called_once_for_all_joints(programs, n):
+    """Faces take two calls, three with accelerations; then reactions one and angles one."""
     system = mbd.System()
     last = system.ground
     for i in range(n):
@@ -147,39 +141,13 @@ def test_kernels_are_called_once_for_all_joints(calls, n):
         last = bar
     run = moving(system.build(), n=5)
     run.reactions, run.freedoms  # noqa: B018
-    assert calls == {"forces": 3, "blocks": 3}
+    assert [calls for _, calls in programs] == [3, 4]
 
 
-def test_one_body_of_many_is_evaluated_alone(monkeypatch):
+def test_one_body_of_many_is_evaluated_alone(programs):
     run = moving(sample().build())
-    seen, original = [], faces._evaluate
-
-    def noted(group, *numbers):
-        seen.append(group.names)
-        original(group, *numbers)
-
-    monkeypatch.setattr(faces, "_evaluate", noted)
     run["flier"].position  # noqa: B018
-    assert seen == [("flier",)]
-
-
-def test_an_element_sees_its_own_numbers():
-    """Of two sums with different factors, constants and memories each is what it is alone."""
-    rng = np.random.default_rng(2)
-    y, yd, ydd = rng.standard_normal((3, 4, 3, 4, 3))
-    faces = Faces({"a": 0, "b": 1, "ground": 2}, y, yd, ydd)
-    system = sample()
-    angle = next(iter(system.joints.values())).angle
-    ends = [type(e)("a" if i < 2 else "b", e.weights) for i, e in enumerate(angle.attachments)]
-    made = [
-        Element(total((angle.measure,)), ends, (c, 0.0, k), (memory,))
-        for c, k, memory in ((0.0, 1.0, 0.0), (0.3, -2.0, 9.0))
-    ]
-    (both,) = grouped(made, faces.column)
-    for i, element in enumerate(made):
-        (alone,) = grouped([element], faces.column)
-        for x, z in zip(both.motion(faces), alone.motion(faces), strict=True):
-            assert np.array_equal(x[:, i], z[:, 0])
+    assert [bodies for bodies, _ in programs] == [["flier"]]
 
 
 def driven():

@@ -7,7 +7,8 @@ from recipes import BODIES, EXAMPLES, JOINT_RECIPES, LOADS, PAIR_FORCES, ROW_PAR
 from scenes import four_bar
 
 import mbd
-from mbd.history.instants import instants_of_runs, masses
+from mbd.history.instants import instants_of_runs
+from mbd.history.totals import masses
 from mbd.machine import buffer as m
 from mbd.machine.batch import Batch
 from mbd.model.least_multipliers import resolved
