@@ -104,7 +104,9 @@ class Problem:
         values = [x.function.values for x in self._controls]
         self.start = np.concatenate([np.array(scalars, float), *values])
         self.labels = [*self._parameters]
-        self.labels += [f"{x.name}[{i}]" for x in self._controls for i in range(len(x.function.times))]
+        self.labels += [
+            f"{x.name}[{i}]" for x in self._controls for i in range(len(x.function.times))
+        ]
         self._made: _Made | None = None
 
     def __call__(self, x: Any) -> tuple[Any, np.ndarray]:
@@ -118,7 +120,10 @@ class Problem:
         scalars, values = self._split(x)
         made = self._at(scalars)
         run = made.run(self, values)
-        J, slopes = np.zeros(len(self.objectives)), np.zeros((len(self.objectives), len(self.start)))
+        J, slopes = (
+            np.zeros(len(self.objectives)),
+            np.zeros((len(self.objectives), len(self.start))),
+        )
         n = len(run.pieces)
         with keeping(run.solution):
             backs = made.backs(len(self.objectives))
@@ -177,7 +182,9 @@ class Problem:
 def _sorted(model: Model, parameters: Any) -> tuple[list[str], list[Control]]:
     """Return the names of parameters, and the controls."""
     expected = f"{_WHO}: parameters must be names in a list, such as ['rod.mass', 'motor.effort']"
-    several = [parameters] if isinstance(parameters, Parameter | str) else listed(expected, parameters)
+    several = (
+        [parameters] if isinstance(parameters, Parameter | str) else listed(expected, parameters)
+    )
     names, controls = list[Any](), list[Control]()
     for x in several:
         control = control_of(model, x) if isinstance(x, str) else None
@@ -255,7 +262,9 @@ class _Runner:
         work.check_laws()
         first, last = begin.here.first, run.state()
         t = np.concatenate([[first.t], *(x.t for x in some)])
-        after = [np.concatenate(x) for x in zip(*((x.q, x.v, x.a, x.lam) for x in some), strict=True)]
+        after = [
+            np.concatenate(x) for x in zip(*((x.q, x.v, x.a, x.lam) for x in some), strict=True)
+        ]
         raw = [np.concatenate([x[None], y]) for x, y in
                zip((first.q, first.v, first.a, first.lam), after, strict=True)]  # fmt: skip
         dropped = np.zeros((len(t), model.n_lam), bool)

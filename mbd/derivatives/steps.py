@@ -153,7 +153,9 @@ class StepMaps:
         memory = model.memory
         n_memory = len(memory) if backwards else 0
         self.size = STEP_HEAD + model.n_q + 4 * n_v + n_lam + n_memory
-        self.of_step = 3 * n + len(inputs) if backwards else max(many * (3 * n_v + n_lam), len(memory))
+        self.of_step = (
+            3 * n + len(inputs) if backwards else max(many * (3 * n_v + n_lam), len(memory))
+        )
         self.room = max(1, _CHUNK_BYTES // (8 * (self.size + self.of_step)))
         appendix = Appendix(model.I.tolist(), start=model.size + n)  # after vector 0 of the method
         programs = [program(model, appendix, s) for s in stencils]
