@@ -509,8 +509,7 @@ def test_refusals_name_who_was_asked(name):
 
 
 METHODS = [
-    mbd.GeneralizedAlpha(), mbd.GeneralizedAlpha(constraints="stabilized"), mbd.LieRungeKutta4(),
-    mbd.RadauCollocation(),
+    mbd.GeneralizedAlpha(), mbd.GeneralizedAlpha(constraints="stabilized"), mbd.RadauCollocation(),
 ]  # fmt: skip
 
 
