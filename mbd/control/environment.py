@@ -190,7 +190,7 @@ class Environments:
 
     Attributes
     ----------
-    y : (n, n_y) array
+    y : (n, n_y) array [SI]
         What is observed now.
     """
 

@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 
 from mbd.base.checked import extra
-from mbd.control.environment import Environment, Environments
 
 
-def _spaces(environment: Environment) -> tuple[Any, Any]:
+def _spaces(environment: Any) -> tuple[Any, Any]:
     """Return the spaces of observations and actions."""
     from gymnasium.spaces import Box
 
@@ -19,7 +18,7 @@ def _spaces(environment: Environment) -> tuple[Any, Any]:
     return of_y, Box(environment.low, environment.high, dtype=np.float64)
 
 
-def gymnasium_environment(environment: Environment) -> Any:
+def gymnasium_environment(environment: Any) -> Any:
     """Return a ``gymnasium.Env``."""
     extra("to_gymnasium", "it needs", "gymnasium", "gym")
     import gymnasium
@@ -42,7 +41,7 @@ def gymnasium_environment(environment: Environment) -> Any:
     return GymnasiumEnvironment()
 
 
-def gymnasium_environments(environments: Environments) -> Any:
+def gymnasium_environments(environments: Any) -> Any:
     """Return a ``gymnasium.vector.VectorEnv`` that begins finished episodes in the same step."""
     extra("to_gymnasium", "it needs", "gymnasium", "gym")
     from gymnasium.vector import AutoresetMode, VectorEnv
@@ -77,7 +76,7 @@ def gymnasium_environments(environments: Environments) -> Any:
     return GymnasiumEnvironments()
 
 
-def dm_environment(environment: Environment) -> Any:
+def dm_environment(environment: Any) -> Any:
     """Return a ``dm_env.Environment``."""
     extra("to_dm_env", "it needs", "dm_env", "gym")
     import dm_env
