@@ -15,6 +15,8 @@ from mbd.base.function import Function as Function
 from mbd.base.parameter import Parameter as Parameter
 from mbd.control.controller import Controller as Controller
 from mbd.control.controller import closed_loop as closed_loop
+from mbd.control.environment import Environment as Environment
+from mbd.control.environment import Environments as Environments
 from mbd.control.joint_space import joint_space as joint_space
 from mbd.control.stepper import Stepper as Stepper
 from mbd.derivatives.gradient import gradient as gradient

@@ -20,7 +20,16 @@ import numpy as np
 from mbd.base.checked import flag, floats, function, names, shown, sized, whole
 from mbd.base.door import array, label, number
 from mbd.base.tolerances import CONTINUOUS_SHARE, CONTINUOUS_STEPS, LARGEST, WHOLE_STEPS
-from mbd.control.stepper import Stepper, solution_at, value_of
+from mbd.control.compiled_law import compiled_law
+from mbd.control.compiled_loop import (
+    DONE,
+    HALF_WAY,
+    LAW_FAILED,
+    CompiledLoop,
+    LoopLaw,
+    closed_loop_kernel,
+)
+from mbd.control.stepper import Stepper
 from mbd.front.simulate import SimulationError
 from mbd.front.solution import Solution
 from mbd.integration.newton_loop import CONVERGED, FAILED
@@ -38,6 +47,7 @@ from mbd.runs.plan import whole_steps
 from mbd.runs.record import ArrayRecord
 
 _WHO = "closed_loop"
+_CHUNK = 1 << 14  # steps in compiled code before Python listens to Ctrl-C
 
 
 @dataclass(frozen=True)
@@ -119,11 +129,24 @@ class ClosedLoop:
     signals: dict[str, Signals]
 
 
+def _is_bounded(x: np.ndarray) -> bool:
+    """Tell whether all are numbers, none beyond what is allowed."""
+    return bool(np.dot(x, x) <= LARGEST or np.abs(x).max(initial=0.0) <= LARGEST)
+
+
+def _places(which: slice) -> range:
+    """Return the numbers of a slice."""
+    return range(which.start, which.stop)
+
+
 class _Loop:
-    """A controller in a run."""
+    """A controller in a run: where what it sees and sets is in the arrays of the stepper."""
 
     def __init__(self, controller: Controller, stepper: Stepper) -> None:
         self.controller, self.stepper = controller, stepper
+        slices_y, slices_u = stepper.observation.slices, stepper.inputs.slices
+        self.y = np.array([i for x in controller.inputs for i in _places(slices_y[x])], np.int64)
+        self.u = np.array([i for x in controller.outputs for i in _places(slices_u[x])], np.int64)
         self.who = f"Controller {controller.name!r}"
         every = controller.every
         self.period = 0 if every is None else round(every / stepper.h)  # 0: continuous
@@ -140,77 +163,78 @@ class _Loop:
                 f"samples, got {every:g} s with steps of {stepper.h:g} s; take a step of "
                 f"{every / max(1, int(np.ceil(every / stepper.h))):.6g} s"
             )
-        self.settable = [stepper.settable[x] for x in controller.outputs]
         self.x = np.zeros(0) if controller.start is None else controller.start
         self.rate, self.largest = np.zeros_like(self.x), [0.0, 0.0]
-        self.rows: list[tuple[float, Any, Any, Any]] = []
+        self.rows: list[tuple[float, *tuple[np.ndarray, ...]] | np.ndarray] = []  # t, y, u, x
 
-    def law(self, state: State, solution: Solution, x: Any) -> tuple[Any, Any, Any]:
-        """Return what the law sees, what it sets, and its next states or their rates."""
-        y = np.concatenate(
-            [np.zeros(0)]
-            + [np.atleast_1d(value_of(solution, x, self.who)) for x in self.controller.inputs]
-        )
+    def law(self, t: float, y: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return what the law sets, and its next states or their rates."""
         states = () if self.controller.start is None else (x,)
         try:
-            answer = self.controller.law(state.t, y, *states)
+            answer = self.controller.law(t, y, *states)
         except Exception as error:
             raise LawError(
                 f"{self.who}: its law raised {type(error).__name__}: {error} (at t = "
-                f"{state.t:.6g} s); let it return finite numbers there, or end the run before"
+                f"{t:.6g} s); let it return finite numbers there, or end the run before"
             ) from error
+        size = len(self.u)
         try:
             u, new = answer if states else (answer, x)
-            u, new = floats(u).reshape(-1), floats(new).reshape(self.x.shape)
+            u, new = floats(u).reshape(-1), floats(new).reshape(self.x.shape) if states else x
         except (TypeError, ValueError):
             u, new = np.zeros(0), self.x
-        sizes = [a.size for a in self.settable]
-        if u.size != sum(sizes) or not all((abs(a) <= LARGEST).all() for a in (u, new)):
+        if u.size != size or not (_is_bounded(u) and _is_bounded(new)):
             raise ValueError(
-                f"{self.who}: at t = {state.t:.6g} s its law must return {sum(sizes)} finite "
+                f"{self.who}: at t = {t:.6g} s its law must return {size} finite "
                 f"numbers for {', '.join(self.controller.outputs)}"
                 f"{f', and {self.x.size} states' if states else ''}, none beyond {LARGEST:g}, got "
                 f"{shown(answer)}"
             )
-        return y, u, new
+        return u, new
 
-    def sample(self, state: State, solution: Solution) -> bool:
-        """Evaluate the law and set its outputs; tell whether they are others."""
-        y, u, new = self.law(state, solution, self.x)
-        self.rows.append((state.t, y, u, self.x))
+    def sees(self) -> np.ndarray:
+        """Return what the law sees now, an array of its own."""
+        return self.stepper.y[self.y]
+
+    def sample(self, t: float) -> None:
+        """Evaluate the law and set its outputs."""
+        y = self.sees()
+        u, new = self.law(t, y.copy(), self.x)
+        self.note(t, y, u, self.x)
         if self.period:
             self.x = new
         else:
             self.rate = new
-        return self.set(u)
+
+    def note(self, t: float, y: np.ndarray, u: np.ndarray, x: np.ndarray) -> None:
+        """Keep what was seen and set."""
+        self.rows.append((t, y, u, x))
+
+    def outputs(self, back: int = 1) -> np.ndarray:
+        """Return what was set so many samples ago, or at the first one."""
+        return self.rows[max(len(self.rows) - back, 0)][2]  # type: ignore[return-value]
 
     def stays(self, which: int, x: np.ndarray, y: np.ndarray) -> bool:
         """Tell whether outputs (0) or states (1) are others by nothing, of the largest so far."""
         self.largest[which] = max(self.largest[which], float(np.abs(y).max(initial=0.0)))
         return bool((np.abs(x - y) <= CONTINUOUS_SHARE * self.largest[which]).all())
 
-    def set(self, u: np.ndarray) -> bool:
-        """Set outputs; tell whether they are others."""
-        parts = np.split(u, np.cumsum([a.size for a in self.settable])[:-1])
-        F, changed = self.stepper.run.work.F, False
-        for a, part in zip(self.settable, parts, strict=True):
-            changed |= a.set(F, part)
-        return changed
-
     def signals(self) -> Signals:
         """Return what was seen and set."""
-        t, y, u, x = (np.array(a) for a in zip(*self.rows, strict=True))
-        return Signals(t, y, u, x)
+        n, width = 1 + len(self.y), 1 + len(self.y) + len(self.u) + len(self.x)
+        rows = [np.hstack(row) if isinstance(row, tuple) else row for row in self.rows]
+        t, y, u, x = np.split(np.vstack([np.zeros((0, width)), *rows]), (1, n, n + len(self.u)), 1)
+        return Signals(*map(np.ascontiguousarray, (t[:, 0], y, u, x)))
 
 
 def _coupled_step(loops: Sequence[_Loop], stepper: Stepper, done: int) -> tuple[int, int]:
     """Take a step at whose end continuous laws are met; return what ``Run.steps`` does."""
-    before = stepper.run.work.snapshot()
+    before, u = stepper.run.work.snapshot(), stepper.u.copy()
     try:
         return _repeated_step(loops, stepper, before, done)
     except BaseException:  # of a law: the state is that of the last good step
         stepper.run.work.restore(before)
-        stepper.run.done = done
+        stepper.run.done, stepper.u[:] = done, u
         raise
 
 
@@ -218,34 +242,35 @@ def _repeated_step(
     loops: Sequence[_Loop], stepper: Stepper, before: np.ndarray, done: int
 ) -> tuple[int, int]:
     """Repeat a step from a snapshot until outputs and states stay, or the motion, to round-off."""
-    run, h, units = stepper.run, stepper.h, stepper.model.units
+    run, h, model = stepper.run, stepper.h, stepper.model
     v: Any = np.inf
-    past = [[row[2] for row in x.rows[-2:]] for x in loops]
-    us = [2.0 * u[-1] - u[0] for u in past]
+    us = [2.0 * x.outputs() - x.outputs(back=2) for x in loops]
     xs = [x.x + h * x.rate for x in loops]
     for _ in range(CONTINUOUS_STEPS):
         run.work.restore(before)
         run.done = done
         for loop, u in zip(loops, us, strict=True):
-            loop.set(u)
+            stepper.u[loop.u] = u
+        stepper.hold()
         taken, status = run.steps(1)
         if status != CONVERGED:
             return taken, status
-        state = stepper.state
-        solution = solution_at(stepper.model, state)
-        met = bool((np.abs(state.v - v) * h <= 4.0 * np.finfo(float).eps * units).all())
-        laws = [loop.law(state, solution, x) for loop, x in zip(loops, xs, strict=True)]
-        new = [a.x + 0.5 * h * (a.rate + rate) for a, (_, _, rate) in zip(loops, laws, strict=True)]
+        stepper.observe()
+        t, now = stepper.t, run.work.vector(m.V)[model.numbering.v]
+        met = bool((np.abs(now - v) * h <= 4.0 * np.finfo(float).eps * model.units).all())
+        ys = [loop.sees() for loop in loops]
+        laws = [loop.law(t, y.copy(), x) for loop, y, x in zip(loops, ys, xs, strict=True)]
+        new = [a.x + 0.5 * h * (a.rate + rate) for a, (_, rate) in zip(loops, laws, strict=True)]
         met = met or all(
-            loop.stays(0, u, law[1]) and loop.stays(1, x, z)
+            loop.stays(0, u, law[0]) and loop.stays(1, x, z)
             for loop, law, u, x, z in zip(loops, laws, us, xs, new, strict=True)
         )
         if met:
-            for loop, (y, u, rate), x in zip(loops, laws, new, strict=True):
-                loop.rows.append((state.t, y, u, x))
+            for loop, y, (u, rate), x in zip(loops, ys, laws, new, strict=True):
+                loop.note(t, y, u, x)
                 loop.x, loop.rate = x, rate
             return taken, status
-        us, xs, v = [u for _, u, _ in laws], new, state.v
+        us, xs, v = [u for u, _ in laws], new, now
     names = ", ".join(repr(loop.controller.name) for loop in loops)
     raise ValueError(
         f"{_WHO}: in the step from t = {stepper.t:.6g} s the motion and the continuous law of "
@@ -258,39 +283,108 @@ def _advance(
     loops: Sequence[_Loop], stepper: Stepper, record: ArrayRecord, n: int, every: int
 ) -> tuple[int, str, BaseException | None]:
     """Take n steps with all laws; return the status, and what failed in words with its cause."""
+    try:
+        return _steps_with_laws(loops, stepper, record, n, every), "", None
+    except LawError as error:
+        failed = str(error), error.__cause__
+    except Exception as error:
+        failed = f"{type(error).__name__}: {error}", error
+    if stepper.run.work.S[m.N_RECORDED]:
+        _keep(stepper)
+    return FAILED, *failed
+
+
+def _keep(stepper: Stepper) -> None:
+    """Keep what was recorded."""
+    stepper.run.keep(stepper.run.recorded())
+    stepper.run.work.S[m.N_RECORDED] = 0
+
+
+def _steps_with_laws(
+    loops: Sequence[_Loop], stepper: Stepper, record: ArrayRecord, n: int, every: int
+) -> int:
+    """Take n steps with all laws, in compiled code where all of them are; return the status."""
     run, steady, done = stepper.run, [x for x in loops if not x.period], 0
+    compiled: CompiledLoop | None = None
     while done < n:
-        try:
-            _sample(loops, stepper, done)
-            if not done:
-                here = stepper.state
-                run.record_to(record, stepper.first.replace(a=here.a, lam=here.lam))
+        if compiled is not None:
+            compiled.go_on(done, [x.x for x in loops])
+            done, status = _compiled_steps(compiled, loops, stepper, n, every)
+            if done == n or status != CONVERGED:
+                return status
+        _sample(loops, stepper, done)
+        if not done:
             if steady:
-                taken, status = _coupled_step(steady, stepper, done)
-            else:
-                gap = min(x.period - done % x.period for x in loops)
-                taken, status = run.steps(min(gap, n - done, run.capacity * every))
-            run.keep(run.recorded())
-            done += taken
-            run.work.check_laws()
-        except LawError as error:
-            return FAILED, str(error), error.__cause__
-        except Exception as error:
-            return FAILED, f"{type(error).__name__}: {error}", error
+                stepper.meet()
+            here = stepper.state
+            run.record_to(record, stepper.first.replace(a=here.a, lam=here.lam))
+            compiled = None if steady else _compiled(loops, stepper)
+        room = (run.capacity - int(run.work.S[m.N_RECORDED])) * every
+        if steady:
+            taken, status = _coupled_step(steady, stepper, done)
+            _keep(stepper)
+        else:
+            gap = min(x.period - done % x.period for x in loops)
+            taken, status = stepper.take(min(gap, n - done, room))
+        done += taken
+        run.work.check_laws()
+        if status != CONVERGED or taken == room or compiled is not None:
+            _keep(stepper)
         if status != CONVERGED:
-            return status, "", None
-    return CONVERGED, "", None
+            return status
+    _keep(stepper)
+    return CONVERGED
+
+
+def _compiled(loops: Sequence[_Loop], stepper: Stepper) -> CompiledLoop | None:
+    """Return the loop with all laws compiled, or None if one stays in Python."""
+    laws = []
+    for x in loops:
+        states = None if x.controller.start is None else x.x
+        law = compiled_law(x.controller.law, len(x.u), stepper.t, x.sees(), states)
+        if law is None:
+            return None
+        laws.append(LoopLaw(law, x.period, x.y, x.u, len(x.x)))
+    return CompiledLoop(stepper.tables, stepper.record, laws)
+
+
+def _compiled_steps(
+    compiled: CompiledLoop, loops: Sequence[_Loop], stepper: Stepper, n: int, every: int
+) -> tuple[int, int]:
+    """Go on in compiled code; return the steps done in all and a status.
+
+    If all is well and steps are left, Python is to go on: to ask a law that failed, to take a step
+    with care.
+    """
+    run, S, G = stepper.run, stepper.run.work.S, compiled.floats
+    done = int(G[DONE])
+    while done < n:
+        S[m.N_RECORDED], S[m.N_STEPS] = 0, min(n - done, run.capacity * every, _CHUNK)
+        with run.helper:
+            closed_loop_kernel(compiled.tables, run.work.F, compiled.record)
+        status, gap = int(S[m.STATUS]), int(S[m.N_STEPS])
+        run.done += int(G[DONE]) - done
+        done = int(G[DONE])
+        for x, rows, states in zip(loops, compiled.rows(), compiled.states(), strict=True):
+            x.rows += [rows] * (len(rows) > 0)
+            x.x = states
+        if G[HALF_WAY]:
+            taken, status = stepper.go_on(gap)
+            _keep(stepper)
+            return done + taken, status
+        _keep(stepper)
+        if status == LAW_FAILED:
+            return done, CONVERGED
+    return done, CONVERGED
 
 
 def _sample(loops: Sequence[_Loop], stepper: Stepper, done: int) -> None:
     """Evaluate the laws that are due after so many steps; all of them see the same state."""
     due = [x for x in loops if (done % x.period if x.period else done) == 0]
-    if due:
-        state = stepper.state if done else stepper.first
-        results = solution_at(stepper.model, state)
-        others = [x.sample(state, results) for x in due]
-        if any(others):
-            stepper.renew()
+    for x in due:
+        x.sample(stepper.t)
+    for x in due:
+        stepper.u[x.u] = x.outputs()
 
 
 def closed_loop(
@@ -347,17 +441,19 @@ def closed_loop(
     if len({x.name for x in all_of_them}) < len(all_of_them):
         raise ValueError(f"{_WHO}: two controllers have the same name")
     every = whole(_WHO, "every", every, 1)
-    inputs = [x for each in all_of_them for x in each.outputs]
-    if twice := {x for x in inputs if inputs.count(x) > 1}:
+    sets = [x for each in all_of_them for x in each.outputs]
+    if twice := {x for x in sets if sets.count(x) > 1}:
         raise ValueError(f"{_WHO}: {', '.join(twice)} must be set by one controller, got several")
+    sees = list(dict.fromkeys(x for each in all_of_them for x in each.inputs))
     stepper = Stepper(
-        model, step, method=method, state=state, project=project, inputs=inputs
+        model, step, method=method, state=state, project=project, inputs=sets, observe=sees,
+        every=every,
     )  # fmt: skip
     loops = [_Loop(x, stepper) for x in all_of_them]
     model, run, first = stepper.model, stepper.run, stepper.first
+    stepper.y[:] = stepper.observation(first)
     n = whole_steps(_WHO, t_end - first.t, stepper.h)
     record = ArrayRecord(model, n // every + 2)
-    run.work.S[m.RECORD_EVERY] = every
     status, message, cause = _advance(loops, stepper, record, n, every)
     last = stepper.state
     if not len(record):

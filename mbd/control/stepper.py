@@ -2,24 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from mbd.base.checked import flag, names, whole
-from mbd.base.door import number
+from mbd.base.checked import flag, names, shown, whole
+from mbd.base.door import array, number
+from mbd.base.tolerances import LARGEST
+from mbd.control.compiled_step import (
+    C_SIZE,
+    EXCHANGE_HEAD,
+    JUMPED,
+    REFUSED,
+    renew_kernel,
+    step_kernel,
+)
+from mbd.control.inputs import inputs_of
 from mbd.control.settable import Settable
 from mbd.drawing.curves import curves
 from mbd.front.solution import Solution
+from mbd.history.observation import Observation
 from mbd.history.quantities import SINCE_THE_START
 from mbd.integration.acting_rows import Past
 from mbd.integration.consistent import settled
 from mbd.integration.newton_loop import CONVERGED
-from mbd.linear.saddle import accelerations
 from mbd.machine import buffer as m
-from mbd.machine.jit import ints, kernel
-from mbd.machine.unknowns import is_velocity
 from mbd.model.frozen import state_of
 from mbd.model.model import Model
 from mbd.model.names import SharedNumbersError, with_places
@@ -47,26 +56,12 @@ class StepperSnapshot(NamedTuple):
     past: Past | None
 
 
-@kernel
-def restart(I: Any, F: Any, k: int) -> None:
-    r"""Find accelerations and multipliers again at the present pose, after loads have jumped.
-
-    Equation (consistent); steps go on from :math:`a = \dot v`, without extrapolation.
-    """
-    S = ints(F)
-    accelerations(I, F, 2, True)
-    for i in range(I[m.N_U]):
-        if is_velocity(I, i):
-            F[I[m.AL] + i] = F[I[m.A] + i]
-    S[m.HISTORY] = S[m.HAVE_FACTOR] = 0
-
-
 class Stepper:
     """A run that is advanced by hand.
 
     Its steps have the bits of ``mbd.simulate`` with the same step. Loads, efforts of motors and
-    speeds of drives are set by name between steps, and hold until they are set again; a jump of a
-    load is met by new accelerations.
+    speeds of drives are set between steps, by name or in the array ``u``, and hold until they are
+    set again; a jump of a load is met by new accelerations.
 
     Parameters
     ----------
@@ -78,7 +73,19 @@ class Stepper:
     project : bool, optional
         Move an inconsistent state to the nearest consistent one; as in ``mbd.simulate``.
     inputs : sequence of str
-        What will be set, if that begins after the first step.
+        What will be set: in this order ``u`` has them, and only these can be set after the first
+        step if they share their numbers with other parts.
+    observe : list
+        What ``y`` has, as ``Model.observe`` takes it.
+    every : int, optional
+        Record every so many steps in ``run``; default none.
+
+    Attributes
+    ----------
+    inputs : InputArray
+        ``labels`` of the numbers of ``u``, ``slices`` of each input by name.
+    observation : Observation
+        ``labels`` and ``units`` of the numbers of ``y``, ``slices`` of each quantity.
 
     Examples
     --------
@@ -86,8 +93,10 @@ class Stepper:
     >>> system = mbd.System()
     >>> cart = system.add(mbd.PointMass("cart", mass=2.0))
     >>> push = system.add(mbd.PointForce("push", cart, (0.0, 0.0, 0.0)))
-    >>> stepper = mbd.Stepper(system, 1e-3)
-    >>> stepper["push.force"] = (4.0, 0.0, 0.0)
+    >>> stepper = mbd.Stepper(system, 1e-3, inputs=["push.force"])
+    >>> stepper.inputs.labels
+    ('push.force.x', 'push.force.y', 'push.force.z')
+    >>> stepper.u[0] = 4.0
     >>> stepper.step(500)
     >>> round(float(stepper["cart.velocity.x"]), 9)
     1.0
@@ -96,14 +105,18 @@ class Stepper:
     def __init__(
         self, system: System | Model, step: float, *, method: Any = None,
         state: State | None = None, project: bool | None = None, inputs: Sequence[str] = (),
+        observe: Sequence[Any] = (), every: int | None = None,
     ) -> None:  # fmt: skip
         self.model = model_of(_WHO, system, set_valued=True)
         self.h = number(_WHO, "step", step, "s", positive=True)
         self.method = checked_method(_WHO, method, False)
         self.settable: dict[str, Settable] = {}
-        self.model = self._own_places(*names(_WHO, "inputs", inputs))
+        self._inputs = names(_WHO, "inputs", inputs)
+        self.model = self._own_places(*self._inputs)
         if project is not None:
             flag(_WHO, "project", project)
+        self._observed = list(observe)
+        self._every = 2**62 if every is None else whole(_WHO, "every", every, 1)
         self._options = state, project
         self._begin(*self._options)
 
@@ -118,7 +131,9 @@ class Stepper:
         self.settable = settable
         return model
 
-    def _begin(self, state: State | None, project: bool | None) -> None:
+    def _begin(
+        self, state: State | None, project: bool | None, reused: np.ndarray | None = None
+    ) -> None:
         if state is not None:
             state = state_of(_WHO, self.model, state)
         continued = state is not None and state.alg is not None and not project
@@ -126,12 +141,28 @@ class Stepper:
         if first is None or not continued:
             first, saddle = settled(self.model, state, project=project)
         self.first = first
-        plan = Plan(first.t + _LONG * self.h, self.h, every=2**62)
-        self.run = Stretch(
-            self.model, first, self.method, plan, Interrupt(), continued=continued, saddle=saddle
-        )
-        self._jumped = False
+        plan = Plan(first.t + _LONG * self.h, self.h, every=self._every)
+        self.inputs = inputs = inputs_of([self.settable[x] for x in self._inputs])
+        self.observation = Observation(self.model, self._observed)
+        n_u, n_y = len(inputs.labels), len(self.observation)
+        self.run = run = Stretch(
+            self.model, first, self.method, plan, Interrupt(), continued=continued, saddle=saddle,
+            room=EXCHANGE_HEAD + n_u + n_y + len(inputs.slopes), reused=reused,
+        )  # fmt: skip
+        F, exchange, k = run.work.F, run.exchange, len(self.model.I)
+        serves = self.method.facts.weights is not None and run.own is None
+        record = [
+            *m.halves(run.advance.address), run.leaves, serves, exchange, n_u, len(inputs.places),
+            k + C_SIZE, n_y, *m.halves(self.observation.table),
+        ]  # fmt: skip
+        self.record, self.tables = k, m.entries(self.model.I, record, inputs.places.ravel())
+        F[exchange : run.at] = 0.0
+        ends = np.cumsum([EXCHANGE_HEAD, n_u, n_y])
+        self._flags, self._u, self._y, slopes = np.split(F[exchange : run.at], ends)
+        slopes[:] = inputs.slopes
+        self._u[:] = inputs.of(F)
         self._start = self.snapshot()
+        self.observe()
 
     def __reduce__(self) -> Any:
         """Refuse to be copied or pickled: what runs has one work space."""
@@ -146,16 +177,105 @@ class Stepper:
         return float(self.run.work.F[m.T])
 
     @property
+    def u(self) -> np.ndarray:
+        """Inputs (n_u,) one after the other [SI], to be changed in place or as a whole."""
+        return self._u
+
+    @u.setter
+    def u(self, values: Any) -> None:
+        u = array(_WHO, "u", values, f"{len(self._u)} numbers")
+        if u.shape != self._u.shape:
+            raise ValueError(
+                f"{_WHO}: u must be {len(self._u)} numbers ({', '.join(self.inputs.labels)}), got "
+                f"{shown(values)}"
+            )
+        self._u[:] = u
+
+    @property
+    def y(self) -> np.ndarray:
+        """Observations (n_y,) one after the other [SI] at the end of the last step; see observe."""
+        return self._y
+
+    @contextmanager
+    def _met(self) -> Iterator[Stretch]:
+        """Give the run the accelerations of the loads that act now; afterwards it is as before."""
+        self._call(0)
+        if not self._flags[JUMPED]:
+            yield self.run
+            return
+        before = self.snapshot()
+        try:
+            renew_kernel(self.run.work.I, self.run.work.F)
+            self.run.work.check_laws()
+            yield self.run
+        finally:
+            self._put_back(before)
+
+    @property
     def state(self) -> State:
         """The state now, from which ``mbd.simulate`` goes on too."""
-        self._meet()
-        return self.run.state()
+        with self._met() as run:
+            return run.state()
 
     @property
     def floats(self) -> np.ndarray:
         """Its numbers F, with the accelerations of the loads that act now; not to be written to."""
-        self._meet()
-        return self.run.work.F
+        with self._met() as run:
+            return run.work.F.copy() if self._flags[JUMPED] else run.work.F
+
+    def observe(self) -> np.ndarray:
+        """Return ``y``, of the present instant with the inputs that are set now."""
+        with self._met():
+            self._call(0)
+        return self.y
+
+    def _call(self, n: int) -> None:
+        """Take inputs and up to n steps by compiled code; refuse inputs that are no numbers."""
+        run, work = self.run, self.run.work
+        work.S[m.N_STEPS] = n
+        with run.helper:
+            step_kernel(self.tables, work.F, self.record)
+        if self._flags[REFUSED]:
+            j = int(self._flags[REFUSED]) - 1
+            self._flags[REFUSED] = 0.0
+            raise ValueError(
+                f"{_WHO}: u[{j}], {self.inputs.labels[j]!r}, must be a number, none beyond "
+                f"{LARGEST:g} [SI], got {self._u[j]}; nothing was done"
+            )
+
+    def meet(self) -> None:
+        """Let loads that have jumped act now: find accelerations and multipliers anew."""
+        self._call(0)
+        if self._flags[JUMPED]:
+            renew_kernel(self.run.work.I, self.run.work.F)
+            self.run.work.check_laws()
+            self._flags[JUMPED] = 0.0
+
+    def hold(self) -> None:
+        """Let the inputs act from the next step on, as those at its end: no jump of loads."""
+        self._call(0)
+        self._flags[JUMPED] = 0.0
+
+    def take(self, n: int) -> tuple[int, int]:
+        """Take up to n steps; return their number and a status. A law that raises raises here."""
+        run, S = self.run, self.run.work.S
+        self._call(n)
+        well = S[m.STATUS] == CONVERGED and S[m.STEPS_DONE] == n and not S[m.BAD_HOW]
+        if well and run.solver is None:
+            run.done += n
+            return n, CONVERGED
+        return self.go_on(n)
+
+    def go_on(self, n: int) -> tuple[int, int]:
+        """Take what is left of n steps for which compiled code was called; see `take`."""
+        run, S = self.run, self.run.work.S
+        if self._flags[JUMPED]:  # a law raised where accelerations were looked for
+            run.work.check_laws()
+        taken, status = run.steps(n, called=True)
+        self._call(0)  # observe
+        S[m.STATUS] = status
+        run.work.check_laws()
+        return taken, status
 
     def step(self, n: int = 1) -> None:
         """Take n steps.
@@ -167,27 +287,25 @@ class Stepper:
         """
         if type(n) is not int or n < 1:
             n = whole(_WHO, "n", n, 1)
-        if self._jumped:
-            self._meet()
-        run, taken, status = self.run, 0, CONVERGED
+        run = self.run
         first, begin = run.done + 1, run.work.snapshot() if run.jumps.driven else None
+        taken, status = self.take(n)
         while taken < n and status == CONVERGED:  # one careful step comes by itself
-            more, status = run.steps(n - taken)
+            more, status = self.take(n - taken)
             taken += more
         if begin is not None:
             jump = run.jumps.first(run.work, begin, taken, status != CONVERGED)
             if jump is not None:
                 run.back_before(begin, first, jump)
+                self._call(0)
                 raise RuntimeError(jump.words)
-        if status != CONVERGED or run.work.S[m.BAD_HOW]:
-            run.work.check_laws()
         if status != CONVERGED:
             raise RuntimeError(run.why())
 
     def reset(self, state: State | None = None) -> None:
         """Go back to the state at which it began, with all inputs as described, or to another."""
         if state is not None:
-            self._begin(state, self._options[1])
+            self._begin(state, self._options[1], self.run.work.F)  # u and y stay where they are
             return
         self.restore(self._start)
 
@@ -195,12 +313,20 @@ class Stepper:
         """Return what ``restore`` takes to go back to this instant, with inputs as they are."""
         acting = self.run.acting
         past = None if acting is None else acting.past
-        return StepperSnapshot(self.run.work.snapshot(), self.run.done, self._jumped, past)
+        self._call(0)
+        return StepperSnapshot(
+            self.run.work.snapshot(), self.run.done, bool(self._flags[JUMPED]), past
+        )
 
     def restore(self, snapshot: StepperSnapshot) -> None:
         """Go back to a snapshot of this stepper; what follows has the same bits as before."""
-        numbers, self.run.done, self._jumped, past = snapshot
+        self._put_back(snapshot)
+        self.observe()
+
+    def _put_back(self, snapshot: StepperSnapshot) -> None:
+        numbers, self.run.done, self._flags[JUMPED], past = snapshot
         self.run.work.restore(numbers)
+        self._u[:] = self.inputs.of(numbers)
         if self.run.acting is not None and past is not None:
             self.run.acting.past = past
 
@@ -209,24 +335,23 @@ class Stepper:
         if name not in self.settable:
             model = self._own_places(name)
             if model is not self.model:
-                if self.run.done or self._jumped:
+                if self.run.done or self._flags[JUMPED]:
                     raise ValueError(
                         f"{_WHO}: {name!r} shares its numbers with a part that has the same ones; "
                         f"say at the start that it will be set, Stepper(..., inputs=[{name!r}])"
                     )
                 self.model = model
                 self._begin(*self._options)
-        if self.settable[name].set(self.run.work.F, value):
-            self._jumped = True
+        F = self.run.work.F
+        if self.settable[name].set(F, value):
+            self._flags[JUMPED] = 1.0
+        if name in self.inputs.slices:
+            here = self.inputs.slices[name]
+            self._u[here] = np.reshape(value, -1)
 
     def __getitem__(self, name: str) -> Any:
         """Return a quantity now, by its name in results: "cart.position", "hinge.angle"."""
         return read(self.model, self.state, name, _WHO)
-
-    def _meet(self) -> None:
-        """Find accelerations again where loads have jumped."""
-        if self._jumped:
-            self.renew()
 
     def set(self, q: Any, v: Any) -> None:
         """Go on from a pose and rates in ``model.joint_coordinates``, at the present time.
@@ -245,14 +370,12 @@ class Stepper:
                 f"{_WHO}: set moves a tree with all joints, but {', '.join(work.off)} are switched "
                 "off; reset the stepper to a state instead"
             )
+        self._call(0)
         tree.put(work, closed, v)
-        self.renew()
-
-    def renew(self) -> None:
-        """Find accelerations and multipliers again, as after a jump of a load."""
-        restart(self.run.work.I, self.run.work.F)
-        self.run.work.check_laws()
-        self._jumped = False
+        renew_kernel(work.I, work.F)
+        work.check_laws()
+        self._flags[JUMPED] = 0.0
+        self.observe()
 
 
 def read(model: Model, state: State, name: str, who: str) -> Any:

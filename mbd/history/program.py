@@ -406,7 +406,9 @@ class Program:
         self.F[:] = F[: len(self.F)]
         return which, slopes[:, : n // 2], slopes[:, n // 2 :]
 
-    def _fill(self, rows: np.ndarray, t: np.ndarray, columns: list[np.ndarray], here: slice) -> None:
+    def _fill(
+        self, rows: np.ndarray, t: np.ndarray, columns: list[np.ndarray], here: slice
+    ) -> None:
         """Write instants where kernels take them."""
         n, at = len(t[here]), 1
         rows[:n, 0] = t[here]

@@ -354,6 +354,10 @@ if PYTHON:
         """Return F from a place on: a vector that is changed in place."""
         return F[first:]
 
+    def vector_at(F: np.ndarray, first: int, n: int) -> np.ndarray:
+        """Return n floats from a place on as an array, for functions of users."""
+        return F[first : first + n]
+
 else:
 
     @intrinsic
@@ -439,6 +443,11 @@ else:
             return builder.call(builder.inttoptr(where, signature.as_pointer()), [inputs, outputs])
 
         return types.int64(address, F, types.int64, types.int64), codegen
+
+    @jit
+    def vector_at(F: Any, first: int, n: int) -> Any:
+        """Return n floats from a place on as an array, for functions of users."""
+        return numba.carray(part(F, first), n)  # type: ignore
 
     @intrinsic
     def table_call(_typing: Any, address: Any, inputs: Any, outputs: Any, table: Any) -> Any:

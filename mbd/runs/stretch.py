@@ -51,11 +51,16 @@ _CHUNK_GROWTH = 32  # most by which a piece has more steps than the one before
 
 
 class Stretch:
-    """A stretch of a run from a state, its `saddle` at hand or not: to the end, or to an event."""
+    """A stretch of a run from a state, its `saddle` at hand or not: to the end, or to an event.
+
+    `room` are floats for whoever takes the steps, from ``exchange`` on, which stay where they are
+    if the floats of a run before are `reused`.
+    """
 
     def __init__(
         self, model: Model, first: State, method: Method, plan: Plan, interrupt: Interrupt,
         watch: Watch | None = None, continued: bool = False, saddle: Saddle | None = None,
+        room: int = 0, reused: np.ndarray | None = None,
     ) -> None:  # fmt: skip
         refuse_unmoved(method, model)
         self.model, self.method, self.plan, self.interrupt = model, method, plan, interrupt
@@ -68,14 +73,16 @@ class Stretch:
         self.rest = 0.0 if self.rest < WHOLE_STEPS * h else self.rest
         start = facts.start
         begun, change = start(model, first, h, continued, saddle) if start else (first, None)
-        self.size, room = at_once(model)
-        room *= 8 if self.watch else 1  # a search costs more
-        self.capacity = min(room, 100_000 if plan.free else self.n_steps + 1)
+        self.size, most = at_once(model)
+        most *= 8 if self.watch else 1  # a search costs more
+        self.capacity = min(most, 100_000 if plan.free else self.n_steps // plan.every + 1)
         times = np.empty(0) if plan.times is None else plan.times[plan.times > first.t]
-        own, room = facts.own_floats(model), self.capacity * self.size + len(times)
-        reused = None if saddle is None else saddle.work.F  # of no use any more
-        self.work = work = Workspace(model, begun, extra=room, own=own, reused=reused)
-        self.at = model.size + own  # where instants are recorded
+        own, extra = facts.own_floats(model), room + self.capacity * self.size + len(times)
+        if reused is None and saddle is not None:  # its floats are of no use any more
+            reused = saddle.work.F
+        self.work = work = Workspace(model, begun, extra=extra, own=own, reused=reused)
+        self.exchange = model.size + own
+        self.at = self.exchange + room  # where instants are recorded
         I, S, F = work.I, work.S, work.F
         S[m.RECORD], S[m.RECORD_SIZE], S[m.CAPACITY] = self.at, self.size, self.capacity
         S[m.RECORD_EVERY] = 1 if self.watch else 0 if plan.times is not None else plan.every
@@ -266,12 +273,21 @@ class Stretch:
         self.error = RuntimeError(slow_progress(self.work, CRAWL_STEPS, float(F[m.T] - before)))
         return FAILED
 
-    def steps(self, n: int, kernel: Any = None) -> tuple[int, int]:
-        """Take up to n steps; return their number and a status."""
+    @property
+    def leaves(self) -> bool:
+        """Whether a step that fails is left as it is at first, so that its rows are looked at."""
+        return self.acting is not None
+
+    def steps(self, n: int, kernel: Any = None, called: bool = False) -> tuple[int, int]:
+        """Take up to n steps; return their number and a status.
+
+        The kernel may have been `called` for them, once, with ``leaves``: then from there on.
+        """
         S, kernel = self.work.S, kernel or self.advance
-        S[m.N_RECORDED], S[m.N_STEPS] = 0, n
+        if not called:
+            S[m.N_RECORDED], S[m.N_STEPS] = 0, n
         with self.helper:
-            taken, status = self._with_rows(n, kernel)
+            taken, status = self._with_rows(n, kernel, called)
             if status == PIVOTS and self.facts.linear_solver == "fronts":  # then the fronts again
                 S[m.LINEAR], S[m.N_STEPS] = self._solver(True), 1
                 more, status = self._call(kernel)
@@ -295,18 +311,24 @@ class Stretch:
         """Take steps by a kernel; return their number and a status."""
         work = self.work
         kernel(work.I, work.F, int(leave))
+        return self._counted()
+
+    def _counted(self) -> tuple[int, int]:
+        """Count the steps that a kernel took; return their number and its status."""
+        work = self.work
         self.done += int(work.S[m.STEPS_DONE])
         if self.solver is not None and self.solver.error is not None:  # raised in a step
             undo(work.I, work.F)
             self.solver.check()
         return int(work.S[m.STEPS_DONE]), int(work.S[m.STATUS])
 
-    def _with_rows(self, n: int, kernel: Any) -> tuple[int, int]:
+    def _with_rows(self, n: int, kernel: Any, called: bool = False) -> tuple[int, int]:
         """Take up to n steps by a kernel; where one fails, once more with other rows."""
         work, acting, taken, tries = self.work, self.acting, 0, 0
-        S, leave = work.S, acting is not None  # where a step fails, so that rows are looked at
+        S, leave = work.S, self.leaves
         while True:
-            done, status = self._call(kernel, leave)
+            done, status = self._counted() if called else self._call(kernel, leave)
+            called = False
             taken, tries = taken + done, 0 if done else tries
             if status == WORN and acting is not None:
                 acting.renew()

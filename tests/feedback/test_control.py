@@ -506,3 +506,114 @@ def test_refusals_name_who_was_asked(name):
         mbd.joint_space(model).effort(name)
     with pytest.raises(ValueError, match="^joint_space: "):
         mbd.joint_space(model).jacobian(name)
+
+
+METHODS = [
+    mbd.GeneralizedAlpha(), mbd.GeneralizedAlpha(constraints="stabilized"), mbd.RadauCollocation(),
+]  # fmt: skip
+
+
+@pytest.mark.skipif(PYTHON, reason="laws are not compiled")
+@pytest.mark.parametrize("method", METHODS, ids=lambda x: type(x).__name__)
+def test_one_law_compiled_in_python_and_by_hand(method):
+    """The same bits by a numba law, by the same in Python and by a stepper; inputs by name too."""
+    sees = ["joint 0.angle", "joint 1.angle", "joint 0.angle_rate", "joint 1.angle_rate"]
+    sets = ["motor 0.effort", "motor 1.effort"]
+
+    def law(t, y, x):
+        u = np.empty(2)
+        for i in range(2):
+            u[i] = 4.0 * (0.3 * np.sin(5.0 * t + i) - y[i]) - 0.8 * y[2 + i] - 2.0 * x[i]
+        return u, x + 1e-2 * (y[:2] - 0.1)
+
+    model, options = links().build(), {"every": 2e-3, "start": [0.0, 0.1]}
+    runs = [
+        mbd.closed_loop(model, mbd.Controller("c", sees, sets, law=f, **options), 0.1, H,
+                        method=method)
+        for f in (numba.njit(law), law)
+    ]  # fmt: skip
+    a, b = runs[0].signals["c"], runs[1].signals["c"]
+    for name in ("t", "inputs", "outputs", "states"):
+        assert np.array_equal(getattr(a, name), getattr(b, name)), name
+    same(runs[0].solution.state, runs[1].solution.state)
+    arrays, named = (
+        mbd.Stepper(model, H, method=method, inputs=sets, observe=sees) for _ in range(2)
+    )
+    for k in range(50):
+        u = a.outputs[k]
+        arrays.u = u
+        for name, value in zip(sets, u.tolist(), strict=True):
+            named[name] = value
+        arrays.step(2)
+        named.step(2)
+        if k < 49:
+            assert np.array_equal(arrays.y, a.inputs[k + 1])
+    same(arrays.state, named.state)
+    same(arrays.state, runs[0].solution.state)
+
+
+def test_an_array_of_inputs_is_the_same_memory_and_refused_where_it_is_no_number():
+    """Reading with a load that has jumped changes no bit of the run; a snapshot has the inputs."""
+    stepper = mbd.Stepper(arm(), H, inputs=["motor.effort", "push.force"], observe=["two.position"])
+    assert stepper.inputs.labels == ("motor.effort", "push.force.x", "push.force.y", "push.force.z")
+    u, y = stepper.u, stepper.y
+    ends = []
+    for look in (False, True):
+        stepper.reset(stepper.first)
+        stepper.step(3)
+        stepper.u[:] = (2.0, 1.0, 0.0, -1.0)
+        if look:
+            kept = stepper.snapshot()
+            stepper.u[0] = 9.0
+            _ = stepper.state, stepper.observe(), stepper["two.acceleration"]
+            stepper.restore(kept)
+            assert stepper.u.tolist() == [2.0, 1.0, 0.0, -1.0]
+        stepper.step(5)
+        ends.append(stepper.state)
+    same(*ends)
+    assert u is stepper.u or np.shares_memory(u, stepper.u)
+    assert np.array_equal(y, stepper["two.position"])
+    stepper.u[2] = np.nan
+    with pytest.raises(ValueError, match=r"u\[2\], 'push.force.y', must be a number"):
+        stepper.step()
+    stepper.u[2] = 0.0
+    same(stepper.state, ends[0])
+    with pytest.raises(ValueError, match="u must be 4 numbers"):
+        stepper.u = (1.0, 2.0)
+
+
+@pytest.mark.parametrize("wrong", ["nan", "raises"])
+def test_a_numba_law_that_fails_is_asked_again_in_python(wrong):
+    """Its error names the instant; what was computed before stays."""
+
+    def law(t, y):
+        if t > 0.495:
+            if wrong == "raises":
+                raise ValueError("too late")
+            return (np.nan, 0.0, 0.0)
+        return (-y[0], 0.0, 0.0)
+
+    law = law if PYTHON else numba.njit(law)
+    pd = mbd.Controller("pd", SEEN, SET, law=law, every=0.02)
+    with pytest.raises(mbd.SimulationError, match="too late|finite numbers") as error:
+        mbd.closed_loop(cart(), pd, 1.0, 0.01)
+    assert error.value.solution.t[-1] == pytest.approx(0.5)
+    assert error.value.solution.state.t == pytest.approx(0.5)
+
+
+def test_a_jump_of_a_load_keeps_second_order():
+    """Steps that meet it by the matrix at hand: efforts held for 10 ms, against steps of 0.1 ms."""
+    model, sets = links().build(), ["motor 0.effort", "motor 1.effort"]
+
+    def end(h):
+        stepper = mbd.Stepper(
+            model, h, inputs=sets, observe=["joint 1.angle", "joint 0.angle_rate"]
+        )
+        for k in range(20):
+            stepper.u = (3.0 * np.cos(1.7 * k), -2.0 * np.cos(2.3 * k))
+            stepper.step(round(0.01 / h))
+        return stepper.y.copy()
+
+    exact = end(1e-4)
+    errors = [np.abs(end(h) - exact).max() for h in (5e-3, 2.5e-3)]
+    assert errors[0] / errors[1] > 3.0
