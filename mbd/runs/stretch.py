@@ -75,7 +75,7 @@ class Stretch:
         begun, change = start(model, first, h, continued, saddle) if start else (first, None)
         self.size, most = at_once(model)
         most *= 8 if self.watch else 1  # a search costs more
-        self.capacity = min(most, 100_000 if plan.free else self.n_steps // plan.every + 1)
+        self.capacity = min(most, 100_000 if plan.free else self.n_steps // plan.every + 3)
         times = np.empty(0) if plan.times is None else plan.times[plan.times > first.t]
         own, extra = facts.own_floats(model), room + self.capacity * self.size + len(times)
         if reused is None and saddle is not None:  # its floats are of no use any more
