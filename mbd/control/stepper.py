@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mbd.base.checked import flag, names, shown, whole
+from mbd.base.checked import flag, listed, names, shown, whole
 from mbd.base.door import array, number
 from mbd.base.tolerances import LARGEST
 from mbd.control.compiled_step import (
@@ -41,6 +41,7 @@ from mbd.runs.plan import Plan
 from mbd.runs.stretch import Stretch
 
 _WHO = "Stepper"
+_SUCH = "such as ['hinge.angle', 'cart.position']"
 _LONG = 1e12  # steps that a run of unknown length may have
 
 
@@ -115,7 +116,7 @@ class Stepper:
         self.model = self._own_places(*self._inputs)
         if project is not None:
             flag(_WHO, "project", project)
-        self._observed = list(observe)
+        self._observed = listed(f"{_WHO}: observe must be a list of names, {_SUCH}", observe)
         self._every = 2**62 if every is None else whole(_WHO, "every", every, 1)
         self._options = state, project
         self._begin(*self._options)
@@ -143,7 +144,7 @@ class Stepper:
         self.first = first
         plan = Plan(first.t + _LONG * self.h, self.h, every=self._every)
         self.inputs = inputs = inputs_of([self.settable[x] for x in self._inputs])
-        self.observation = Observation(self.model, self._observed)
+        self.observation = Observation(self.model, self._observed, _WHO)
         n_u, n_y = len(inputs.labels), len(self.observation)
         self.run = run = Stretch(
             self.model, first, self.method, plan, Interrupt(), continued=continued, saddle=saddle,

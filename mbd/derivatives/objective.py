@@ -60,7 +60,9 @@ class Objective:
             ("terminal", self.terminal, "of a run"), ("running", self.running, "of a run"),
             ("of", self.of, "of a model"),
         ):  # fmt: skip
-            if value is not None and (self.of or not isinstance(value, SumOfSquares | str)):
+            if value is not None and (
+                self.of is not None or not isinstance(value, SumOfSquares | str)
+            ):
                 function("Objective", word, value, what)
         if self.of is not None and self.running is not None:
             raise TypeError("Objective: of= goes with terminal= alone, for nothing runs; got both")

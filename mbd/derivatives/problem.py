@@ -100,7 +100,7 @@ class Problem:
         self._options = {k: options.pop(k) for k in ("rtol", "events", "every") if k in options}
         self._setup, model = options, model_of(_WHO, system)
         others, controls = sorted_out(_WHO, model, parameters)
-        self._names = named(_WHO, model, others) if others or not controls else []
+        self._names = named(_WHO, model, others) if not controls or others else []
         own = {x.name: x.function.values for x in controls}
         self._own = model = with_values(model, own)  # with laws whose values it changes
         self._controls = [x for x in map(partial(control_of, model), own) if x is not None]

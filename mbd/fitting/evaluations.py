@@ -119,8 +119,9 @@ def variables_of(who: str, models: Sequence[Any], parameters: Any, bounds: Any) 
     starts = dict[str, Any]()
     if isinstance(parameters, Mapping):
         starts = {getattr(key, "name", key): x for key, x in parameters.items()}
-    others, controls = sorted_out(who, models[0], list(parameters))
-    names = named(who, models[0], others) if others or not controls else []
+        parameters = list(parameters)
+    others, controls = sorted_out(who, models[0], parameters)
+    names = named(who, models[0], others) if not controls or others else []
     start, size = list[float](), list[float]()
     for name in names:
         model = next((x for x in models if knows(x, name)), models[0])

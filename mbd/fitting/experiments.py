@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -160,7 +161,7 @@ class Experiments:
         values, jacobian = [], []
         for run, curve in ((x, c) for x, some in zip(runs, self.curves, strict=True) for c in some):
             there = curve.there
-            slopes = {name: (run[name].of(curve.of, curve.name), run[name].t) for name in run}
+            slopes = partial(_slopes, run, curve)
             y, by = shown_by(self.who, run.solution, curve, values_of, slopes)
             values.append((y - curve.values)[there])
             zero = np.zeros_like(y)
@@ -190,6 +191,11 @@ class Experiments:
             array[curve.there] = part
             arrays[curve.label] = array[:, 0] if array.shape[1] == 1 else array
         return arrays
+
+
+def _slopes(run: Sensitivities, curve: Curve) -> dict[str, tuple[Any, np.ndarray]]:
+    """Return the derivatives of the quantity of a curve and their instants, by parameters."""
+    return {name: (run[name].of(curve.of, curve.name), run[name].t) for name in run}
 
 
 def quantity(who: str, name: str) -> Callable[[Any], np.ndarray]:

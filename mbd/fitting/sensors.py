@@ -8,7 +8,7 @@ the run is as old as that.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -58,11 +58,15 @@ class Sensor:
 
 
 def shown_by(
-    who: str, run: Any, curve: Curve, values: Mapping[str, float], slopes: Mapping[str, Any]
+    who: str,
+    run: Any,
+    curve: Curve,
+    values: Mapping[str, float],
+    slopes: Callable[[], Mapping[str, Any]],
 ) -> tuple[np.ndarray, dict[str, np.ndarray]]:
     """Return what the sensor of a curve shows of a run, (n, k), and its derivatives by name.
 
-    ``slopes`` are those of the quantity at all instants and of these instants, by parameters.
+    ``slopes()`` are those of the quantity at all instants, and these instants, by parameters.
     """
     b, g, lag = (
         float(values.get(f"{curve.key}.{word}", ideal))
@@ -75,7 +79,7 @@ def shown_by(
         return sampled(who, run, then, slope)
 
     y = at(lag)
-    by = {name: g * at(lag, slope) for name, slope in slopes.items()}
+    by = {name: g * at(lag, slope) for name, slope in slopes().items()}
     by[f"{curve.key}.offset"], by[f"{curve.key}.gain"] = np.ones_like(y), y
     if f"{curve.key}.lag" in values:
         e = _RATE * float(np.diff(run.t).max())

@@ -44,7 +44,7 @@ from mbd.model.state import State
 from mbd.model.system import System, model_of
 from mbd.model.workspace import Workspace
 
-_WHO = "joint coordinates"
+_WHO = "JointCoordinates"
 
 
 class JointCoordinates:

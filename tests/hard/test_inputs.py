@@ -117,6 +117,7 @@ PARTS = {
     "GeneralizedAlpha": lambda w: {},
     "Ground": lambda w: {},
     "Harmonic": lambda w: {"amplitude": 1.0, "frequency": 2.0},
+    "Interpolated": lambda w: {"times": [0.0, 0.1], "values": [1.0, 2.0]},
     "JointFriction": along(friction=0.2, speed=0.01),
     "JointSpring": along(stiffness=3.0, damping=0.1),
     "KnifeEdge": pair(axis=(1, 0, 0)),
@@ -157,6 +158,7 @@ PARTS = {
     "Scalable": lambda w: {},
     "ScalingForce": lambda w: {"name": "x", "body": w.swelling, "force": 1.0},
     "Screw": pair(pitch=0.1, **PLACED),
+    "Sensor": lambda w: {"offset": 0.1},
     "SmoothStep": lambda w: {"start": 0.0, "end": 1.0, "t_start": 0.0, "t_end": 2.0},
     "Section": lambda w: {"stiffness": (1e5, 1e4, 1e4, 10.0, 10.0, 10.0), "mass": 1.0},
     "Sphere": lambda w: {"radius": 1.0},
@@ -297,6 +299,13 @@ FUNCTIONS = {
     "sobol_indices": lambda: {"done": studied(), "output": "x", "draws": 2},
     "simulate": lambda: {"system": driven(), "t_end": 0.002, "step": 1e-3, "progress": False},
     "Stepper": lambda: {"system": driven(), "step": 1e-3},
+    "Environment": lambda: {"system": driven(), "step": 1e-3, "inputs": ["push.force"],
+                            "observe": ["a.position"]},
+    "Environments": lambda: {"environment": mbd.Environment(**FUNCTIONS["Environment"]()),
+                             "n": 2},
+    "JointCoordinates": lambda: {"system": actuated()},
+    "Problem": lambda: {"objective": mbd.Objective(**PARTS["Objective"](None)), **by_mass()},
+    "sum_of_squares": lambda: {"what": "a.position"},
     "study": lambda: {"build": driven(), "parameters": {"a.mass": [1.0, 2.0]}, "t_end": 0.002,
                       "step": 1e-3, "outputs": ["a.position"]},
     "target_errors": lambda: {"system": driven(), "state": driven().state,
@@ -402,6 +411,7 @@ def wrong(make, arguments, owners, values=HOSTILE):
 
 # who else speaks for a function or method: what it hands its argument to
 SPEAKERS = {
+    "Environment": ("Stepper: ",),
     "Body.frame": ("frame of 'a': ", "Frame: "),
     "BodyHistory.at": ("solution['a'].at: ",),
     "Equilibrium": ("Solution: ",),
@@ -525,7 +535,7 @@ def test_an_argument_that_there_is_not_is_named_with_the_one_that_may_be_meant(n
         mbd.write(driven().system, **arguments)
     if name == "write":
         arguments["system"] = driven().system
-    if name in ("bench", "closed_loop", "compare", "fit", "optimize", "study"):
+    if name in ("Problem", "bench", "closed_loop", "compare", "fit", "optimize", "study"):
         arguments = FUNCTIONS[name]()
     taken = [k for k, x in inspect.signature(make).parameters.items()
              if x.kind not in (x.VAR_KEYWORD, x.VAR_POSITIONAL)]  # fmt: skip
