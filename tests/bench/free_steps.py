@@ -1,0 +1,81 @@
+"""Free steps: all scenes within a tolerance, by the methods that may be the usual one.
+
+    python tests/bench/free_steps.py [RTOL] [SCENE ...]
+
+Prints seconds of the processor of the second run, steps, and the largest error of coordinates at
+the end relative to their largest, against collocation at a thousandth of the tolerance; then the
+median of the ratios to generalized-alpha, the usual method.
+"""
+
+import signal
+import sys
+import time
+import warnings
+
+import numpy as np
+
+import mbd
+from mbd.files import scenes
+
+METHODS = {
+    "alpha": mbd.GeneralizedAlpha(),
+    "radau 3": mbd.RadauCollocation(stages=3),
+    "radau 5": mbd.RadauCollocation(),
+    "explicit": mbd.ExplicitRungeKutta(stiff="radau"),
+}
+MOST = 30  # seconds of a run
+
+
+class Late(Exception):
+    """Raised in a run that takes too long."""
+
+
+def late(*_):
+    raise Late
+
+
+def run(model, t_end, method, rtol):
+    """Return the run, or None, and its seconds of the processor."""
+    signal.alarm(MOST)
+    start = time.process_time()
+    try:
+        done = mbd.simulate(model, t_end, rtol=rtol, method=method, project=True, progress=False)
+    except (Exception, KeyboardInterrupt):
+        done = None
+    signal.alarm(0)
+    return done, time.process_time() - start
+
+
+def main(rtol, only):
+    signal.signal(signal.SIGALRM, late)
+    warnings.simplefilter("ignore")
+    ratios = {name: [] for name in METHODS}
+    print(f"{'scene':22s}" + "".join(f"{name:>28s}" for name in METHODS))
+    for name, path in scenes.shipped().items():
+        if only and name not in only:
+            continue
+        scene = scenes.load(path)
+        model, t_end = scene.build({}).build(), scene.run.get("t_end", 1.0)
+        best, _ = run(model, t_end, mbd.RadauCollocation(), max(1e-3 * rtol, 1e-11))
+        line, alpha = f"{name:22s}", None
+        for key, method in METHODS.items():
+            run(model, t_end, method, rtol)
+            done, seconds = run(model, t_end, method, rtol)
+            if done is None:
+                line += f"{'failed':>28s}"
+                continue
+            alpha = seconds if key == "alpha" else alpha
+            if alpha:
+                ratios[key].append(alpha / seconds)
+            error = np.nan
+            if best is not None:
+                error = np.abs(done.q[-1] - best.q[-1]).max() / np.abs(best.q).max()
+            line += f"{1e3 * seconds:12.2f} ms {done.stats['steps']:6d} {error:6.0e}"
+        print(line, flush=True)
+    for key, some in ratios.items():
+        print(f"{key:10s} {np.median(some):6.2f} times as fast, at least {min(some):.2f}")
+
+
+if __name__ == "__main__":
+    numbers = [x for x in sys.argv[1:] if x[0].isdigit()]
+    main(float(numbers[0]) if numbers else 1e-6, [x for x in sys.argv[1:] if x not in numbers])
