@@ -260,6 +260,12 @@ class Stepper:
     def take(self, n: int) -> tuple[int, int]:
         """Take up to n steps; return their number and a status. A law that raises raises here."""
         run, S = self.run, self.run.work.S
+        if run.own is not None:  # steps in Python have no address
+            self.meet()
+            taken, status = run.steps(n)
+            self._call(0)  # observe
+            S[m.STATUS] = status
+            return taken, status
         self._call(n)
         well = S[m.STATUS] == CONVERGED and S[m.STEPS_DONE] == n and not S[m.BAD_HOW]
         if well and run.solver is None:

@@ -53,10 +53,10 @@ def sum_of_squares(what: Any, target: Any = 0.0, weight: Any = 1.0) -> SumOfSqua
     ----------
     what : str, or a list as of ``model.observe``
         "hinge.angle", ["tip.position", "tip.velocity"].
-    target : number, (m,) array or callable, optional
+    target : number, (m,) array or callable, optional [SI]
         y*, of all numbers in the order of ``model.observe(what).labels``; of one that follows time
         ``f(t)``, such as an ``mbd.Interpolated``.
-    weight : number or (m,) array, optional
+    weight : number or (m,) array, optional [-]
         w, not below zero.
 
     Returns

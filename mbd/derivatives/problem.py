@@ -67,7 +67,7 @@ class Problem:
     ----------
     labels : list of str
         Of all numbers that are varied: "rod.mass", "motor.effort[0]", "motor.effort[1]".
-    start : (n,) array
+    start : (n,) array [SI]
         The values that were described.
 
     Examples

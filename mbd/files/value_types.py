@@ -308,12 +308,13 @@ class LoadValue:
     """Components, each a number with its unit or an expression in t (SI)."""
 
     unit: str
+    laws: ValueType | None = None
 
     def read(self, value: Any, place: Place) -> Any:
-        """Return three numbers, or a law of time."""
+        """Return three numbers or laws of time, or one of expressions."""
         if not isinstance(value, list) or len(value) != 3:
             raise place.must(f"3 numbers [{self.unit}], or expressions in t", value)
-        component = OrLaw(Number(self.unit))
+        component = OrLaw(Number(self.unit), laws=self.laws)
         components = [component.read(x, place / i) for i, x in enumerate(value)]
         if not any(isinstance(x, Expression) for x in components):
             return tuple(components)
@@ -325,7 +326,8 @@ class LoadValue:
 
     def schema(self) -> dict[str, Any]:
         """Return a list of three."""
-        return {**list_of(3, _NUMBER), "description": f"[{self.unit}], or expressions in t"}
+        component = OrLaw(Number(self.unit), laws=self.laws).schema()
+        return {**list_of(3, component), "description": f"[{self.unit}], or expressions in t"}
 
 
 @dataclass(frozen=True)

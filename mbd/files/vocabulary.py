@@ -72,7 +72,7 @@ FRAME = Constructed("frame", lambda: {"Frame": Frame}, default="Frame")
 END = OneOf(lambda x: isinstance(x, dict), FRAME, BODY)
 POINT, DIRECTION = Array("m"), AxisValue()
 COORDINATE = Chosen()
-MOTION = Constructed("motion", lambda: makers("parts.motions"))
+MOTION = Constructed("motion", lambda: makers("parts.motions") | makers("parts.interpolated"))
 FORMULATION = Constructed("formulation", lambda: makers("formulations."), NAMES)
 SHAPE = Constructed("shape", lambda: makers("parts.shapes"))
 METHOD = Constructed("method", methods)
@@ -104,7 +104,7 @@ ARGUMENTS: dict[str, ValueType] = {
     "color": OneOf(lambda x: isinstance(x, str), Word, Array("-")),
     "damping": Number("N s/m"),
     "file": File(),
-    "force": LoadValue("N"),
+    "force": LoadValue("N", MOTION),
     "formulation": FORMULATION,
     "gravity": Array("m/s^2"),
     "inertia": Array("kg m^2", ((3,), (3, 3))),
@@ -125,7 +125,7 @@ ARGUMENTS: dict[str, ValueType] = {
     "on": Several(END),
     "mass": Number("kg"),
     "method": METHOD,
-    "moment": LoadValue("N m"),
+    "moment": LoadValue("N m", MOTION),
     "off": Several(Word, single=True),
     "shape": Several(SHAPE, single=True),
     "stiffness": Number("N/m"),
@@ -150,6 +150,11 @@ OF: dict[str, dict[str, ValueType]] = {
     },
     "Harmonic": {"frequency": Number("rad/s"), "phase": Number("rad")},
     "SmoothStep": {"t_start": Number("s")},
+    "Interpolated": {
+        "times": Several(Number("s")),
+        "values": Several(Number("-"), single=True),
+        "between": Word,
+    },
     "Gear": {"first": COORDINATE, "second": COORDINATE},
     "ScalingForce": {"force": OrLaw(Number("N m"))},
     "Bushing": {

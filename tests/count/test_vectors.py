@@ -65,6 +65,7 @@ def test_the_search_finds_what_is_written():
 
 
 METHODS, MODEL = "integration", "model"
+TREE = "joint_tree"  # which shows faces by its own recursions, in work spaces of its own
 AGAIN = {"history", "derivatives"}  # steps that were taken are looked at once more
 ALLOWED = {
     "PHID": {"interactions"},  # own rows of bodies: the family passes the place
@@ -73,23 +74,26 @@ ALLOWED = {
     "GAP": {MODEL, "linear", METHODS},  # of a projection too; of laws that begin
     "OFF": set(), "HELD": set(),  # by Python: which rows do not act
     "LEFT": {MODEL},
-    "XS": {"linear", "machine"},  # of one front: least pivots, and that one of them is missed
+    # of one front: least pivots, and that one of them is missed
+    "XS": {"linear", "machine", "derivatives"},
     "DIAG": {MODEL},
     "EPS": {MODEL},
     "AL": {METHODS, "control"},  # at a jump of a load
-    "AN": {METHODS},
-    "AB": {METHODS},
+    "AN": {METHODS, "control"},
+    "AB": {METHODS, "control"},
     "VN": {METHODS},
     "V": {METHODS, *AGAIN},  # of recorded instants
     "Q": {METHODS, MODEL, "derivatives"},  # back to the start of a step; of an angle looked at
-    "QN": {METHODS, MODEL, "linear", *AGAIN},  # of poses at which multipliers are read
-    "D": {METHODS, MODEL, "linear", "derivatives"},  # where accelerations are found again
+    "QN": {METHODS, MODEL, "linear", "control", *AGAIN},  # of poses at which multipliers are read
+    # where accelerations are found again
+    "D": {METHODS, MODEL, "linear", "control", "derivatives"},
     # least multipliers; those of compliant rows where they act as springs
-    "A": {METHODS, "linear", "interactions", *AGAIN},
-    "X": {METHODS, MODEL, "linear", "interactions"},  # residual, rows, solution
-    "FY": AGAIN,  # cleared by formulations where faces are placed, by the record of a node
-    "YD": {MODEL},  # forgotten where nothing needs it in a step
-    "Y": set(), "YDD": set(),  # places are passed to the formulation
+    "A": {METHODS, "linear", "interactions", "control", TREE, *AGAIN},
+    # residual, rows, solution; before a jump and a way back
+    "X": {METHODS, MODEL, "linear", "interactions", "control", "derivatives"},
+    "FY": {*AGAIN, TREE},  # cleared by formulations where faces are placed, by the record of a node
+    "YD": {MODEL, TREE},  # forgotten where nothing needs it in a step
+    "Y": {TREE}, "YDD": {TREE},  # elsewhere places are passed to the formulation
 }  # fmt: skip
 
 

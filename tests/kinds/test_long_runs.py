@@ -8,7 +8,7 @@ from recipes import FORMS
 
 import mbd
 from mbd.formulations import NAMES
-from mbd.history import bodies, trajectory
+from mbd.history import program
 from mbd.runs import record
 
 
@@ -39,8 +39,7 @@ def everything(solution):
 def test_pieces_have_the_bits_of_the_whole(monkeypatch, formulation):
     solution = mbd.simulate(turning(formulation), 0.5, 5e-3, project=True)
     whole = everything(solution)
-    for module in (bodies, trajectory):
-        monkeypatch.setattr(module, "AT_ONCE", 7)
+    monkeypatch.setattr(program, "_BLOCK", 256)
     again = everything(solution.part(slice(None)))
     assert whole.keys() == again.keys()
     assert len(whole) > 15
