@@ -328,7 +328,7 @@ def _steps_with_laws(
             taken, status = stepper.take(min(gap, n - done, room))
         done += taken
         run.work.check_laws()
-        if status != CONVERGED or taken == room or compiled is not None:
+        if status != CONVERGED or taken == room or run.own is not None or compiled is not None:
             _keep(stepper)
         if status != CONVERGED:
             return status
@@ -337,8 +337,10 @@ def _steps_with_laws(
 
 
 def _compiled(loops: Sequence[_Loop], stepper: Stepper) -> CompiledLoop | None:
-    """Return the loop with all laws compiled, or None if one stays in Python."""
+    """Return the loop with all laws compiled, or None if one, or the method, stays in Python."""
     laws = []
+    if stepper.run.own is not None:
+        return None
     for x in loops:
         states = None if x.controller.start is None else x.x
         law = compiled_law(x.controller.law, len(x.u), stepper.t, x.sees(), states)

@@ -2,6 +2,7 @@
 
 import ast
 
+import numba
 import numpy as np
 import pytest
 from scenes import chain, four_bar
@@ -176,6 +177,32 @@ def test_steps_onto_an_event_and_behind(page):
     stepper = mbd.Stepper(pendulum(), 1e-2, method=method)
     stepper.step(10)
     assert np.array_equal(stepper.state.q, run.q[10])
+
+
+def test_feedback_laws_and_inputs_meet_steps_in_python(page):
+    """Jitted laws too; all steps are recorded, and those of a stepper with arrays are the same."""
+    system = mbd.System()
+    cart = system.add(mbd.PointMass("cart", mass=2.0, position=(1.0, 0, 0)))
+    system.add(mbd.PointForce("push", cart, (0.0, 0, 0)))
+    model, method = system.build(), page["HalfExplicit"]()
+
+    def law(t, y):
+        return -9.0 * y[0] - 6.0 * y[1], 0.0, 0.0
+
+    runs = []
+    for f in (law, numba.njit(law)):
+        pd = mbd.Controller("pd", ["cart.position.x", "cart.velocity.x"], ["push.force"],
+                            law=f, every=0.02)  # fmt: skip
+        runs.append(mbd.closed_loop(model, pd, 0.2, 0.01, method=method))
+    one, other = runs
+    assert len(one.solution.t) == 21
+    assert np.array_equal(one.solution.q, other.solution.q)
+    stepper = mbd.Stepper(model, 0.01, method=method, inputs=["push.force"],
+                          observe=["cart.position.x", "cart.velocity.x"])  # fmt: skip
+    for _ in range(10):
+        stepper.u[:] = law(0.0, stepper.y)
+        stepper.step(2)
+    assert np.array_equal(stepper.state.q, one.solution.q[-1])
 
 
 def test_angles_count_turns(page):
