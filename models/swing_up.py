@@ -13,12 +13,12 @@ import mbd
 T, N = 2.0, 51
 CART, POLE, LENGTH, G = 1.0, 0.3, 0.5, 9.81
 TIMES = np.linspace(0.0, T, N)
-GUESS = 10.0 * np.sin(np.pi * TIMES)
 RUN = {"t_end": T, "step": 1e-3}
 
 
-def build(values: object = GUESS) -> mbd.System:
-    """Return the pole that hangs from its cart; y up."""
+def build(push: float = 10.0) -> mbd.System:
+    """Return the pole that hangs from its cart, pushed and pulled by so many newtons; y up."""
+    values = push * np.sin(np.pi * TIMES)
     system = mbd.System(gravity=(0.0, -G, 0.0))
     cart = system.add(mbd.RigidBody("cart", mass=CART, inertia=(1.0, 1.0, 1.0)))
     pole = system.add(
