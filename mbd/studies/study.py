@@ -140,9 +140,8 @@ def study(
         )
     n = len(members)
     size = max(1, min(256, -(-n // 64))) if chunk is None else whole(_WHO, "chunk", chunk, 1)
-    task = Task(
-        uuid.uuid4().hex, build, members.names, _probes(members), kept, t_end, step, method, options
-    )
+    probes = [] if callable(build) else _probes(members)  # of a function each member is described
+    task = Task(uuid.uuid4().hex, build, members.names, probes, kept, t_end, step, method, options)
     model, about = _about(task, members)
     place = None if directory is None else KeptChunks(directory, task, members, size, model)
     size = size if place is None else place.size
