@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.spatial.transform import Rotation
 
+from mbd.algebra.rotations import quaternion_from_matrix
 from mbd.joint_tree.layout import BALL, SHIFT
 from mbd.joint_tree.structure import Tree, TreeJoint
 from mbd.model.frozen import FrozenModel
@@ -132,8 +132,8 @@ def _angle(way: TreeJoint, step: Any) -> tuple[int, int, int, int, int]:
 
 def _quaternion(R: np.ndarray) -> np.ndarray:
     """Return the quaternion of a rotation, scalar first and not negative."""
-    x, y, z, s = Rotation.from_matrix(R).as_quat()
-    return np.array([s, x, y, z]) * (1.0 if s >= 0 else -1.0)
+    p = quaternion_from_matrix(R)
+    return p if p[0] >= 0.0 else -p
 
 
 def product(p: np.ndarray, q: np.ndarray) -> np.ndarray:
