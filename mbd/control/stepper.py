@@ -21,10 +21,8 @@ from mbd.control.compiled_step import (
 )
 from mbd.control.inputs import inputs_of
 from mbd.control.settable import Settable
-from mbd.drawing.curves import curves
 from mbd.front.solution import Solution
 from mbd.history.observation import Observation
-from mbd.history.quantities import SINCE_THE_START
 from mbd.integration.acting_rows import Past
 from mbd.integration.consistent import settled
 from mbd.integration.newton_loop import CONVERGED
@@ -145,6 +143,7 @@ class Stepper:
         plan = Plan(first.t + _LONG * self.h, self.h, every=self._every)
         self.inputs = inputs = inputs_of([self.settable[x] for x in self._inputs])
         self.observation = Observation(self.model, self._observed, _WHO)
+        self._read: dict[str, Observation] = {}
         n_u, n_y = len(inputs.labels), len(self.observation)
         self.run = run = Stretch(
             self.model, first, self.method, plan, Interrupt(), continued=continued, saddle=saddle,
@@ -358,7 +357,9 @@ class Stepper:
 
     def __getitem__(self, name: str) -> Any:
         """Return a quantity now, by its name in results: "cart.position", "hinge.angle"."""
-        return read(self.model, self.state, name, _WHO)
+        if name not in self._read:
+            self._read[name] = Observation(self.model, [name], _WHO)
+        return self._read[name].value(self)
 
     def set(self, q: Any, v: Any) -> None:
         """Go on from a pose and rates in ``model.joint_coordinates``, at the present time.
@@ -385,32 +386,7 @@ class Stepper:
         self.observe()
 
 
-def read(model: Model, state: State, name: str, who: str) -> Any:
-    """Return a quantity at a state, a number or (k,) [SI]."""
-    return value_of(solution_at(model, state), name, who)
-
-
 def solution_at(model: Model, state: State) -> Solution:
     """Return a solution of one instant."""
     raw = (x[None] for x in (state.q, state.v, state.a, state.lam))
     return Solution(model, np.array([state.t]), *raw, before=turns_so_far(model, state))
-
-
-def refuse_sum(name: str, who: str) -> None:
-    """Refuse what one instant does not have."""
-    if name in (*(x.flat for x in SINCE_THE_START), "drift"):
-        raise ValueError(
-            f"{who}: {name!r} adds up since the start of a run, and there is one instant; name "
-            "'energy.total' or 'gap', or take it from the solution of mbd.simulate"
-        )
-
-
-def value_of(solution: Solution, name: str, who: str) -> Any:
-    """Return a quantity at the last instant of a solution, a number or (k,)."""
-    refuse_sum(name, who)
-    several: Sequence[Any] = curves(solution, name, who)
-    if len(several) > 1:
-        names = ", ".join(x.name for x in several)
-        raise KeyError(f"{who}: {name!r} stands for several quantities; name one of {names}")
-    value = np.asarray(several[0].values, float)[-1]
-    return float(value.ravel()[0]) if value.size == 1 else value

@@ -12,10 +12,10 @@ from mbd.base.checked import floats, names, shown
 from mbd.base.door import speaking_as
 from mbd.base.parameter import evaluated
 from mbd.control.settable import Settable
-from mbd.control.stepper import Stepper, refuse_sum, solution_at
+from mbd.control.stepper import Stepper, solution_at
 from mbd.drawing.curves import curves
 from mbd.history.columns import parts
-from mbd.history.observation import Observation
+from mbd.history.observation import Observation, refuse_sum
 from mbd.model.description import (
     WHO,
     Description,

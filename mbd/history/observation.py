@@ -148,6 +148,15 @@ def observe(model: Model, what: Any) -> Observation:
     return Observation(model, what)
 
 
+def refuse_sum(name: str, who: str) -> None:
+    """Refuse what one instant does not have."""
+    if name in (*(x.flat for x in SINCE_THE_START), "drift"):
+        raise ValueError(
+            f"{who}: {name!r} adds up since the start of a run, and there is one instant; name "
+            "'energy.total' or 'gap', or take it from the solution of mbd.simulate"
+        )
+
+
 class Finder:
     """What finds quantities by name, and adds to tables what they need."""
 
@@ -158,6 +167,7 @@ class Finder:
     def find(self, what: Any) -> ObservedNumbers:
         """Return a quantity, by name or by a tuple."""
         if isinstance(what, str):
+            refuse_sum(what, self.who)
             return self._named(what)
         if not isinstance(what, tuple) or len(what) < 2:
             raise TypeError(
@@ -237,12 +247,10 @@ class Finder:
     def _entry(self, entry: Quantity, place: str) -> Sequence[int]:
         """Return where a quantity of the table will be."""
         if entry.see is None:
-            why = "is computed of results over time: its entry of the table has no kernel, see="
-            if entry in SINCE_THE_START:
-                why = "adds up from the start of a run, and there is one instant"
             raise ValueError(
-                f"{self.who}: {entry.flat.lstrip('.')!r} {why}; name 'energy.total' or 'gap', or "
-                "take it from the solution of mbd.simulate"
+                f"{self.who}: {entry.flat.lstrip('.')!r} is computed of results over time: its "
+                "entry of the table has no kernel, see=; name 'energy.total' or 'gap', or take it "
+                "from the solution of mbd.simulate"
             )
         return entry.see(self.tables, place)
 

@@ -225,7 +225,7 @@ def two(x, y):
         (["rood.position"], KeyError, "nothing is called 'rood.position'"),
         (["rod"], KeyError, "'rod' stands for several quantities; name one of rod.position"),
         (["rod.position.w"], KeyError, "'rod.position' has: x, y, z"),
-        (["energy.work"], ValueError, "adds up from the start of a run"),
+        (["energy.work"], ValueError, "adds up since the start of a run"),
         ([3], TypeError, "a quantity must be a name"),
         ([("rod", "bob", "distance_of")], ValueError, "of two distance, distance_rate"),
         ([("rod", (0, 1), "position")], ValueError, "the point of 'rod' must be 3 numbers"),
