@@ -1,0 +1,1114 @@
+r"""Nonsmooth generalized-alpha: steps that meet contacts, impacts and dry friction.
+
+Every row is met at three levels, by an acceleration, a jump of velocities and a shift of positions,
+
+.. math::
+   M\dot v - f + B^T p = 0, \qquad M W + B^T\Lambda = 0, \qquad M\delta + B^T\kappa = 0,
+
+with :math:`a_{n+1} = ((1-\alpha_f)\dot v + \alpha_f\dot v_n - \alpha_m a_n)/(1-\alpha_m)`,
+:math:`\bar p` the same of p, and
+
+.. math::
+   v &= v_n + h((1-\gamma)a_n + \gamma a_{n+1}) + W, &
+   P &= \Lambda + h((1-\gamma)\bar p_n + \gamma\bar p_{n+1}) \\
+   q &= q_n \boxplus (h v_n + h^2((\tfrac12-\beta)a_n + \beta a_{n+1}) + \delta), &
+   \hat\kappa &= \kappa + h^2((\tfrac12-\beta)\bar p_n + \beta\bar p_{n+1}) .
+
+Rows of joints are zero at all three. At a contact the totals obey the laws
+
+.. math::
+   0 \le \hat\kappa \perp \Phi \ge 0, \qquad
+   0 \le P_N \perp u_N + e\min(u_N^-, 0) \ge 0, \qquad
+   0 \le p_N \perp \ddot\Phi \ge 0,
+
+each where the one before is closed, with :math:`u^-` at the start of the step, and Coulomb's disk
+:math:`|P_T| \le \mu P_N`, against the slip; p where it sticks, and along the slip where it slips.
+
+A step is *quiet* while all contacts stay in the branch in which they began. Newton's method then
+solves the rows of these branches at all levels with one matrix, that of generalized-alpha: one
+iteration where forces are constant. In any other step each iteration solves the laws themselves:
+with M as matrix all contacts are left open, what a unit of each contact force does is computed (the
+Delassus operator), and a projected Gauss-Seidel iteration finds the totals. A step for which that
+does not settle is taken in halves.
+
+Energy does not rise by an impact: where restitution with friction would let it (Kane), e of that
+step is smaller.
+
+References
+----------
+.. [1] Capobianco, Harsch, Eugster and Leine, A nonsmooth generalized-alpha method for mechanical
+   systems with frictional contact, Int. J. Numer. Methods Eng. 122 (2021).
+.. [2] Bruels, Acary and Cardona, Simultaneous enforcement of constraints at position and velocity
+   levels in the nonsmooth generalized-alpha scheme, Comput. Methods Appl. Mech. Eng. 281 (2014).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mbd.algebra.newmark import damping_weights
+from mbd.base.door import number
+from mbd.integration.method import Facts
+from mbd.integration.newton_loop import CONVERGED, FAILED, has_aged, keep_record, next_time
+from mbd.integration.one_step import AT_START
+from mbd.interactions import contact as c
+from mbd.linear.onto_rows import add, clear, copy
+from mbd.machine import buffer as m
+from mbd.machine.jit import call, ints, jit, kernel, loop
+from mbd.machine.subnormal import flushing
+from mbd.machine.unknowns import is_velocity, own_vector
+from mbd.model.evaluation import (
+    accept_stage,
+    clear_off,
+    copy_remembered,
+    evaluate,
+    linearise,
+    note_rates,
+    stage,
+    switch_off,
+)
+from mbd.model.frozen import FrozenModel
+from mbd.model.state import State
+from mbd.model.workspace import Workspace
+
+# vectors over the unknowns that the method keeps of its own
+(
+    JUMP,  # W of velocities, Lambda of rows
+    SHIFT,  # delta of velocities, kappa of rows
+    JUMP0, SHIFT0,  # those without forces at contacts
+    THERE,  # accelerations that are put aside
+    SPEED,  # velocities that are put aside
+    PRODUCT,  # B x of rows, for accelerations x
+    IS_CONTACT,  # one for rows of contacts
+    START_AL,  # algorithmic accelerations at the start of the step
+    N_VECTORS,
+) = range(10)  # fmt: skip
+# numbers after these vectors, then arrays over contact rows
+COUNT, STARTED, QUIET, RESTITUTION_PART, FIRST = range(5)
+(
+    RECORDS,  # places of the records of contacts
+    ROWS,  # unknown of each row
+    POINT, RATE, ACCELERATION,  # Phi, u and their second rate without change of contact forces
+    KAPPA, IMPULSE, FORCE,  # totals of the three levels
+    KAPPA_0, IMPULSE_0,  # their part by quadrature of the accelerations
+    FORCE_0,  # forces at the iterate
+    MOVED,  # rates with the forces at hand
+    KEPT,  # forces that are put aside
+    LAWS, _MORE_LAWS,  # of each contact which, friction, direction: four numbers
+    N_ARRAYS,
+) = range(16)  # fmt: skip
+NONE, FIXED, DISK, ALONG = 0.0, 1.0, 2.0, 3.0  # LAWS
+MOST = 60  # iterations
+ROUNDS, SWEEPS, NEWTONS = 40, 30, 12
+PROXIMAL = 1e-8  # part of the diagonal of D, where D of redundant contacts is singular
+HALVES = 64.0  # the smallest part of a step
+
+
+@jit
+def _place(I: Any, j: int) -> int:
+    """Return where a number of the method is."""
+    return I[m.METHOD] + N_VECTORS * I[m.N_U] + j
+
+
+@jit
+def _array(I: Any, F: Any, j: int) -> int:
+    """Return where an array over contact rows is."""
+    at = _place(I, 0)
+    return at + FIRST + j * 3 * int(F[at + COUNT])
+
+
+@jit
+def _matrix(I: Any, F: Any) -> int:
+    """Return where D is, row by row; after it the answers to units of force."""
+    return _array(I, F, N_ARRAYS)
+
+
+@jit
+def _system(I: Any, F: Any) -> int:
+    """Return where the equations of Newton's method for all laws are."""
+    n = 3 * int(F[_place(I, COUNT)])
+    return _matrix(I, F) + n * (n + I[m.N_U])
+
+
+@jit
+def _answer(I: Any, F: Any, j: int) -> int:
+    """Return where the answer to a unit of contact force j is, over the unknowns."""
+    n = 3 * int(F[_place(I, COUNT)])
+    return _matrix(I, F) + n * n + j * I[m.N_U]
+
+
+# --- kinematics -----------------------------------------------------------------------------------
+@jit
+def move(I: Any, F: Any, h: float) -> None:
+    """Set velocities and increments of the step by A, AN, AL, W and delta."""
+    am, af, beta, gamma = F[m.ALPHA_M], F[m.ALPHA_F], F[m.BETA], F[m.GAMMA]
+    c0, c1, c2 = (1 - af) / (1 - am), af / (1 - am), -am / (1 - am)
+    jump, shift = own_vector(I, JUMP), own_vector(I, SHIFT)
+    for i in range(I[m.N_U]):
+        if is_velocity(I, i):
+            old = F[I[m.AL] + i]
+            new = c0 * F[I[m.A] + i] + c1 * F[I[m.AN] + i] + c2 * old
+            step = h * F[I[m.VN] + i] + h * h * ((0.5 - beta) * old + beta * new)
+            F[I[m.D] + i] = step + F[shift + i]
+            F[I[m.V] + i] = F[I[m.VN] + i] + h * ((1 - gamma) * old + gamma * new) + F[jump + i]
+
+
+@jit
+def finish_accelerations(I: Any, F: Any, quiet: bool) -> None:
+    """Set a and p-bar at the end; after a change the past is forgotten."""
+    am, af = F[m.ALPHA_M], F[m.ALPHA_F]
+    c0, c1, c2 = (1 - af) / (1 - am), af / (1 - am), -am / (1 - am)
+    for i in range(I[m.N_U]):
+        now = F[I[m.A] + i]
+        if quiet:
+            now = c0 * now + c1 * F[I[m.AN] + i] + c2 * F[I[m.AL] + i]
+        F[I[m.AL] + i] = now
+
+
+@jit
+def evaluate_rows(I: Any, F: Any) -> None:
+    """Evaluate the iterate: residual and rows to X, rates to PHID, second rates to PHIDD."""
+    F[m.SCALE_R], F[m.ROW_RATE] = 1.0, 0.0
+    evaluate(I, F)
+    stage(I, F, m.RATES)
+
+
+@jit
+def multiply(I: Any, F: Any, x: int) -> None:
+    """Write B x of all rows to PRODUCT for accelerations x at F[x], at the pose evaluated last."""
+    n, there, speed = I[m.N_U], own_vector(I, THERE), own_vector(I, SPEED)
+    product = own_vector(I, PRODUCT)
+    copy(F, there, I[m.A], n)
+    copy(F, speed, I[m.V], n)
+    for i in range(n):
+        if is_velocity(I, i):
+            F[I[m.V] + i] = F[I[m.A] + i] = 0.0
+    stage(I, F, m.PLACE)
+    stage(I, F, m.RATES)
+    copy(F, product, I[m.PHIDD], n)
+    for i in range(n):
+        if is_velocity(I, i):
+            F[I[m.A] + i] = F[x + i]
+    stage(I, F, m.PLACE)
+    stage(I, F, m.RATES)
+    for i in range(n):
+        F[product + i] = F[I[m.PHIDD] + i] - F[product + i]
+    copy(F, I[m.A], there, n)
+    copy(F, I[m.V], speed, n)
+
+
+# --- quiet steps ----------------------------------------------------------------------------------
+@jit
+def set_weights(I: Any, F: Any, h: float, quiet: bool) -> None:
+    """Set the weights of the matrix: M + c2 G + c3 K, or M; rows by velocities."""
+    c0 = (1 - F[m.ALPHA_F]) / (1 - F[m.ALPHA_M])
+    F[m.SCALE_R] = F[m.W_M] = 1.0
+    F[m.W_G] = h * F[m.GAMMA] * c0 if quiet else 0.0
+    F[m.W_K] = h * h * F[m.BETA] * c0 if quiet else 0.0
+    F[m.ROW_RATE] = F[m.ROW_TURN] = F[m.POSITION_TURN] = 0.0
+
+
+@jit
+def solve(I: Any, F: Any, new: bool) -> None:
+    """Solve with the matrix, made at the pose evaluated last if it is new."""
+    if new:  # by velocities: as at an increment of zero
+        there = own_vector(I, THERE)
+        copy(F, there, I[m.D], I[m.N_U])
+        clear(F, I[m.D], I[m.N_U])
+        linearise(I, F)
+        copy(F, I[m.D], there, I[m.N_U])
+    clear_off(I, F, I[m.X])
+    call(ints(F)[m.LINEAR], I, F, 1 if new else 0)
+
+
+@jit
+def choose_totals(I: Any, F: Any, h: float) -> None:
+    """Write the totals of the contacts by their present p, Lambda and kappa."""
+    am, af, beta, gamma = F[m.ALPHA_M], F[m.ALPHA_F], F[m.BETA], F[m.GAMMA]
+    c0, c1, c2 = (1 - af) / (1 - am), af / (1 - am), -am / (1 - am)
+    rows, jump, shift = _array(I, F, ROWS), own_vector(I, JUMP), own_vector(I, SHIFT)
+    for j in range(3 * int(F[_place(I, COUNT)])):
+        u = int(F[rows + j])
+        old, p = F[I[m.AL] + u], F[I[m.A] + u]
+        new = c0 * p + c1 * F[I[m.AN] + u] + c2 * old
+        first, second = h * ((1 - gamma) * old + gamma * new), h * h * ((0.5 - beta) * old + beta * new)
+        F[_array(I, F, FORCE) + j] = p
+        F[_array(I, F, IMPULSE_0) + j], F[_array(I, F, KAPPA_0) + j] = first, second
+        F[_array(I, F, IMPULSE) + j] = F[jump + u] + first
+        F[_array(I, F, KAPPA) + j] = F[shift + u] + second
+
+
+@jit
+def _cone(p: Any, s1: float, s2: float, mu: float) -> Any:
+    """Return length and direction of p_T - r u_T, and whether it is in the disk of mu p_N."""
+    y1, y2 = p[1] - s1, p[2] - s2
+    size = math.hypot(y1, y2)
+    return size, y1 / max(size, 1e-300), y2 / max(size, 1e-300), size <= mu * p[0]
+
+
+@jit
+def keeps_branches(I: Any, F: Any) -> bool:
+    """Tell whether all contacts are, at all levels, in the branch they began the step with.
+
+    Where one slips its rows of friction are set: e and q.
+    """
+    records, rows = _array(I, F, RECORDS), _array(I, F, ROWS)
+    for k in range(int(F[_place(I, COUNT)])):
+        at = int(F[records + k])
+        u, mode, mu = int(F[rows + 3 * k]), F[at + c.MODE], F[at + c.FRICTION]
+        rn, rt = 1.0 / F[at + c.DELASSUS_N], 1.0 / F[at + c.DELASSUS_T]
+        kappa, P = _array(I, F, KAPPA) + 3 * k, load(F, _array(I, F, IMPULSE) + 3 * k)
+        p = load(F, I[m.A] + u)
+        gap, speed, rise = -F[I[m.X] + u], -F[I[m.PHID] + u], -F[I[m.PHIDD] + u]
+        closed = F[kappa] - rn * gap > 0.0
+        if mode == c.OPEN:
+            if closed:
+                return False
+            continue
+        bounce = F[at + c.RESTITUTION] * min(F[at + c.BEFORE], 0.0)
+        y = P[0] - rn * (speed + bounce)
+        if not closed or y <= 0.0 or bounce < 0.0 or p[0] - rn * rise <= 0.0:
+            return False
+        s1, s2 = -F[I[m.PHID] + u + 1], -F[I[m.PHID] + u + 2]
+        if mode == c.STICK:
+            mu = max(mu, F[at + c.STATIC])
+            if mu == 0.0:
+                return False
+            t1, t2 = -F[I[m.PHIDD] + u + 1], -F[I[m.PHIDD] + u + 2]
+            if not (_cone((y, P[1], P[2]), rt * s1, rt * s2, mu)[3]
+                    and _cone((p[0] - rn * rise, p[1], p[2]), rt * t1, rt * t2, mu)[3]):  # fmt: skip
+                return False
+            continue
+        if mu == 0.0:
+            F[at + c.E1] = F[at + c.E2] = F[at + c.SHARE] = 0.0
+            continue
+        slow = math.hypot(s1, s2)
+        if not s1 * F[at + c.SLIP1] + s2 * F[at + c.SLIP2] > 0.0 or slow < 1e-300:
+            return False
+        F[at + c.E1], F[at + c.E2] = -s1 / slow, -s2 / slow
+        part = max(mu * p[0], 0.0) * F[m.W_G] / (rt * slow)
+        F[at + c.SHARE] = part / (1.0 + part)
+    return True
+
+
+@jit
+def load(F: Any, at: int) -> Any:
+    """Return three numbers."""
+    return F[at], F[at + 1], F[at + 2]
+
+
+@jit
+def set_branches(I: Any, F: Any, all_open: bool) -> None:
+    """Let the tangent write the rows of the modes, or leave all contacts open."""
+    records = _array(I, F, RECORDS)
+    for k in range(int(F[_place(I, COUNT)])):
+        at = int(F[records + k])
+        F[at + c.BRANCH] = c.OPEN if all_open else F[at + c.MODE]
+
+
+@jit
+def ask_level(I: Any, F: Any, level: int, h: float) -> None:
+    """Put to X what rows lack at a level, after what the levels before will have moved."""
+    c2, c3 = F[m.W_G], F[m.W_K]
+    x, first, second, contact = I[m.X], I[m.PHID], I[m.PHIDD], own_vector(I, IS_CONTACT)
+    for i in range(I[m.N_U]):
+        if is_velocity(I, i):
+            if level > 1:
+                F[x + i] = 0.0
+        elif F[contact + i] == 0.0:
+            faster = F[first + i] - c2 * F[second + i]
+            if level == 1:
+                F[I[m.GAP] + i] = F[x + i]
+                F[x + i] = F[second + i]
+            elif level == 2:
+                F[x + i] = faster
+            elif I[I[m.UNKNOWN_KIND] + i] == m.VELOCITY_ROW:
+                F[x + i] = 0.5 * h * faster
+            else:
+                F[x + i] = F[I[m.GAP] + i] - c3 * F[second + i]
+    records, rows = _array(I, F, RECORDS), _array(I, F, ROWS)
+    for k in range(int(F[_place(I, COUNT)])):
+        at, u = int(F[records + k]), int(F[rows + 3 * k])
+        mode = F[at + c.MODE]
+        if level == 1:
+            F[I[m.GAP] + u] = F[x + u]
+        for r in range(3):
+            i = u + r
+            faster = F[first + i] - c2 * F[second + i]
+            if mode == c.OPEN:
+                F[x + i] = F[I[m.A] + i] * (-1.0 if level == 1 else 0.0)
+            elif level == 1:
+                F[x + i] = F[second + i]
+            elif level == 2:
+                F[x + i] = faster
+            elif r > 0:
+                F[x + i] = 0.5 * h * faster
+            else:
+                F[x + i] = F[I[m.GAP] + i] - c3 * F[second + i]
+        if mode == c.SLIP:
+            F[x + u + 1] = F[x + u + 2] = 0.0
+            if level == 1:
+                p, e1, e2 = load(F, I[m.A] + u), F[at + c.E1], F[at + c.E2]
+                q, mu, D = F[at + c.SHARE], F[at + c.FRICTION], F[at + c.DELASSUS_T]
+                along = p[1] * e1 + p[2] * e2
+                F[x + u + 1] = -D * (p[1] - q * (p[1] - along * e1) - mu * p[0] * e1)
+                F[x + u + 2] = -D * (p[2] - q * (p[2] - along * e2) - mu * p[0] * e2)
+
+
+@jit
+def measure(I: Any, F: Any, weight: float) -> float:
+    """Return the size of a change of velocities' unknowns in X, in units of what is allowed."""
+    size = 0.0
+    for i in range(I[m.N_U]):
+        if is_velocity(I, i):
+            y = weight * abs(F[I[m.X] + i])
+            size = max(size, y * F[m.PER_LEAST + I[I[m.UNKNOWN_KIND] + i]])
+            if y != y:
+                size = math.inf
+    return size
+
+
+@jit
+def set_least(I: Any, F: Any, h: float) -> None:
+    """Set what counts of increments: a tolerance of accelerations, jumps and shifts, round-off."""
+    c0 = (1 - F[m.ALPHA_F]) / (1 - F[m.ALPHA_M])
+    c2, c3 = h * F[m.GAMMA] * c0, h * h * F[m.BETA] * c0
+    jump, shift = own_vector(I, JUMP), own_vector(I, SHIFT)
+    weight = math.sqrt(F[m.GX] ** 2 + F[m.GY] ** 2 + F[m.GZ] ** 2) / F[m.LENGTH]
+    for k in range(m.N_UNKNOWN_KINDS):  # what rests is held against its weight
+        F[m.SCALE + k] = weight * F[m.UNIT + k]
+    for i in range(I[m.N_U]):
+        if is_velocity(I, i):
+            k = m.SCALE + I[I[m.UNKNOWN_KIND] + i]
+            size = max(abs(F[I[m.AN] + i]), abs(F[I[m.A] + i]), abs(F[jump + i]) / c2)
+            F[k] = max(F[k], size, abs(F[shift + i]) / c3)
+    for k in range(m.N_UNKNOWN_KINDS):
+        least = F[m.TOL] * F[m.SCALE + k] * c3 + F[m.FLOOR + k]
+        F[m.PER_LEAST + k] = 1.0 / least if least > 0.0 else math.inf
+
+
+@jit
+def correct_quietly(I: Any, F: Any, h: float) -> float:
+    """Take one iteration of Newton's method at all three levels; return its size."""
+    S, n = ints(F), I[m.N_U]
+    c2, c3 = F[m.W_G], F[m.W_K]
+    new = S[m.HAVE_FACTOR] == 0
+    if new:
+        S[m.SMALL_PIVOTS], S[m.HAVE_FACTOR] = 0, 1
+        S[m.STEPS_OF_FACTOR], S[m.ITERATIONS_OF_FACTOR] = 0, 0
+        set_branches(I, F, False)
+    ask_level(I, F, 1, h)
+    switch_off(I, F)
+    solve(I, F, new)
+    size = measure(I, F, c3)
+    add(F, I[m.A], -1.0, I[m.X], n)
+    ask_level(I, F, 2, h)
+    solve(I, F, False)
+    size = max(size, measure(I, F, c3 / c2))
+    add(F, own_vector(I, JUMP), -1.0, I[m.X], n)
+    ask_level(I, F, 3, h)
+    solve(I, F, False)
+    size = max(size, measure(I, F, 1.0))
+    add(F, own_vector(I, SHIFT), -1.0, I[m.X], n)
+    return size if S[m.SMALL_PIVOTS] == 0 else math.inf
+
+
+# --- steps in which something changes -------------------------------------------------------------
+@jit
+def answers(I: Any, F: Any) -> None:
+    """Write what a unit of each contact force does, and D; with the matrix at hand."""
+    n = 3 * int(F[_place(I, COUNT)])
+    rows, D, product = _array(I, F, ROWS), _matrix(I, F), own_vector(I, PRODUCT)
+    for j in range(n):
+        clear(F, I[m.X], I[m.N_U])
+        F[I[m.X] + int(F[rows + j])] = 1.0
+        solve(I, F, False)
+        y = _answer(I, F, j)
+        for i in range(I[m.N_U]):
+            F[y + i] = -F[I[m.X] + i]
+        multiply(I, F, y)
+        for i in range(n):
+            F[D + n * i + j] = -F[product + int(F[rows + i])]
+    records = _array(I, F, RECORDS)
+    for k in range(n // 3):
+        at, d = int(F[records + k]), D + (n + 1) * 3 * k
+        F[at + c.DELASSUS_N] = F[d]
+        F[at + c.DELASSUS_T] = max(F[d + n + 1], F[d + 2 * n + 2])
+
+
+@jit
+def _apply(F: Any, D: int, n: int, j: int, change: float, to: int) -> None:
+    """Add D's column j times a change."""
+    for i in range(n):
+        F[to + i] += F[D + n * i + j] * change
+
+
+# --- the laws of all contacts, by projected Gauss-Seidel sweeps and Newton's method ----------------
+@jit
+def _rates_of(I: Any, F: Any, z: int, z0: int, base: int) -> int:
+    """Write w = base + D (z - z0) to MOVED; return its place."""
+    n, D, to = 3 * int(F[_place(I, COUNT)]), _matrix(I, F), _array(I, F, MOVED)
+    copy(F, to, base, n)
+    for j in range(n):
+        if F[z + j] != F[z0 + j]:
+            _apply(F, D, n, j, F[z + j] - F[z0 + j], to)
+    return to
+
+
+@jit
+def _disk(y1: float, y2: float, most: float) -> Any:
+    """Return the nearest point of a disk."""
+    size = math.hypot(y1, y2)
+    if size <= most:
+        return y1, y2
+    return y1 * most / size, y2 * most / size
+
+
+@jit
+def _met(I: Any, F: Any, k: int, z: int, w: int) -> Any:
+    """Return what contact k has by its law, from forces at F[z] and rates at F[w]."""
+    at, law, j = int(F[_array(I, F, RECORDS) + k]), _array(I, F, LAWS) + 4 * k, 3 * k
+    if F[law] == NONE:
+        return 0.0, 0.0, 0.0
+    normal = max(0.0, F[z + j] - F[w + j] / F[at + c.DELASSUS_N])
+    most = F[law + 1] * normal
+    if F[law] == FIXED:
+        return normal, F[z + j + 1], F[z + j + 2]
+    if F[law] == ALONG:
+        return normal, most * F[law + 2], most * F[law + 3]
+    r = 1.0 / F[at + c.DELASSUS_T]
+    y1, y2 = _disk(F[z + j + 1] - r * F[w + j + 1], F[z + j + 2] - r * F[w + j + 2], most)
+    return normal, y1, y2
+
+
+@jit
+def _sweeps(I: Any, F: Any, z: int, w: int, most: int) -> bool:
+    """Let one contact after the other meet its law, to and fro; tell whether that settled."""
+    n, D = int(F[_place(I, COUNT)]), _matrix(I, F)
+    for sweep in range(most):
+        worst, largest = 0.0, 0.0
+        for one in range(n):
+            k = one if sweep % 2 == 0 else n - 1 - one
+            for part in range(2):  # the disk is that of the new normal force
+                x = _met(I, F, k, z, w)
+                for r in range(1 if part == 0 else 3):
+                    j = 3 * k + r
+                    change = x[r] - F[z + j]
+                    if change != 0.0:
+                        F[z + j] = x[r]
+                        _apply(F, D, 3 * n, j, change, w)
+                    worst = max(worst, abs(change))
+            largest = max(largest, F[z + 3 * k])
+        if worst <= 1e-14 * largest:
+            return True
+        if not worst < 1e300:
+            return False
+    return False
+
+
+@jit
+def _unmet(I: Any, F: Any, z: int, w: int) -> Any:
+    """Return the largest change that a law asks for, and the largest normal force."""
+    worst, largest = 0.0, 0.0
+    for k in range(int(F[_place(I, COUNT)])):
+        x = _met(I, F, k, z, w)
+        for r in range(3):
+            change = abs(x[r] - F[z + 3 * k + r])
+            worst = max(worst, change) if change == change else math.inf
+        largest = max(largest, F[z + 3 * k])
+    return worst, largest
+
+
+@jit
+def _newton(I: Any, F: Any, z: int, w: int) -> bool:
+    """Take a step of Newton's method for all laws at once; F[z] and F[w] follow. Tell if it went.
+
+    Of redundant contacts the solution next to the present one is taken.
+    """
+    n, D = 3 * int(F[_place(I, COUNT)]), _matrix(I, F)
+    A = _system(I, F)
+    x = A + n * n
+    for k in range(n // 3):
+        at, law, j = int(F[_array(I, F, RECORDS) + k]), _array(I, F, LAWS) + 4 * k, 3 * k
+        for i in range(j * n, (j + 3) * n):
+            F[A + i] = 0.0
+        for r in range(3):
+            F[A + (j + r) * (n + 1)], F[x + j + r] = 1.0, 0.0
+        if F[law] == NONE:
+            for r in range(3):
+                F[x + j + r] = -F[z + j + r]
+            continue
+        rn, rt, mu = 1.0 / F[at + c.DELASSUS_N], 1.0 / F[at + c.DELASSUS_T], F[law + 1]
+        if F[z + j] - rn * F[w + j] <= 0.0:
+            for r in range(3 if F[law] != FIXED else 1):
+                F[x + j + r] = -F[z + j + r]
+            continue
+        for i in range(n):
+            F[A + j * n + i] = rn * F[D + j * n + i]
+        F[A + j * (n + 1)] += PROXIMAL
+        F[x + j] = -rn * F[w + j]
+        if F[law] == FIXED:
+            continue
+        y1, y2 = F[z + j + 1] - rt * F[w + j + 1], F[z + j + 2] - rt * F[w + j + 2]
+        size, most, q = math.hypot(y1, y2), mu * max(F[z + j], 0.0), 0.0
+        if F[law] == DISK and size <= most:
+            for r in range(1, 3):
+                for i in range(n):
+                    F[A + (j + r) * n + i] = rt * F[D + (j + r) * n + i]
+                F[A + (j + r) * (n + 1)] += PROXIMAL
+                F[x + j + r] = -rt * F[w + j + r]
+            continue
+        e1, e2 = F[law + 2], F[law + 3]
+        if F[law] == DISK:
+            e1, e2, q = y1 / size, y2 / size, most / size
+        for r in range(1, 3):
+            a, b = (q * (1.0 - e1 * e1), -q * e1 * e2) if r == 1 else (-q * e1 * e2, q * (1.0 - e2 * e2))
+            for i in range(n):
+                F[A + (j + r) * n + i] = rt * (a * F[D + (j + 1) * n + i] + b * F[D + (j + 2) * n + i])
+            F[A + (j + r) * n + j + 1] += (1.0 if r == 1 else 0.0) - a
+            F[A + (j + r) * n + j + 2] += (1.0 if r == 2 else 0.0) - b
+            F[A + (j + r) * n + j] -= mu * (e1 if r == 1 else e2)
+            of_z = F[z + j + r] - a * F[z + j + 1] - b * F[z + j + 2] - mu * F[z + j] * (e1 if r == 1 else e2)
+            F[x + j + r] = -of_z - rt * (a * F[w + j + 1] + b * F[w + j + 2])
+    if not _eliminate(F, A, x, n):
+        return False
+    for j in range(n):
+        F[z + j] += F[x + j]
+        _apply(F, D, n, j, F[x + j], w)
+    return True
+
+
+@jit
+def _eliminate(F: Any, A: int, x: int, n: int) -> bool:
+    """Solve A y = x, y in the place of x, with row pivots; tell whether A is regular."""
+    for k in range(n):
+        best, row = 0.0, k
+        for i in range(k, n):
+            if abs(F[A + i * n + k]) > best:
+                best, row = abs(F[A + i * n + k]), i
+        if not 0.0 < best < 1e300:
+            return False
+        if row != k:
+            for i in range(k, n):
+                F[A + k * n + i], F[A + row * n + i] = F[A + row * n + i], F[A + k * n + i]
+            F[x + k], F[x + row] = F[x + row], F[x + k]
+        for i in range(k + 1, n):
+            factor = F[A + i * n + k] / F[A + k * n + k]
+            if factor != 0.0:
+                for j in range(k + 1, n):
+                    F[A + i * n + j] -= factor * F[A + k * n + j]
+                F[x + i] -= factor * F[x + k]
+    for k in range(n - 1, -1, -1):
+        for i in range(k + 1, n):
+            F[x + k] -= F[A + k * n + i] * F[x + i]
+        F[x + k] /= F[A + k * n + k]
+    return True
+
+
+@jit
+def meet(I: Any, F: Any, z: int, z0: int, base: int) -> int:
+    """Let the forces at F[z] meet the laws with the rates w = base + D (z - z0); return their place.
+
+    Some sweeps, then Newton's method from there while it helps, then sweeps again.
+    """
+    n, kept = 3 * int(F[_place(I, COUNT)]), _array(I, F, KEPT)
+    w = _rates_of(I, F, z, z0, base)
+    for _ in range(ROUNDS):
+        if _sweeps(I, F, z, w, SWEEPS):
+            break
+        worst, largest = _unmet(I, F, z, w)
+        for _ in range(NEWTONS):
+            copy(F, kept, z, n)
+            went = _newton(I, F, z, w)
+            if went:
+                _rates_of(I, F, z, z0, base)
+            now, largest = _unmet(I, F, z, w)
+            if not (went and now < 0.5 * worst):
+                copy(F, z, kept, n)
+                _rates_of(I, F, z, z0, base)
+                break
+            worst = now
+        if worst <= 1e-13 * largest:
+            break
+    return w
+
+
+@jit
+def shifts(I: Any, F: Any, h: float, with_friction: bool) -> None:
+    """Find the totals of positions, 0 <= kappa, Phi >= 0; along the plane h Lambda / 2."""
+    n, laws = 3 * int(F[_place(I, COUNT)]), _array(I, F, LAWS)
+    z, z0 = _array(I, F, KAPPA), _array(I, F, KAPPA_0)
+    P, P0 = _array(I, F, IMPULSE), _array(I, F, IMPULSE_0)
+    for j in range(n):
+        if j % 3:
+            F[z + j] = F[z0 + j]
+            if with_friction:
+                F[z + j] += 0.5 * h * (F[P + j] - F[P0 + j])
+        else:
+            F[laws + 4 * (j // 3)] = FIXED
+    meet(I, F, z, z0, _array(I, F, POINT))
+
+
+@jit
+def percussions(I: Any, F: Any, part: float) -> None:
+    """Find the totals of velocities where positions are closed: impulses of the step.
+
+    BRANCH becomes the mode in which each contact leaves the step.
+    """
+    n, laws, base = int(F[_place(I, COUNT)]), _array(I, F, LAWS), _array(I, F, RATE)
+    z, kappa, records = _array(I, F, IMPULSE), _array(I, F, KAPPA), _array(I, F, RECORDS)
+    for k in range(n):
+        at, law = int(F[records + k]), laws + 4 * k
+        F[law] = DISK if F[kappa + 3 * k] > 0.0 else NONE
+        F[law + 1] = F[at + c.FRICTION]
+        if F[at + c.MODE] == c.STICK:
+            F[law + 1] = max(F[at + c.STATIC], F[at + c.FRICTION])
+        F[base + 3 * k] += part * F[at + c.RESTITUTION] * min(F[at + c.BEFORE], 0.0)
+    w = meet(I, F, z, _array(I, F, IMPULSE_0), base)
+    worst, largest = _unmet(I, F, z, w)
+    worst = max(worst, 1e-12 * largest)  # what the forces are sure to
+    for k in range(n):
+        at, j = int(F[records + k]), 3 * k
+        bounces = part * F[at + c.RESTITUTION] * F[at + c.BEFORE] < 0.0
+        closed = F[laws + 4 * k] == DISK and F[z + j] - F[w + j] / F[at + c.DELASSUS_N] > 0.0
+        mode = c.OPEN
+        if closed and not bounces:
+            slip = math.hypot(F[w + j + 1], F[w + j + 2]) / F[at + c.DELASSUS_T]
+            mode = c.STICK if F[laws + 4 * k + 1] > 0.0 and slip <= 100.0 * worst else c.SLIP
+        F[at + c.BRANCH] = mode
+        F[at + c.SLIP1], F[at + c.SLIP2] = F[w + j + 1], F[w + j + 2]
+
+
+@jit
+def pressures(I: Any, F: Any, base: int) -> None:
+    """Find the forces where velocities are closed; of those without any BRANCH becomes OPEN."""
+    n, laws, records = int(F[_place(I, COUNT)]), _array(I, F, LAWS), _array(I, F, RECORDS)
+    z, rows, now = _array(I, F, FORCE), _array(I, F, ROWS), _array(I, F, FORCE_0)
+    for j in range(3 * n):
+        F[now + j] = F[I[m.A] + int(F[rows + j])]
+    for k in range(n):
+        at, law = int(F[records + k]), laws + 4 * k
+        mode, mu = F[at + c.BRANCH], F[at + c.FRICTION]
+        F[law] = NONE if mode == c.OPEN else DISK if mode == c.STICK else ALONG
+        F[law + 1] = max(mu, F[at + c.STATIC]) if mode == c.STICK else mu
+        slow = max(math.hypot(F[at + c.SLIP1], F[at + c.SLIP2]), 1e-300)
+        F[law + 2], F[law + 3] = -F[at + c.SLIP1] / slow, -F[at + c.SLIP2] / slow
+    meet(I, F, z, now, base)
+    for k in range(n):
+        if not F[z + 3 * k] > 0.0:
+            F[int(F[records + k]) + c.BRANCH] = c.OPEN
+
+
+@jit
+def _take(I: Any, F: Any, base: int, vector: int, z: int, z0: int) -> None:
+    """Write base + answers times (z - z0) to a vector, of contact rows z - z0 itself."""
+    n = 3 * int(F[_place(I, COUNT)])
+    copy(F, vector, base, I[m.N_U])
+    for j in range(n):
+        if F[z + j] != F[z0 + j]:
+            add(F, vector, F[z + j] - F[z0 + j], _answer(I, F, j), I[m.N_U])
+
+
+@jit
+def _changed(I: Any, F: Any, old: int, new: int, weight: float) -> float:
+    """Return the size of a change between two vectors, in units of what is allowed."""
+    for i in range(I[m.N_U]):
+        F[I[m.X] + i] = F[new + i] - F[old + i]
+    return measure(I, F, weight)
+
+
+@jit
+def correct_by_laws(I: Any, F: Any, h: float, k: int) -> float:
+    """Take one iteration in which the laws themselves are solved; return its size."""
+    S, n = ints(F), I[m.N_U]
+    n_c = 3 * int(F[_place(I, COUNT)])
+    c0 = (1 - F[m.ALPHA_F]) / (1 - F[m.ALPHA_M])
+    c2, c3 = h * F[m.GAMMA] * c0, h * h * F[m.BETA] * c0
+    jump, shift = own_vector(I, JUMP), own_vector(I, SHIFT)
+    jump0, shift0 = own_vector(I, JUMP0), own_vector(I, SHIFT0)
+    product, contact = own_vector(I, PRODUCT), own_vector(I, IS_CONTACT)
+    rows = _array(I, F, ROWS)
+    b1, b2, b3 = _array(I, F, ACCELERATION), _array(I, F, RATE), _array(I, F, POINT)
+    gap, x = I[m.GAP], I[m.X]
+    set_weights(I, F, h, False)
+    set_branches(I, F, True)
+    S[m.SMALL_PIVOTS], S[m.HAVE_FACTOR] = 0, 0
+    # what rows lack: gap and rates as they are before W and delta, in GAP and R
+    rate = I[m.R]
+    for i in range(n):
+        F[gap + i], F[rate + i] = F[x + i], F[I[m.PHID] + i]
+    for j in range(n_c):
+        F[b1 + j] = F[I[m.PHIDD] + int(F[rows + j])]
+    # accelerations with the contact forces at hand
+    for i in range(n):
+        if not is_velocity(I, i):
+            F[x + i] = 0.0 if F[contact + i] != 0.0 else F[I[m.PHIDD] + i]
+    solve(I, F, True)
+    if S[m.SMALL_PIVOTS]:
+        return math.inf
+    size = measure(I, F, c3)
+    copy(F, jump0, x, n)  # put aside
+    multiply(I, F, jump0)
+    add(F, I[m.A], -1.0, jump0, n)
+    for i in range(n):
+        if not is_velocity(I, i):
+            F[rate + i] -= c2 * F[product + i]
+            F[gap + i] -= c3 * F[product + i]
+    for j in range(n_c):
+        F[b1 + j] -= F[product + int(F[rows + j])]
+    multiply(I, F, jump)
+    add(F, rate, -1.0, product, n)
+    multiply(I, F, shift)
+    add(F, gap, -1.0, product, n)
+    # jumps and shifts without forces at contacts
+    for which in range(2):
+        lacking, to = (rate, jump0) if which == 0 else (gap, shift0)
+        for i in range(n):
+            F[x + i] = 0.0
+            if not is_velocity(I, i) and F[contact + i] == 0.0:
+                F[x + i] = F[lacking + i]
+                if which == 1 and I[I[m.UNKNOWN_KIND] + i] == m.VELOCITY_ROW:
+                    F[x + i] = 0.5 * h * F[rate + i]
+        solve(I, F, False)
+        for i in range(n):
+            F[to + i] = -F[x + i]
+        multiply(I, F, to)
+        base = b2 if which == 0 else b3
+        for j in range(n_c):
+            u = int(F[rows + j])
+            F[base + j] = -(F[lacking + u] + F[product + u])
+    for j in range(n_c):
+        F[b1 + j] = -F[b1 + j]
+    answers(I, F)
+    choose_totals(I, F, h)
+    shifts(I, F, h, k < 8)
+    percussions(I, F, F[_place(I, RESTITUTION_PART)])
+    pressures(I, F, b1)
+    # new forces: what they add to accelerations, their quadrature leaves the jumps
+    new = I[m.GAP]
+    clear(F, new, n)
+    for j in range(n_c):
+        change = F[_array(I, F, FORCE) + j] - F[I[m.A] + int(F[rows + j])]
+        if change != 0.0:
+            add(F, new, change, _answer(I, F, j), n)
+        F[_array(I, F, IMPULSE_0) + j] += c2 * change
+        F[_array(I, F, KAPPA_0) + j] += c3 * change
+    copy(F, x, new, n)
+    size = max(size, measure(I, F, c3))
+    add(F, I[m.A], 1.0, new, n)
+    _take(I, F, jump0, new, _array(I, F, IMPULSE), _array(I, F, IMPULSE_0))
+    size = max(size, _changed(I, F, jump, new, c3 / c2))
+    copy(F, jump, new, n)
+    kappa = _array(I, F, KAPPA)
+    if k >= 8:
+        for j in range(n_c):
+            if j % 3:
+                F[kappa + j] = F[_array(I, F, KAPPA_0) + j]
+    _take(I, F, shift0, new, kappa, _array(I, F, KAPPA_0))
+    size = max(size, _changed(I, F, shift, new, 1.0))
+    copy(F, shift, new, n)
+    return size
+
+
+# --- steps ----------------------------------------------------------------------------------------
+@jit
+def iterate(I: Any, F: Any, h: float) -> bool:
+    """Find the end of a step of size h; tell whether that converged."""
+    S, n = ints(F), I[m.N_U]
+    clear(F, own_vector(I, JUMP), n)
+    clear(F, own_vector(I, SHIFT), n)
+    quiet, last, theta = True, 0.0, 0.5
+    for k in range(MOST):
+        move(I, F, h)
+        evaluate_rows(I, F)
+        set_least(I, F, h)
+        if quiet:
+            set_weights(I, F, h, True)
+            choose_totals(I, F, h)
+            if not keeps_branches(I, F):
+                quiet, last, theta = False, 0.0, 0.5
+                set_least(I, F, h)
+                clear(F, own_vector(I, JUMP), n)
+                clear(F, own_vector(I, SHIFT), n)
+                copy(F, I[m.A], I[m.AN], n)
+                move(I, F, h)
+                evaluate_rows(I, F)
+        size = correct_quietly(I, F, h) if quiet else correct_by_laws(I, F, h, k)
+        S[m.N_ITER] += 1
+        if not size < 1e300:
+            return False
+        if last > 0.0:
+            theta = max(size / last, 1e-3)
+            if quiet and theta > 0.3:
+                S[m.HAVE_FACTOR] = 0
+        if theta < 1.0 and size * theta / (1.0 - theta) <= 1.0:
+            F[_place(I, QUIET)] = 1.0 if quiet else 0.0
+            if quiet and has_aged(I, F, k + 1):
+                S[m.HAVE_FACTOR] = 0
+            return True
+        if not quiet and (size <= 1.0 or (k >= 16 and size < 3e3)):
+            F[_place(I, QUIET)] = 0.0
+            return True
+        if quiet and k > 12:
+            S[m.HAVE_FACTOR] = 0
+        last = size
+    return False
+
+
+@jit
+def accept_contacts(I: Any, F: Any, quiet: bool) -> None:
+    """Note modes and velocities of the contacts at the end of the step."""
+    records, rows, fastest = _array(I, F, RECORDS), _array(I, F, ROWS), 0.0
+    n = int(F[_place(I, COUNT)])
+    for j in range(3 * n):
+        fastest = max(fastest, abs(F[I[m.PHID] + int(F[rows + j])]))
+    for k in range(n):
+        at, u = int(F[records + k]), int(F[rows + 3 * k])
+        if not quiet:
+            F[at + c.MODE] = F[at + c.BRANCH]
+        speed = -F[I[m.PHID] + u]
+        if F[at + c.MODE] != c.OPEN:
+            speed = 0.0
+        F[at + c.BEFORE] = speed
+        F[at + c.SLIP1], F[at + c.SLIP2] = -F[I[m.PHID] + u + 1], -F[I[m.PHID] + u + 2]
+
+
+@jit
+def work_of_contacts(I: Any, F: Any, quiet: bool) -> float:
+    r"""Return the work of the contact forces in a step.
+
+    Of a jump it is :math:`\Lambda(u^+ + u^-)/2` with :math:`u^- = u^+ - D\Lambda`, of the rest of
+    the percussion that at the mean of the velocities at both ends.
+    """
+    n, jump = int(F[_place(I, COUNT)]), own_vector(I, JUMP)
+    records, rows, P, D = _array(I, F, RECORDS), _array(I, F, ROWS), _array(I, F, IMPULSE), _matrix(I, F)
+    work = 0.0
+    for k in range(n):
+        at, u = int(F[records + k]), int(F[rows + 3 * k])
+        before = F[at + c.BEFORE], F[at + c.SLIP1], F[at + c.SLIP2]
+        for r in range(3):
+            now, own = -F[I[m.PHID] + u + r], 0.0 if quiet else F[jump + u + r]
+            work += 0.5 * (F[P + 3 * k + r] - own) * (before[r] + now)
+            if own != 0.0:
+                for j in range(3 * n):
+                    now -= 0.5 * F[D + 3 * n * (3 * k + r) + j] * F[jump + int(F[rows + j])]
+                work += own * now
+    return work
+
+
+@jit
+def attempt(I: Any, F: Any, h: float, t: float) -> bool:
+    """Take a step of size h to the time t; leave everything as it was if it does not converge."""
+    S, n = ints(F), I[m.N_U]
+    copy(F, I[m.QN], I[m.Q], I[m.N_Q])
+    copy(F, I[m.VN], I[m.V], n)
+    copy(F, I[m.AN], I[m.A], n)
+    begin = F[m.T]
+    copy_remembered(I, F, 0, AT_START)
+    F[m.T] = t
+    if not iterate(I, F, h):
+        S[m.HAVE_FACTOR] = 0
+        F[m.T] = begin
+        copy(F, I[m.Q], I[m.QN], I[m.N_Q])
+        copy(F, I[m.V], I[m.VN], n)
+        copy(F, I[m.A], I[m.AN], n)
+        return False
+    quiet = F[_place(I, QUIET)] == 1.0
+    move(I, F, h)
+    stage(I, F, m.PLACE)
+    if not quiet:
+        stage(I, F, m.RATES)
+        S[m.HAVE_FACTOR] = 0
+    F[m.IMPULSIVE] += work_of_contacts(I, F, quiet)
+    accept_contacts(I, F, quiet)
+    accept_stage(I, F)
+    finish_accelerations(I, F, quiet)
+    return True
+
+
+@jit
+def begin_contacts(I: Any, F: Any) -> None:
+    """Find modes, accelerations and forces of the state at hand."""
+    S, n = ints(F), I[m.N_U]
+    n_c = 3 * int(F[_place(I, COUNT)])
+    rows, records = _array(I, F, ROWS), _array(I, F, RECORDS)
+    contact, product = own_vector(I, IS_CONTACT), own_vector(I, PRODUCT)
+    b1 = _array(I, F, ACCELERATION)
+    copy(F, I[m.QN], I[m.Q], I[m.N_Q])
+    clear(F, I[m.D], n)
+    for j in range(n_c):
+        F[I[m.A] + int(F[rows + j])] = 0.0
+    evaluate_rows(I, F)
+    set_weights(I, F, 1.0, False)
+    set_branches(I, F, True)
+    S[m.SMALL_PIVOTS] = 0
+    fastest = 1e-300
+    for j in range(n_c):
+        fastest = max(fastest, abs(F[I[m.PHID] + int(F[rows + j])]))
+    for i in range(n):
+        if not is_velocity(I, i):
+            F[I[m.GAP] + i] = F[I[m.X] + i]
+            F[I[m.X] + i] = 0.0 if F[contact + i] != 0.0 else F[I[m.PHIDD] + i]
+    for j in range(n_c):
+        F[b1 + j] = -F[I[m.PHIDD] + int(F[rows + j])]
+    for k in range(n_c // 3):
+        at, u = int(F[records + k]), int(F[rows + 3 * k])
+        speed, s1, s2 = -F[I[m.PHID] + u], -F[I[m.PHID] + u + 1], -F[I[m.PHID] + u + 2]
+        touches = abs(F[I[m.GAP] + u]) <= 1e-9 * F[m.LENGTH] * F[m.FAR]
+        rests = touches and abs(speed) <= 1e-9 * fastest
+        F[at + c.MODE] = c.OPEN
+        if rests:
+            F[at + c.MODE] = c.SLIP if math.hypot(s1, s2) > 1e-9 * fastest else c.STICK
+        F[at + c.BEFORE] = 0.0 if rests else speed
+        F[at + c.SLIP1], F[at + c.SLIP2] = s1, s2
+    solve(I, F, True)
+    copy(F, own_vector(I, JUMP0), I[m.X], n)
+    multiply(I, F, own_vector(I, JUMP0))
+    add(F, I[m.A], -1.0, own_vector(I, JUMP0), n)
+    for j in range(n_c):
+        F[b1 + j] += F[product + int(F[rows + j])]
+    answers(I, F)
+    for k in range(n_c // 3):
+        at = int(F[records + k])
+        F[at + c.BRANCH] = F[at + c.MODE]
+    clear(F, _array(I, F, FORCE), n_c)
+    pressures(I, F, b1)
+    for k in range(n_c // 3):
+        at = int(F[records + k])
+        F[at + c.MODE] = F[at + c.BRANCH]
+    for j in range(n_c):
+        force = F[_array(I, F, FORCE) + j]
+        if force != 0.0:
+            add(F, I[m.A], force, _answer(I, F, j), n)
+    copy(F, I[m.AL], I[m.A], n)
+    F[_place(I, STARTED)] = 1.0
+    S[m.HAVE_FACTOR] = 0
+
+
+@loop
+@flushing
+def advance(I: Any, F: Any, k: int) -> None:
+    """Take S[N_STEPS] steps of F[H]; one that does not converge is taken in parts."""
+    S, h = ints(F), F[m.H]
+    S[m.STATUS], S[m.STEPS_DONE] = CONVERGED, 0
+    note_rates(I, F)
+    if F[_place(I, STARTED)] == 0.0:
+        begin_contacts(I, F)
+    for step in range(S[m.N_STEPS]):
+        end, left, part = next_time(I, F), 1.0, 1.0
+        begin = F[m.T]
+        while left > 0.0:
+            part = min(part, left)
+            last = part == left
+            t = end if last else begin + h * (1.0 - left + part)
+            if attempt(I, F, h * part, t):
+                left = 0.0 if last else left - part
+                continue
+            S[m.N_REJECT] += 1
+            part *= 0.5
+            S[m.HAVE_FACTOR] = 0
+            if part * HALVES < 1.0:
+                S[m.STATUS] = FAILED
+                return
+        if part < 1.0:
+            S[m.HAVE_FACTOR] = 0
+        S[m.STEPS_DONE] = step + 1
+        keep_record(I, F)
+
+
+@kernel
+def start_kernel(I: Any, F: Any, k: int) -> None:
+    """Find modes, accelerations and forces of the state at hand."""
+    begin_contacts(I, F)
+
+
+def contacts_of(model: FrozenModel) -> tuple[np.ndarray, np.ndarray]:
+    """Return where the numbers of all contacts are in F, and their first unknown."""
+    numbers, rows = [], []
+    for name, elements in model.numbering.elements.items():
+        records = iter(model.records[name])
+        for element, _ in elements:
+            record = next(records)
+            if element.kind is c.CONTACT:
+                numbers.append(int(model.I[record + m.E_NUMBERS]))
+                rows.append(int(model.I[record + m.E_ROW]))
+    return np.array(numbers, int), np.array(rows, int)
+
+
+@dataclass(frozen=True)
+class NonsmoothAlpha:
+    """Generalized-alpha for contacts, impacts and dry friction.
+
+    Parameters
+    ----------
+    rho : float [-]
+        Spectral radius at infinite frequency, from 0 to 1.
+    tol : float [-]
+        Accepted error of accelerations in one step, relative to the largest of their kind.
+    """
+
+    rho: float = 0.8
+    tol: float = 1e-9
+
+    def __post_init__(self) -> None:
+        """Check the parameters."""
+        who = "NonsmoothAlpha"
+        if not 0.0 <= number(who, "rho", self.rho, "-") <= 1.0:
+            raise ValueError(f"{who}: rho must be in [0, 1] [-], got {self.rho}")
+        if not 0.0 < number(who, "tol", self.tol, "-") < 1.0:
+            raise ValueError(f"{who}: tol must be in (0, 1) [-], got {self.tol}")
+
+    @property
+    def kernel(self) -> Any:
+        """The compiled loop over steps."""
+        return advance
+
+    @property
+    def facts(self) -> Facts:
+        """What the runs are told of it."""
+        return Facts(
+            title=f"nonsmooth generalized-alpha with rho = {self.rho:g}",
+            orders=(2, 2), level="stabilized", set_valued=True,
+            own_floats=_own_floats, start=self._start,
+        )  # fmt: skip
+
+    def _start(
+        self, model: FrozenModel, state: State, h: float, continued: bool, saddle: Any = None
+    ) -> tuple[State, None]:
+        """Return the state with accelerations and forces of the contacts that are closed."""
+        work = Workspace(model, state, own=_own_floats(model))
+        self.prepare(model, work.S, work.F)
+        from mbd.linear.fronts import factor_and_solve
+
+        work.S[m.LINEAR] = factor_and_solve.address
+        start_kernel(work.I, work.F)
+        done = work.store()
+        return done.replace(alg=done.a.copy()), None
+
+    def prepare(self, model: FrozenModel, S: np.ndarray, F: np.ndarray) -> None:
+        """Write the parameters, and where the contacts are."""
+        numbers, rows = contacts_of(model)
+        n, n_u = len(numbers), int(model.I[m.N_U])
+        F[m.TOL], F[m.THETA] = self.tol, 0.5
+        F[m.ALPHA_M], F[m.ALPHA_F], F[m.BETA], F[m.GAMMA] = damping_weights(self.rho)
+        S[m.LEVEL], S[m.ELASTIC] = m.STABILIZED, 1
+        S[m.HAVE_FACTOR] = S[m.HISTORY] = 0
+        own = int(model.I[m.METHOD])
+        at = own + N_VECTORS * n_u
+        F[at + COUNT], F[at + RESTITUTION_PART] = n, 1.0
+        base = at + FIRST
+        F[base : base + n] = numbers
+        each = (rows[:, None] + np.arange(3)).ravel()
+        F[base + 3 * n : base + 6 * n] = each
+        F[own + IS_CONTACT * n_u + each] = 1.0
+        F[numbers + c.ACTIVE] = 1.0
+
+
+def _own_floats(model: FrozenModel) -> int:
+    """Return how many numbers the method keeps of its own."""
+    n, n_u = 3 * len(contacts_of(model)[0]), int(model.I[m.N_U])
+    return N_VECTORS * n_u + FIRST + N_ARRAYS * n + n * (2 * n + n_u + 1)

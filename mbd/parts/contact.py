@@ -1,0 +1,164 @@
+r"""Contacts of bodies with planes: they hold apart, rub and throw back.
+
+.. math:: 0 \le \Phi \perp p_N \ge 0, \qquad |p_T| \le \mu p_N, \qquad u_N^+ = -e\,u_N^-
+
+A body meets a plane with some balls, its points with balls of radius zero
+(``mbd/interactions/contact.py``).
+"""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from mbd.base.checked import shown
+from mbd.base.door import label, number, unit_vector, vector
+from mbd.interactions.contact import CONTACT
+from mbd.interactions.kind import Attachment, Element
+from mbd.machine.buffer import FORCE
+from mbd.parts.joint import check_sides, needs_axes, of_one_size, perpendicular
+from mbd.parts.part import Body, Frame, Part
+from mbd.parts.shapes import Box, Capsule, Shape, Sphere
+
+
+class Contact(Part):
+    r"""A body stays on one side of a plane, with dry friction and restitution.
+
+    A sphere touches with its lowest point, a box with its eight vertices, a capsule with the balls
+    at its ends, a ``PointMass`` or a Frame as a point. The plane has no bounds and may move.
+
+    It is set-valued: ``simulate`` takes ``mbd.NonsmoothAlpha`` where a model has one.
+
+    Parameters
+    ----------
+    name : str
+    first : body, ground, or Frame
+        Carries the plane; of a Frame the third axis is the normal.
+    second : body or Frame
+        What touches it: the shapes of the body, or the origin of the Frame.
+    friction : float [-]
+        Coefficient :math:`\mu` of sliding.
+    friction_static : float, optional [-]
+        Coefficient of what sticks, not below that of sliding; default the same.
+    restitution : float [-]
+        e, from 0 to 1: part of the velocity with which an impact throws back.
+    normal : (3,) array [-]
+        Of the plane, inertial at the initial pose, towards the second body.
+    through : (3,) array [m]
+        A point of the plane, inertial at the initial pose.
+
+    Notes
+    -----
+    The multipliers of each ball are the force on the second body along the normal and two
+    directions of the plane [N], and so is ``solution[name].force`` in inertial axes, summed over all.
+
+    Examples
+    --------
+    >>> import mbd
+    >>> system = mbd.System(gravity=(0, 0, -9.81))
+    >>> ball = mbd.RigidBody(
+    ...     "ball", mass=1.0, inertia=(4e-3,) * 3, position=(0, 0, 1), shape=mbd.Sphere(0.1)
+    ... )
+    >>> system.add(ball)
+    RigidBody('ball', mass=1)
+    >>> system.add(mbd.Contact("floor", system.ground, ball, friction=0.3, restitution=0.5))
+    Contact('floor', ['ground', 'ball'])
+    """
+
+    def __init__(
+        self,
+        name: str,
+        first: Any,
+        second: Any,
+        *,
+        friction: float = 0.0,
+        friction_static: float | None = None,
+        restitution: float = 0.0,
+        normal: Any = (0.0, 0.0, 1.0),
+        through: Any = (0.0, 0.0, 0.0),
+    ) -> None:
+        self.name = label(name, "Contact")
+        check_sides(self.name, first, second)
+        n = unit_vector(self.name, "normal", normal)
+        if isinstance(first, Body):
+            first = first.placed_frame(vector(self.name, "through", through, "m"), perpendicular(n))
+        self.balls = _balls(self.name, second)
+        self.ends = (first, second.frame() if isinstance(second, Body) else second)
+        if first.body is self.ends[1].body:
+            raise ValueError(
+                f"{self.name}: first and second must be two bodies, got {first.name!r} twice"
+            )
+        needs_axes(self.name, "a plane", first)
+        of_one_size(self.name, "touch or are touched by others", *self.ends)
+        self.friction = number(self.name, "friction", friction, "-", positive=False)
+        static = self.friction if friction_static is None else friction_static
+        self.friction_static = number(self.name, "friction_static", static, "-", positive=False)
+        if self.friction_static < self.friction:
+            raise ValueError(
+                f"{self.name}: friction_static must not be below friction [-], got "
+                f"{self.friction_static:g} and {self.friction:g}"
+            )
+        self.restitution = number(self.name, "restitution", restitution, "-", positive=False)
+        if self.restitution > 1.0:
+            raise ValueError(
+                f"{self.name}: restitution must be in [0, 1] [-], got {self.restitution:g}"
+            )
+
+    def elements(self) -> list[Element]:
+        """Return one contact for each ball."""
+        plane, body = self.ends
+        numbers = (self.friction, self.friction_static, self.restitution)
+        if body.body.formulation.axes:
+            directions = [Attachment(body.name, (0.0, *x), body.face) for x in np.eye(3).tolist()]
+        else:
+            directions = [Attachment("ground", (0.0, *x)) for x in np.eye(3).tolist()]
+        own = [plane.end(axis) for axis in (None, 0, 1, 2)]
+        return [
+            Element(
+                CONTACT,
+                (Attachment(body.name, (1.0, *center), body.face), *directions, *own),
+                (radius, *numbers),
+                rows=tuple(f"{row}{k if len(self.balls) > 1 else ''}" for row in _ROWS),
+                row_kinds=(FORCE,) * 3,
+            )
+            for k, (center, radius) in enumerate(self.balls)
+        ]
+
+    def __repr__(self) -> str:
+        return f"Contact({self.name!r}, {[x.name for x in self.ends]})"
+
+
+_ROWS = ("normal", "slip a1", "slip a2")
+
+
+def _balls(owner: str, second: Any) -> list[tuple[list[float], float]]:
+    """Return centres [m], in the axes of the body, and radii [m] of what touches."""
+    if isinstance(second, Frame):
+        return [(second.position.tolist(), 0.0)]
+    if not second.formulation.axes:
+        return [([0.0, 0.0, 0.0], 0.0)]
+    balls = [ball for shape in second.shapes for ball in _of_shape(owner, second.name, shape)]
+    if not balls:
+        raise ValueError(
+            f"{owner}: {second.name!r} must have a shape that touches, got none; give it a shape "
+            "(mbd.Sphere, Box, Capsule), or take a Frame of it, which touches as a point"
+        )
+    return balls
+
+
+def _of_shape(owner: str, body: str, shape: Shape) -> list[tuple[list[float], float]]:
+    """Return the balls with which a shape touches a plane."""
+    if isinstance(shape, Sphere):
+        return [(shape.at.tolist(), shape.radius)]
+    if isinstance(shape, Box):
+        corners = 0.5 * shape.size * np.array(list(product((-1.0, 1.0), repeat=3)))
+        return [((shape.at + shape.rotation @ x).tolist(), 0.0) for x in corners]
+    if isinstance(shape, Capsule):
+        half = 0.5 * shape.length * shape.axis
+        return [((shape.at + s * half).tolist(), shape.radius) for s in (-1.0, 1.0)]
+    raise TypeError(
+        f"{owner}: {body!r} must have shapes that are spheres, boxes or capsules, got "
+        f"{shown(shape)}; take Frames of it, which touch as points"
+    )
