@@ -14,15 +14,7 @@ __version__ = VERSION
 __all__ = list(PLACES)
 
 
-_ABSENT = {
-    "Contact": "there is no contact between bodies yet: mbd.Stop limits the coordinate of a joint, "
-    "mbd.RollingBall and mbd.RollingDisc roll on planes, an mbd.Event changes velocities"
-}
-
-
 def __getattr__(name: str) -> Any:
-    if name in _ABSENT:
-        raise AttributeError(f"module 'mbd' has no attribute {name!r}: {_ABSENT[name]}")
     if name not in PLACES:
         raise AttributeError(f"module 'mbd' has no attribute {name!r}; it has {', '.join(PLACES)}")
     from mbd.base.recorded_call import spelt

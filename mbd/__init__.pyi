@@ -45,6 +45,7 @@ from mbd.integration.energy_momentum import EnergyMomentum as EnergyMomentum
 from mbd.integration.explicit_runge_kutta import ExplicitRungeKutta as ExplicitRungeKutta
 from mbd.integration.generalized_alpha import GeneralizedAlpha as GeneralizedAlpha
 from mbd.integration.lie_runge_kutta import LieRungeKutta4 as LieRungeKutta4
+from mbd.integration.nonsmooth import NonsmoothAlpha as NonsmoothAlpha
 from mbd.integration.radau_collocation import RadauCollocation as RadauCollocation
 from mbd.joint_tree.coordinates import JointCoordinates as JointCoordinates
 from mbd.model.model import Model as Model
@@ -57,6 +58,7 @@ from mbd.parts.actuators import Stop as Stop
 from mbd.parts.bodies import Ground as Ground
 from mbd.parts.bodies import PointMass as PointMass
 from mbd.parts.bodies import RigidBody as RigidBody
+from mbd.parts.contact import Contact as Contact
 from mbd.parts.drives import Drive as Drive
 from mbd.parts.forces import Bushing as Bushing
 from mbd.parts.forces import Moment as Moment

@@ -52,10 +52,12 @@ import numpy as np
 
 from mbd.algebra.newmark import damping_weights
 from mbd.base.door import number
+from mbd.base.tolerances import START_POSITION
 from mbd.integration.method import Facts
 from mbd.integration.newton_loop import CONVERGED, FAILED, has_aged, keep_record, next_time
 from mbd.integration.one_step import AT_START
 from mbd.interactions import contact as c
+from mbd.linear.fronts import factor_and_solve
 from mbd.linear.onto_rows import add, clear, copy
 from mbd.machine import buffer as m
 from mbd.machine.jit import call, ints, jit, kernel, loop
@@ -105,6 +107,7 @@ NONE, FIXED, DISK, ALONG = 0.0, 1.0, 2.0, 3.0  # LAWS
 MOST = 60  # iterations
 ROUNDS, SWEEPS, NEWTONS = 40, 30, 12
 PROXIMAL = 1e-8  # part of the diagonal of D, where D of redundant contacts is singular
+BISECTIONS, GAIN_LEAST = 7, 1e-10
 HALVES = 64.0  # the smallest part of a step
 
 
@@ -235,7 +238,10 @@ def choose_totals(I: Any, F: Any, h: float) -> None:
         u = int(F[rows + j])
         old, p = F[I[m.AL] + u], F[I[m.A] + u]
         new = c0 * p + c1 * F[I[m.AN] + u] + c2 * old
-        first, second = h * ((1 - gamma) * old + gamma * new), h * h * ((0.5 - beta) * old + beta * new)
+        first, second = (
+            h * ((1 - gamma) * old + gamma * new),
+            h * h * ((0.5 - beta) * old + beta * new),
+        )
         F[_array(I, F, FORCE) + j] = p
         F[_array(I, F, IMPULSE_0) + j], F[_array(I, F, KAPPA_0) + j] = first, second
         F[_array(I, F, IMPULSE) + j] = F[jump + u] + first
@@ -566,13 +572,24 @@ def _newton(I: Any, F: Any, z: int, w: int) -> bool:
         if F[law] == DISK:
             e1, e2, q = y1 / size, y2 / size, most / size
         for r in range(1, 3):
-            a, b = (q * (1.0 - e1 * e1), -q * e1 * e2) if r == 1 else (-q * e1 * e2, q * (1.0 - e2 * e2))
+            a, b = (
+                (q * (1.0 - e1 * e1), -q * e1 * e2)
+                if r == 1
+                else (-q * e1 * e2, q * (1.0 - e2 * e2))
+            )
             for i in range(n):
-                F[A + (j + r) * n + i] = rt * (a * F[D + (j + 1) * n + i] + b * F[D + (j + 2) * n + i])
+                F[A + (j + r) * n + i] = rt * (
+                    a * F[D + (j + 1) * n + i] + b * F[D + (j + 2) * n + i]
+                )
             F[A + (j + r) * n + j + 1] += (1.0 if r == 1 else 0.0) - a
             F[A + (j + r) * n + j + 2] += (1.0 if r == 2 else 0.0) - b
             F[A + (j + r) * n + j] -= mu * (e1 if r == 1 else e2)
-            of_z = F[z + j + r] - a * F[z + j + 1] - b * F[z + j + 2] - mu * F[z + j] * (e1 if r == 1 else e2)
+            of_z = (
+                F[z + j + r]
+                - a * F[z + j + 1]
+                - b * F[z + j + 2]
+                - mu * F[z + j] * (e1 if r == 1 else e2)
+            )
             F[x + j + r] = -of_z - rt * (a * F[w + j + 1] + b * F[w + j + 2])
     if not _eliminate(F, A, x, n):
         return False
@@ -878,26 +895,86 @@ def accept_contacts(I: Any, F: Any, quiet: bool) -> None:
 
 
 @jit
-def work_of_contacts(I: Any, F: Any, quiet: bool) -> float:
-    r"""Return the work of the contact forces in a step.
+def work_of_jumps(I: Any, F: Any) -> Any:
+    r"""Return the work of the jumps at contacts, and the sum of its magnitudes.
 
-    Of a jump it is :math:`\Lambda(u^+ + u^-)/2` with :math:`u^- = u^+ - D\Lambda`, of the rest of
-    the percussion that at the mean of the velocities at both ends.
+    :math:`\Lambda\cdot(u^+ + u^-)/2` with :math:`u^- = u^+ - D\Lambda`.
+    """
+    n, jump, D = 3 * int(F[_place(I, COUNT)]), own_vector(I, JUMP), _matrix(I, F)
+    rows, work, size = _array(I, F, ROWS), 0.0, 0.0
+    for i in range(n):
+        own, mean = F[jump + int(F[rows + i])], -F[I[m.PHID] + int(F[rows + i])]
+        if own != 0.0:
+            for j in range(n):
+                mean -= 0.5 * F[D + n * i + j] * F[jump + int(F[rows + j])]
+            work += own * mean
+            size += abs(own * mean)
+    return work, size
+
+
+@jit
+def work_of_contacts(I: Any, F: Any, quiet: bool) -> float:
+    """Return the work of the contact forces in a step.
+
+    That of jumps, and of the rest of each percussion with the mean of the velocities at both ends.
     """
     n, jump = int(F[_place(I, COUNT)]), own_vector(I, JUMP)
-    records, rows, P, D = _array(I, F, RECORDS), _array(I, F, ROWS), _array(I, F, IMPULSE), _matrix(I, F)
-    work = 0.0
+    records, rows, P = _array(I, F, RECORDS), _array(I, F, ROWS), _array(I, F, IMPULSE)
+    work = 0.0 if quiet else work_of_jumps(I, F)[0]
     for k in range(n):
         at, u = int(F[records + k]), int(F[rows + 3 * k])
         before = F[at + c.BEFORE], F[at + c.SLIP1], F[at + c.SLIP2]
         for r in range(3):
-            now, own = -F[I[m.PHID] + u + r], 0.0 if quiet else F[jump + u + r]
-            work += 0.5 * (F[P + 3 * k + r] - own) * (before[r] + now)
-            if own != 0.0:
-                for j in range(3 * n):
-                    now -= 0.5 * F[D + 3 * n * (3 * k + r) + j] * F[jump + int(F[rows + j])]
-                work += own * now
+            own = 0.0 if quiet else F[jump + u + r]
+            work += 0.5 * (F[P + 3 * k + r] - own) * (before[r] - F[I[m.PHID] + u + r])
     return work
+
+
+@jit
+def reach_end(I: Any, F: Any, h: float) -> bool:
+    """Find the end of a step, there evaluated; tell whether that converged."""
+    copy(F, I[m.A], I[m.AN], I[m.N_U])
+    if not iterate(I, F, h):
+        return False
+    move(I, F, h)
+    stage(I, F, m.PLACE)
+    if F[_place(I, QUIET)] == 0.0:
+        stage(I, F, m.RATES)
+    return True
+
+
+@jit
+def rebounds(I: Any, F: Any) -> bool:
+    """Tell whether a contact is thrown back in the step at hand."""
+    records, kappa = _array(I, F, RECORDS), _array(I, F, KAPPA)
+    for k in range(int(F[_place(I, COUNT)])):
+        at = int(F[records + k])
+        if F[kappa + 3 * k] > 0.0 and F[at + c.RESTITUTION] * F[at + c.BEFORE] < 0.0:
+            return True
+    return False
+
+
+@jit
+def gains(I: Any, F: Any) -> bool:
+    """Tell whether jumps put energy into the system."""
+    work, size = work_of_jumps(I, F)
+    return work > GAIN_LEAST * size
+
+
+@jit
+def rebound_less(I: Any, F: Any, h: float) -> bool:
+    """Take the largest part of all restitution with which the step gains no energy."""
+    part, least, most = _place(I, RESTITUTION_PART), 0.0, 1.0
+    for _ in range(BISECTIONS):
+        F[part] = 0.5 * (least + most)
+        if not reach_end(I, F, h):
+            return False
+        if gains(I, F):
+            most = F[part]
+        else:
+            least = F[part]
+    F[part] = least
+    return reach_end(I, F, h)  # type: ignore[no-any-return]
 
 
 @jit
@@ -910,7 +987,12 @@ def attempt(I: Any, F: Any, h: float, t: float) -> bool:
     begin = F[m.T]
     copy_remembered(I, F, 0, AT_START)
     F[m.T] = t
-    if not iterate(I, F, h):
+    good = reach_end(I, F, h)
+    if good and F[_place(I, QUIET)] == 0.0 and rebounds(I, F) and gains(I, F):
+        good = rebound_less(I, F, h)
+        F[_place(I, RESTITUTION_PART)] = 1.0
+        S[m.N_REJECT] += 1
+    if not good:
         S[m.HAVE_FACTOR] = 0
         F[m.T] = begin
         copy(F, I[m.Q], I[m.QN], I[m.N_Q])
@@ -918,10 +1000,7 @@ def attempt(I: Any, F: Any, h: float, t: float) -> bool:
         copy(F, I[m.A], I[m.AN], n)
         return False
     quiet = F[_place(I, QUIET)] == 1.0
-    move(I, F, h)
-    stage(I, F, m.PLACE)
     if not quiet:
-        stage(I, F, m.RATES)
         S[m.HAVE_FACTOR] = 0
     F[m.IMPULSIVE] += work_of_contacts(I, F, quiet)
     accept_contacts(I, F, quiet)
@@ -1073,7 +1152,7 @@ class NonsmoothAlpha:
         return Facts(
             title=f"nonsmooth generalized-alpha with rho = {self.rho:g}",
             orders=(2, 2), level="stabilized", set_valued=True,
-            own_floats=_own_floats, start=self._start,
+            own_floats=_own_floats, start=self._start, failure=_failed,
         )  # fmt: skip
 
     def _start(
@@ -1082,12 +1161,28 @@ class NonsmoothAlpha:
         """Return the state with accelerations and forces of the contacts that are closed."""
         work = Workspace(model, state, own=_own_floats(model))
         self.prepare(model, work.S, work.F)
-        from mbd.linear.fronts import factor_and_solve
-
         work.S[m.LINEAR] = factor_and_solve.address
+        self._refuse_overlap(model, work)
         start_kernel(work.I, work.F)
         done = work.store()
         return done.replace(alg=done.a.copy()), None
+
+    def _refuse_overlap(self, model: FrozenModel, work: Workspace) -> None:
+        """Refuse a state in which bodies are in planes, by the name of the deepest."""
+        normals = contacts_of(model)[1]
+        if not len(normals):
+            return
+        work.evaluate()
+        gaps = -work.vector(m.X)[normals]
+        allowed, worst = START_POSITION * model.F[m.LENGTH], int(np.argmin(gaps))
+        if gaps[worst] >= -allowed:
+            return
+        names = model.numbering
+        row = names.lam_labels[int(np.flatnonzero(names.lam == normals[worst])[0])]
+        raise ValueError(
+            f"{row.rpartition('.')[0]}: must not overlap at the start, got a depth of "
+            f"{-gaps[worst]:.3g} m at {row!r}; move the body, or the plane (through=)"
+        )
 
     def prepare(self, model: FrozenModel, S: np.ndarray, F: np.ndarray) -> None:
         """Write the parameters, and where the contacts are."""
@@ -1112,3 +1207,12 @@ def _own_floats(model: FrozenModel) -> int:
     """Return how many numbers the method keeps of its own."""
     n, n_u = 3 * len(contacts_of(model)[0]), int(model.I[m.N_U])
     return N_VECTORS * n_u + FIRST + N_ARRAYS * n + n * (2 * n + n_u + 1)
+
+
+def _failed(model: FrozenModel, where: str) -> str:
+    """Return the message on a step that failed."""
+    names = ", ".join(repr(part) for part, _ in model.set_valued)
+    return (
+        f"no branches of the contacts {names} were found that agree {where}, a smaller restitution "
+        "or friction"
+    )

@@ -330,7 +330,7 @@ def refuse_set_valued(owner: str, model: FrozenModel) -> None:
     raise ValueError(
         f"{owner}: {part!r} has the set-valued law {kind!r}, which needs a method that declares "
         f"Facts(set_valued=True); {owner} would take it as not there. Run mbd.simulate with such a "
-        f"method, or leave {part!r} out of the system"
+        f"method (mbd.NonsmoothAlpha()), or leave {part!r} out of the system"
     )
 
 

@@ -18,12 +18,12 @@ from mbd.base.door import label, number, unit_vector, vector
 from mbd.interactions.contact import CONTACT
 from mbd.interactions.kind import Attachment, Element
 from mbd.machine.buffer import FORCE
-from mbd.parts.joint import check_sides, needs_axes, of_one_size, perpendicular
-from mbd.parts.part import Body, Frame, Part
+from mbd.parts.joint import Joint, check_sides, needs_axes, of_one_size, perpendicular
+from mbd.parts.part import Body, Frame, Symbol
 from mbd.parts.shapes import Box, Capsule, Shape, Sphere
 
 
-class Contact(Part):
+class Contact(Joint):
     r"""A body stays on one side of a plane, with dry friction and restitution.
 
     A sphere touches with its lowest point, a box with its eight vertices, a capsule with the balls
@@ -64,8 +64,10 @@ class Contact(Part):
     >>> system.add(ball)
     RigidBody('ball', mass=1)
     >>> system.add(mbd.Contact("floor", system.ground, ball, friction=0.3, restitution=0.5))
-    Contact('floor', ['ground', 'ball'])
+    Contact('floor', 'ground', 'ball')
     """
+
+    symbol = Symbol.BALL_ON_PLATE
 
     def __init__(
         self,
@@ -125,9 +127,6 @@ class Contact(Part):
             )
             for k, (center, radius) in enumerate(self.balls)
         ]
-
-    def __repr__(self) -> str:
-        return f"Contact({self.name!r}, {[x.name for x in self.ends]})"
 
 
 _ROWS = ("normal", "slip a1", "slip a2")

@@ -12,13 +12,15 @@ from mbd.integration.explicit_runge_kutta import ExplicitRungeKutta
 from mbd.integration.generalized_alpha import GeneralizedAlpha
 from mbd.integration.lie_runge_kutta import LieRungeKutta4
 from mbd.integration.method import Method, is_method
+from mbd.integration.nonsmooth import NonsmoothAlpha
 from mbd.integration.python_steps import PythonSteps, Stepping
 from mbd.integration.radau_collocation import RadauCollocation
 
 METHODS = {
     x.__name__: x
     for x in (
-        GeneralizedAlpha, EnergyMomentum, ExplicitRungeKutta, LieRungeKutta4, RadauCollocation,
+        GeneralizedAlpha, EnergyMomentum, ExplicitRungeKutta, LieRungeKutta4, NonsmoothAlpha,
+        RadauCollocation,
     )
 }  # fmt: skip
 
