@@ -40,6 +40,7 @@ from mbd.front.shares import unique_reactions as unique_reactions
 from mbd.front.simulate import SimulationError as SimulationError
 from mbd.front.simulate import simulate as simulate
 from mbd.front.solution import Solution as Solution
+from mbd.history.contacts import contacts as contacts
 from mbd.integration.consistent import consistent as consistent
 from mbd.integration.energy_momentum import EnergyMomentum as EnergyMomentum
 from mbd.integration.explicit_runge_kutta import ExplicitRungeKutta as ExplicitRungeKutta

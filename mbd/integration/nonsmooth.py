@@ -249,11 +249,9 @@ def choose_totals(I: Any, F: Any, h: float) -> None:
 
 
 @jit
-def _cone(p: Any, s1: float, s2: float, mu: float) -> Any:
-    """Return length and direction of p_T - r u_T, and whether it is in the disk of mu p_N."""
-    y1, y2 = p[1] - s1, p[2] - s2
-    size = math.hypot(y1, y2)
-    return size, y1 / max(size, 1e-300), y2 / max(size, 1e-300), size <= mu * p[0]
+def _in_cone(normal: float, y1: float, y2: float, mu: float) -> bool:
+    """Tell whether a force is in the friction cone."""
+    return math.hypot(y1, y2) <= mu * normal
 
 
 @jit
@@ -285,8 +283,8 @@ def keeps_branches(I: Any, F: Any) -> bool:
             if mu == 0.0:
                 return False
             t1, t2 = -F[I[m.PHIDD] + u + 1], -F[I[m.PHIDD] + u + 2]
-            if not (_cone((y, P[1], P[2]), rt * s1, rt * s2, mu)[3]
-                    and _cone((p[0] - rn * rise, p[1], p[2]), rt * t1, rt * t2, mu)[3]):  # fmt: skip
+            jumps = _in_cone(y, P[1] - rt * s1, P[2] - rt * s2, mu)
+            if not (jumps and _in_cone(p[0] - rn * rise, p[1] - rt * t1, p[2] - rt * t2, mu)):
                 return False
             continue
         if mu == 0.0:
@@ -453,7 +451,7 @@ def _apply(F: Any, D: int, n: int, j: int, change: float, to: int) -> None:
         F[to + i] += F[D + n * i + j] * change
 
 
-# --- the laws of all contacts, by projected Gauss-Seidel sweeps and Newton's method ----------------
+# --- the laws of all contacts: projected Gauss-Seidel sweeps and Newton's method ------------------
 @jit
 def _rates_of(I: Any, F: Any, z: int, z0: int, base: int) -> int:
     """Write w = base + D (z - z0) to MOVED; return its place."""
@@ -571,26 +569,17 @@ def _newton(I: Any, F: Any, z: int, w: int) -> bool:
         e1, e2 = F[law + 2], F[law + 3]
         if F[law] == DISK:
             e1, e2, q = y1 / size, y2 / size, most / size
-        for r in range(1, 3):
-            a, b = (
-                (q * (1.0 - e1 * e1), -q * e1 * e2)
-                if r == 1
-                else (-q * e1 * e2, q * (1.0 - e2 * e2))
-            )
+        for r in range(1, 3):  # e, and the row r of Q = q (I - e e^T)
+            e, one, two = (e1, 1.0, 0.0) if r == 1 else (e2, 0.0, 1.0)
+            a, b = q * (one - e * e1), q * (two - e * e2)
+            row, first, second = A + (j + r) * n, D + (j + 1) * n, D + (j + 2) * n
             for i in range(n):
-                F[A + (j + r) * n + i] = rt * (
-                    a * F[D + (j + 1) * n + i] + b * F[D + (j + 2) * n + i]
-                )
-            F[A + (j + r) * n + j + 1] += (1.0 if r == 1 else 0.0) - a
-            F[A + (j + r) * n + j + 2] += (1.0 if r == 2 else 0.0) - b
-            F[A + (j + r) * n + j] -= mu * (e1 if r == 1 else e2)
-            of_z = (
-                F[z + j + r]
-                - a * F[z + j + 1]
-                - b * F[z + j + 2]
-                - mu * F[z + j] * (e1 if r == 1 else e2)
-            )
-            F[x + j + r] = -of_z - rt * (a * F[w + j + 1] + b * F[w + j + 2])
+                F[row + i] = rt * (a * F[first + i] + b * F[second + i])
+            F[row + j + 1] += one - a
+            F[row + j + 2] += two - b
+            F[row + j] -= mu * e
+            lack = F[z + j + r] - a * F[z + j + 1] - b * F[z + j + 2] - mu * F[z + j] * e
+            F[x + j + r] = -lack - rt * (a * F[w + j + 1] + b * F[w + j + 2])
     if not _eliminate(F, A, x, n):
         return False
     for j in range(n):
@@ -628,7 +617,7 @@ def _eliminate(F: Any, A: int, x: int, n: int) -> bool:
 
 @jit
 def meet(I: Any, F: Any, z: int, z0: int, base: int) -> int:
-    """Let the forces at F[z] meet the laws with the rates w = base + D (z - z0); return their place.
+    """Let the forces at F[z] meet the laws with w = base + D (z - z0); return the place of w.
 
     Some sweeps, then Newton's method from there while it helps, then sweeps again.
     """

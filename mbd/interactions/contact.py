@@ -179,7 +179,7 @@ def rates(I: Any, F: Any, e: Any) -> None:
         store3(F, I[m.PHID] + e.u, (0.0, 0.0, 0.0))
         store3(F, I[m.PHIDD] + e.u, (0.0, 0.0, 0.0))
         return
-    n, arm, x = weights(I, F, e)
+    _, arm, x = weights(I, F, e)
     s, u = I[m.SCRATCH] + _C, slip_velocity(I, F, e)
     n_rate = at(I, F, m.YD, I[e.ends + NORMAL])
     arm_rate = times(-F[e.numbers + RADIUS], n_rate)

@@ -52,7 +52,7 @@ class Contact(Joint):
     Notes
     -----
     The multipliers of each ball are the force on the second body along the normal and two
-    directions of the plane [N], and so is ``solution[name].force`` in inertial axes, summed over all.
+    directions of the plane [N]; ``solution[name].force`` is their sum, in inertial axes.
 
     Examples
     --------
@@ -112,10 +112,8 @@ class Contact(Joint):
         """Return one contact for each ball."""
         plane, body = self.ends
         numbers = (self.friction, self.friction_static, self.restitution)
-        if body.body.formulation.axes:
-            directions = [Attachment(body.name, (0.0, *x), body.face) for x in np.eye(3).tolist()]
-        else:
-            directions = [Attachment("ground", (0.0, *x)) for x in np.eye(3).tolist()]
+        turning = body if body.body.formulation.axes else plane  # a point does not turn
+        directions = [turning.end(axis) for axis in range(3)]
         own = [plane.end(axis) for axis in (None, 0, 1, 2)]
         return [
             Element(
@@ -129,15 +127,16 @@ class Contact(Joint):
         ]
 
 
+Ball = tuple[tuple[float, float, float], float]
 _ROWS = ("normal", "slip a1", "slip a2")
 
 
-def _balls(owner: str, second: Any) -> list[tuple[list[float], float]]:
+def _balls(owner: str, second: Any) -> list[Ball]:
     """Return centres [m], in the axes of the body, and radii [m] of what touches."""
     if isinstance(second, Frame):
-        return [(second.position.tolist(), 0.0)]
+        return [(_three(second.position), 0.0)]
     if not second.formulation.axes:
-        return [([0.0, 0.0, 0.0], 0.0)]
+        return [((0.0, 0.0, 0.0), 0.0)]
     balls = [ball for shape in second.shapes for ball in _of_shape(owner, second.name, shape)]
     if not balls:
         raise ValueError(
@@ -147,17 +146,21 @@ def _balls(owner: str, second: Any) -> list[tuple[list[float], float]]:
     return balls
 
 
-def _of_shape(owner: str, body: str, shape: Shape) -> list[tuple[list[float], float]]:
+def _of_shape(owner: str, body: str, shape: Shape) -> list[Ball]:
     """Return the balls with which a shape touches a plane."""
     if isinstance(shape, Sphere):
-        return [(shape.at.tolist(), shape.radius)]
+        return [(_three(shape.at), shape.radius)]
     if isinstance(shape, Box):
         corners = 0.5 * shape.size * np.array(list(product((-1.0, 1.0), repeat=3)))
-        return [((shape.at + shape.rotation @ x).tolist(), 0.0) for x in corners]
+        return [(_three(shape.at + shape.rotation @ x), 0.0) for x in corners]
     if isinstance(shape, Capsule):
         half = 0.5 * shape.length * shape.axis
-        return [((shape.at + s * half).tolist(), shape.radius) for s in (-1.0, 1.0)]
+        return [(_three(shape.at + s * half), shape.radius) for s in (-1.0, 1.0)]
     raise TypeError(
         f"{owner}: {body!r} must have shapes that are spheres, boxes or capsules, got "
         f"{shown(shape)}; take Frames of it, which touch as points"
     )
+
+
+def _three(x: np.ndarray) -> tuple[float, float, float]:
+    return float(x[0]), float(x[1]), float(x[2])

@@ -146,7 +146,7 @@ class Run:
             self.model, first, self.method, plan, self.interrupt, self.watch, continued, saddle
         )
         stretch.work.F[m.IMPULSIVE] = self.impulsive
-        stretch.record_to(self.record, first, before, kept)
+        stretch.record_to(self.record, stretch.first, before, kept)
         self.stretch = stretch
         try:
             status, message = stretch.loop(self.progress)

@@ -73,6 +73,8 @@ class Stretch:
         self.rest = 0.0 if self.rest < WHOLE_STEPS * h else self.rest
         start = facts.start
         begun, change = start(model, first, h, continued, saddle) if start else (first, None)
+        #: what the run has first: forces of contacts are found by their method
+        self.first = begun if facts.set_valued else first
         self.size, most = at_once(model)
         most *= 8 if self.watch else 1  # a search costs more
         self.capacity = min(most, 100_000 if plan.free else self.n_steps // plan.every + 3)

@@ -1,0 +1,117 @@
+"""Contacts over time: gaps, pressures, friction and slip of the balls that touch a plane."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mbd.base.checked import shown
+from mbd.base.read_only import read_only
+from mbd.history.history import History
+from mbd.parts.contact import Contact
+from mbd.parts.part import Frame
+
+
+@dataclass(frozen=True)
+class ContactHistory:
+    """A contact over time, of each of the k balls with which a body touches a plane.
+
+    Attributes
+    ----------
+    gap : (n, k) array [m]
+    pressure : (n, k) array [N]
+        Normal force.
+    friction : (n, k, 3) array [N]
+        Force along the plane on the second body, inertial axes.
+    slip : (n, k, 3) array [m/s]
+        Velocity of the body against the plane where they meet, along it, inertial axes.
+    point : (n, k, 3) array [m]
+        Where they meet, inertial.
+    mode : (n, k) array of str
+        "open", "stick" or "slip".
+    """
+
+    gap: np.ndarray
+    pressure: np.ndarray
+    friction: np.ndarray
+    slip: np.ndarray
+    point: np.ndarray
+    mode: np.ndarray
+
+    def __post_init__(self) -> None:
+        """Let nobody write to its numbers."""
+        read_only(vars(self))
+
+    def __repr__(self) -> str:
+        return f"ContactHistory({self.gap.shape[0]} instants, {self.gap.shape[1]} balls)"
+
+
+def contacts(solution: History, name: str) -> ContactHistory:
+    """Return what happens at a contact over time: gaps, pressures, friction, slip, modes.
+
+    Parameters
+    ----------
+    solution : Solution
+        Of ``mbd.simulate``, or loaded.
+    name : str
+        Of an ``mbd.Contact``.
+
+    Returns
+    -------
+    ContactHistory
+        Of instants: what impacts do within steps is in the velocities after them, and their work
+        in ``solution.energy.impulsive``.
+
+    Examples
+    --------
+    >>> import mbd
+    >>> system = mbd.System(gravity=(0, 0, -9.81))
+    >>> ball = system.add(mbd.PointMass("ball", mass=1.0, position=(0, 0, 0), velocity=(1, 0, 0)))
+    >>> floor = system.add(mbd.Contact("floor", system.ground, ball, friction=0.2))
+    >>> on_floor = mbd.contacts(mbd.simulate(system, 1.0, step=1e-3), "floor")
+    >>> on_floor.mode[1, 0], on_floor.mode[-1, 0], round(float(on_floor.pressure[-1, 0]), 6)
+    ('slip', 'stick', 9.81)
+    """
+    if not isinstance(solution, History):
+        raise TypeError(f"contacts: solution must be a Solution, got {shown(solution)}")
+    part = solution.model.system.parts.get(name) if isinstance(name, str) else None
+    if not isinstance(part, Contact):
+        there = [x.name for x in solution.model.system.parts.values() if isinstance(x, Contact)]
+        raise KeyError(
+            f"contacts: name must be that of a Contact, got {shown(name)}; there are: "
+            f"{', '.join(there) or 'none'}"
+        )
+    plane, body = part.ends
+    P, R, v_P, w_P = _motion(solution, plane)
+    Q, A, v_Q, w_Q = _motion(solution, body)
+    axes = R @ plane.axes
+    n = axes[:, None, :, 2]
+    centers, radii = (np.array(x, float) for x in zip(*part.balls, strict=True))
+    arms = np.einsum("tij,kj->tki", A, centers)
+    origin = P + np.einsum("tij,j->ti", R, plane.position)
+    point = Q[:, None] + arms - radii[:, None] * n
+    gap = ((point - origin[:, None]) * n).sum(-1)
+    u = v_Q[:, None] + np.cross(w_Q[:, None], point - Q[:, None])
+    u -= v_P[:, None] + np.cross(w_P[:, None], point - P[:, None])
+    p = np.reshape(solution[name].multipliers, (len(gap), -1, 3))
+    friction = np.einsum("tij,tkj->tki", axes[:, :, :2], p[..., 1:])
+    # forces are at the bound to what the iteration leaves of them
+    slips = np.linalg.norm(p[..., 1:], axis=-1) >= (1.0 - 1e-6) * part.friction * p[..., 0]
+    mode = np.where(p[..., 0] > 0.0, np.where(slips, "slip", "stick"), "open")
+    slip = u - (u * n).sum(-1, keepdims=True) * n
+    return ContactHistory(gap, p[..., 0].copy(), friction, slip, point, mode)
+
+
+def _motion(solution: History, frame: Frame) -> tuple[Any, Any, Any, Any]:
+    """Return position, rotation, velocity and angular velocity of the body of a frame."""
+    n = len(solution.t)
+    if not frame.body.moves:
+        still = np.zeros((n, 3))
+        return still, np.broadcast_to(np.eye(3), (n, 3, 3)), still, still
+    body = solution[frame.name]
+    if not frame.body.formulation.axes:
+        still = np.zeros((n, 3))
+        return body.position, np.broadcast_to(np.eye(3), (n, 3, 3)), body.velocity, still
+    return body.position, body.rotation, body.velocity, body.angular_velocity

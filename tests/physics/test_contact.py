@@ -1,0 +1,425 @@
+"""Contacts of bodies with planes: laws against closed forms, families that must not fail.
+
+F1, F3, F5 ... are elementary solutions of rigid bodies under Coulomb's and Newton's laws, derived
+beside the tests; g = 9.81 m/s^2.
+"""
+
+import numpy as np
+import pytest
+from scipy.spatial.transform import Rotation
+
+import mbd
+
+G = 9.81
+FORMULATIONS = ("so3", "se3", "unified", "euler_parameters", "directors", "scalable")
+
+
+def ground(gravity=(0, 0, -G)):
+    return mbd.System(gravity=gravity)
+
+
+def ball_on(system, *, radius=0.1, mass=1.0, formulation="so3", name="ball", **motion):
+    inertia = (0.4 * mass * radius**2,) * 3
+    return system.add(
+        mbd.RigidBody(
+            name, mass=mass, inertia=inertia, shape=mbd.Sphere(radius), formulation=formulation,
+            **motion,
+        )
+    )  # fmt: skip
+
+
+def box_on(system, size=(0.3, 0.2, 0.1), mass=3.0, formulation="so3", name="box", **motion):
+    a, b, c = size
+    inertia = (
+        mass / 12 * (b * b + c * c), mass / 12 * (a * a + c * c), mass / 12 * (a * a + b * b)
+    )  # fmt: skip
+    return system.add(
+        mbd.RigidBody(
+            name, mass=mass, inertia=inertia, shape=mbd.Box(size), formulation=formulation, **motion
+        )
+    )
+
+
+def energy(solution):
+    return solution.energy.kinetic + solution.energy.potential
+
+
+@pytest.mark.parametrize("h", [4e-3, 1e-3])
+@pytest.mark.parametrize("restitution", [0.0, 0.5])
+def test_a_ball_bounces_to_rest(h, restitution):
+    """Dropped by 1 m: impacts from t1 = sqrt(2/g) on, at rest at t1 (1 + e)/(1 - e)."""
+    system = ground()
+    ball = ball_on(system, position=(0, 0, 1.1), velocity=(4, 0, 0))
+    system.add(mbd.Contact("floor", system.ground, ball, friction=0.2, restitution=restitution))
+    solution = mbd.simulate(system, 2.0, h)
+    height = solution["ball"].position[:, 2] - 0.1
+    assert height.min() > -1e-14
+    assert np.diff(energy(solution)).max() < 1e-13
+    rest = np.sqrt(2 / G) * (1 + restitution) / (1 - restitution)
+    moving = solution.t[np.abs(solution["ball"].velocity[:, 2]) > 1e-9]
+    assert rest - 7 * h < moving[-1] < rest + h
+    # in the end it rolls: v = 5/7 of 4 m/s, whatever the bounces were
+    assert solution["ball"].velocity[-1] == pytest.approx([20 / 7, 0, 0], abs=1e-12)
+    assert solution["floor"].force[-1] == pytest.approx([0, 0, G], abs=1e-12)
+    on_floor = mbd.contacts(solution, "floor")
+    assert set(on_floor.mode[:, 0]) >= {"open", "stick"}
+    assert on_floor.gap[:, 0] == pytest.approx(height, abs=1e-13)
+
+
+@pytest.mark.parametrize("formulation", ["point", *FORMULATIONS])
+def test_a_body_on_a_slope_stays(formulation):
+    a = np.radians(25)
+    system = ground((-G * np.sin(a), 0, -G * np.cos(a)))
+    if formulation == "point":
+        body = system.add(mbd.PointMass("box", mass=3.0))
+    else:
+        body = box_on(system, position=(0, 0, 0.05), formulation=formulation)
+    system.add(mbd.Contact("slope", system.ground, body, friction=0.6))
+    solution = mbd.simulate(system, 10.0, 1e-2)
+    assert np.abs(solution["box"].position - solution["box"].position[0]).max() < 1e-12
+    force = 3.0 * G * np.array([np.sin(a), 0.0, np.cos(a)])
+    assert solution["slope"].force == pytest.approx(np.tile(force, (len(solution.t), 1)), abs=1e-9)
+    assert solution.stats["iterations"] <= 1.02 * solution.stats["steps"]
+    assert solution.stats["factorizations"] <= 0.05 * solution.stats["steps"]
+
+
+@pytest.mark.parametrize(("mu", "stays"), [(0.6, True), (0.3, False)])
+def test_what_is_thrown_up_a_slope(mu, stays):
+    """It stops after v^2/(2 g (sin + mu cos)); there it stays, or slides back."""
+    a, v, errors = np.radians(25), 3.0, []
+    for h in (1e-2, 5e-3, 2.5e-3):
+        system = ground((-G * np.sin(a), 0, -G * np.cos(a)))
+        body = system.add(mbd.PointMass("p", mass=1.0, velocity=(v, 0, 0)))
+        system.add(mbd.Contact("slope", system.ground, body, friction=mu))
+        solution = mbd.simulate(system, 1.0, h)
+        deceleration = G * (np.sin(a) + mu * np.cos(a))
+        x, after = v * v / 2 / deceleration, 1.0 - v / deceleration
+        if not stays:  # in the step in which it turns friction has one direction
+            x -= 0.5 * G * (np.sin(a) - mu * np.cos(a)) * after**2
+        errors.append(abs(solution["p"].position[-1, 0] - x))
+        assert errors[-1] < (2.2e-2 * h if stays else 2 * mu * G * np.cos(a) * h * after)
+
+
+def test_a_ball_slides_until_it_rolls():
+    """Rolling from 2 v/(7 mu g) on, at 5/7 of v; x(1 s) = 1.5117851421914 m; loss m v^2/7."""
+    for h, bound in ((1e-2, 2.3e-5), (5e-3, 9.5e-6), (2.5e-3, 3.2e-6)):
+        system = ground()
+        ball = ball_on(system, position=(0, 0, 0.1), velocity=(2, 0, 0))
+        system.add(mbd.Contact("floor", system.ground, ball, friction=0.2))
+        solution = mbd.simulate(system, 1.0, h)
+        assert abs(solution["ball"].position[-1, 0] - 1.5117851421914) < bound
+        assert solution["ball"].velocity[-1, 0] == pytest.approx(10 / 7, abs=1e-12)
+        loss = energy(solution)[0] - energy(solution)[-1]
+        assert loss == pytest.approx(4 / 7, abs=1e-12)
+        assert np.ptp(solution.energy.balance) < 2e-4
+
+
+@pytest.mark.parametrize("formulation", ["so3", "directors"])
+def test_a_ball_on_a_table_that_turns(formulation):
+    """Its centre runs a circle at 2/7 of the table's speed (rolling), of order 2 in the step."""
+    speed, errors = 3.0, []
+    for h in (1e-2, 5e-3, 2.5e-3):
+        system = ground()
+        table = system.add(
+            mbd.RigidBody(
+                "table", mass=10.0, inertia=(1, 1, 1), angular_velocity=(0, 0, speed),
+                formulation=formulation,
+            )
+        )  # fmt: skip
+        axle = system.add(mbd.Revolute("axle", system.ground, table, at=(0, 0, 0), axis=(0, 0, 1)))
+        system.add(mbd.Drive("motor", axle, position=mbd.ConstantSpeed(speed)))
+        v = np.array([0.2, 0, 0])
+        slip = np.cross([0, 0, speed], [0.3, 0, 0]) - v  # what the lowest point needs
+        spin = np.cross([0, 0, 1], -slip) / -0.1 * -1.0
+        assert np.cross(spin, [0, 0, -0.1]) == pytest.approx(slip)
+        ball = ball_on(
+            system, position=(0.3, 0, 0.1), velocity=v, angular_velocity=spin,
+            formulation=formulation,
+        )  # fmt: skip
+        system.add(mbd.Contact("roll", table, ball, friction=1.0))
+        end = mbd.simulate(system, 2.0, h)["ball"].position[-1, :2]
+        k = 2 / 7 * speed
+        radius = 0.2 / k
+        there = [0.3 + radius * np.sin(2 * k), radius - radius * np.cos(2 * k)]
+        errors.append(np.abs(end - there).max())
+    assert errors[0] < (6e-6 if formulation == "so3" else 4e-3)
+    orders = np.log2(np.array(errors[:-1]) / errors[1:])
+    assert orders == pytest.approx([2, 2], abs=0.05 if formulation == "so3" else 0.4)
+
+
+@pytest.mark.parametrize("formulation", FORMULATIONS)
+def test_a_pendulum_hits_a_stop(formulation):
+    """A rod of two hinge rows: omega- = 1.7327110750609, omega+ = 0.6 of it, at any point of it."""
+    length, mass = 1.2, 2.0
+    inertia = mass * length**2 / 12
+    turn = Rotation.from_rotvec([0, 0.5, 0]).as_matrix()
+    for depth in (1.0, 0.8):  # 0.8: the centre of percussion
+        system = ground()
+        rod = system.add(
+            mbd.RigidBody(
+                "rod", mass=mass, inertia=(inertia, inertia, 1e-3),
+                position=turn @ [0, 0, -length / 2], rotation=turn, formulation=formulation,
+            )
+        )  # fmt: skip
+        system.add(mbd.Revolute("hinge", system.ground, rod, at=(0, 0, 0), axis=(0, 1, 0)))
+        tip = rod.frame((0, 0, length / 2 - depth))
+        system.add(mbd.Contact("stop", system.ground, tip, normal=(-1, 0, 0), restitution=0.6))
+        solution = mbd.simulate(system, 0.6, 5e-3)
+        spin = solution["rod"].angular_velocity[:, 1]
+        hit = int(np.argmax(np.abs(np.diff(spin))))
+        assert spin[hit] == pytest.approx(-1.7327110750609, abs=5e-5)
+        assert spin[hit + 1] == pytest.approx(0.6 * 1.7327110750609, abs=5e-5)
+        assert np.abs(solution.gap).max() < 1e-9
+        assert solution.stats["iterations"] < 5 * solution.stats["steps"]
+
+
+@pytest.mark.parametrize("formulation", FORMULATIONS)
+def test_a_box_slides_and_falls_flat(formulation):
+    """Four corners, 12 rows for 6 freedoms: it stops after v^2/(2 mu g), and lands flat."""
+    system = ground()
+    box = box_on(system, position=(0, 0, 0.05), velocity=(1, 0, 0), formulation=formulation)
+    system.add(mbd.Contact("floor", system.ground, box, friction=0.4))
+    solution = mbd.simulate(system, 0.5, 2e-3)
+    assert abs(solution["box"].position[-1, 0] - 1 / (0.8 * G)) < 4e-6
+    assert np.abs(solution.v[-1]).max() < 1e-12
+    assert solution["floor"].force[-1] == pytest.approx([0, 0, 3 * G], abs=1e-9)
+    assert solution.stats["iterations"] < 1.05 * solution.stats["steps"]
+    assert solution.stats["factorizations"] < 0.06 * solution.stats["steps"]
+    dropped = ground()
+    box = box_on(dropped, position=(0, 0, 0.1), formulation=formulation)
+    dropped.add(mbd.Contact("floor", dropped.ground, box, friction=0.4))
+    end = mbd.simulate(dropped, 0.5, 2e-3)["box"]
+    assert end.position[-1] == pytest.approx([0, 0, 0.05], abs=1e-13)
+    assert end.rotation[-1] == pytest.approx(np.eye(3), abs=1e-12)
+
+
+def stack(n, gap=0.0, speed=0.0, side=0.2):
+    """Return n boxes on each other, `gap` apart, the topmost with a speed along x."""
+    system = ground()
+    below, height = system.ground, 0.0
+    for k in range(n):
+        middle = height + gap + side / 2
+        box = box_on(
+            system, (side,) * 3, 1.0, name=f"box {k}", position=(0, 0, middle),
+            velocity=(speed if k == n - 1 else 0.0, 0, 0),
+        )  # fmt: skip
+        system.add(mbd.Contact(f"on {k}", below, box, friction=0.5, through=(0, 0, height)))
+        below, height = box, middle + side / 2
+    return system
+
+
+@pytest.mark.parametrize(
+    ("n", "gap", "speed"),
+    [(2, 0, 0), (5, 0, 0), (2, 5e-3, 0), (5, 5e-3, 0), (2, 0, 0.5), (3, 0, 0.5)],
+)
+def test_stacks_come_to_rest(n, gap, speed):
+    """Redundant corners between moving bodies: each plane carries what is above it."""
+    solution = mbd.simulate(stack(n, gap, speed), 0.4, 2e-3)
+    assert np.abs(solution.v[-1]).max() < 1e-9
+    assert np.diff(energy(solution)).max() < 1e-9
+    for k in range(n):
+        force = solution[f"on {k}"].force[-1]
+        assert force == pytest.approx([0, 0, (n - k) * G], abs=1e-6)
+    assert solution.stats["rejected"] == 0
+    assert solution.stats["iterations"] < 1.6 * solution.stats["steps"]
+
+
+def tumbling(seed, mu, restitution, h, *, scale=1.0, mass=3.0, origin=0.0, t_end=1.2):
+    """Return a run of a box that is thrown, of a size, a mass, at a distance from the origin."""
+    rng = np.random.default_rng(seed)
+    turn = Rotation.from_quat(rng.normal(size=4)).as_matrix()
+    spin = rng.normal(size=3)
+    spin *= rng.uniform(4, 12) / np.linalg.norm(spin)
+    time, there = np.sqrt(scale), np.full(3, origin)
+    system = ground()
+    box = box_on(
+        system, np.array([0.3, 0.2, 0.1]) * scale, mass, rotation=turn,
+        position=np.array([0, 0, 0.35]) * scale + there, angular_velocity=spin / time,
+        velocity=np.array([rng.uniform(0, 1.5), 0, 0]) * scale / time,
+    )  # fmt: skip
+    system.add(
+        mbd.Contact(
+            "floor", system.ground, box, friction=mu, restitution=restitution, through=there
+        )
+    )
+    return mbd.simulate(system, t_end * time, h * time)
+
+
+FAMILY = [
+    (0.4, 0.0, 2e-3), (0.4, 0.5, 2e-3), (0.8, 0.8, 2e-3), (0.2, 0.8, 4e-3), (0.4, 0.2, 1e-3),
+    (0.0, 0.5, 2e-3),
+]  # fmt: skip
+
+
+def check_tumbling(seeds, mu, restitution, h):
+    for seed in seeds:
+        solution = tumbling(seed, mu, restitution, h)
+        assert mbd.contacts(solution, "floor").gap.min() > -1e-9
+        rises = np.diff(energy(solution)).max()
+        assert rises < (1e-3 if restitution < 0.7 else 0.1 * h / 1e-3)
+        assert np.ptp(solution.energy.balance) < 150 * h
+
+
+@pytest.mark.parametrize(("mu", "restitution", "h"), FAMILY)
+def test_a_box_that_tumbles(mu, restitution, h):
+    check_tumbling(range(5), mu, restitution, h)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("mu", "restitution", "h"), FAMILY)
+def test_many_boxes_that_tumble(mu, restitution, h):
+    check_tumbling(range(5, 200), mu, restitution, h)
+
+
+@pytest.mark.parametrize(
+    ("scale", "mass", "origin"),
+    [(1e-3, 3.0, 0), (1.0, 3e-9, 0), (1.0, 3e9, 0), (1e-6, 3e-6, 0), (1.0, 3.0, 1e6)],
+)
+def test_the_motion_scales(scale, mass, origin):
+    """Lengths, masses, the place of the origin: the same tumbling box but for round-off."""
+    one = tumbling(1, 0.4, 0.3, 2e-3)["box"].position
+    other = tumbling(1, 0.4, 0.3, 2e-3, scale=scale, mass=mass, origin=origin)["box"].position
+    moved = (other - origin) / scale
+    assert moved == pytest.approx(one, abs=1e-9 if origin else 1e-10)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+@pytest.mark.parametrize("joint", ["Revolute", "Spherical"])
+def test_pendulums_whose_tips_hit(n, joint):
+    """Chains of rods, each tip above a floor, in all formulations: no gap opens, none closes."""
+    for seed, formulation in enumerate(FORMULATIONS):
+        rng = np.random.default_rng(seed)
+        system, at, last, tips = ground(), np.array([0, 0, 0.6 * n]), None, []
+        last = system.ground
+        for k in range(n):
+            vector = [0, rng.uniform(-1.5, 1.5), 0] if joint == "Revolute" else rng.normal(size=3)
+            turn = Rotation.from_rotvec(vector).as_matrix()
+            along = turn @ [0, 0, -1.0]
+            rod = system.add(
+                mbd.RigidBody(
+                    f"rod {k}", mass=1.0, inertia=(1 / 12, 1 / 12, 1e-3), rotation=turn,
+                    position=at + along / 2, formulation=formulation,
+                )
+            )  # fmt: skip
+            axis = {"axis": (0, 1, 0)} if joint == "Revolute" else {}
+            system.add(getattr(mbd, joint)(f"pin {k}", last, rod, at=at, **axis))
+            at, last = at + along, rod
+            tips.append(rod.frame((0, 0, -0.5)))
+        low = min(0.0, min(tip.start[0][2] for tip in tips) - 1e-3)
+        restitution = 0.5 * (seed % 2)
+        for k, tip in enumerate(tips):
+            floor = {"through": (0, 0, low), "friction": 0.5, "restitution": restitution}
+            system.add(mbd.Contact(f"tip {k}", system.ground, tip, **floor))
+        solution = mbd.simulate(system, 1.0, 2e-3)
+        for k in range(n):
+            assert mbd.contacts(solution, f"tip {k}").gap.min() > -1e-10
+        assert np.abs(solution.gap).max() < 1e-9
+        assert np.diff(energy(solution)).max() < 0.02
+
+
+def test_order_two_while_it_slides_and_turns():
+    """Three balls under a body that slides and spins: positions, velocities, contact forces."""
+    ends = []
+    for h in (4e-3, 2e-3, 1e-3, 5e-4):
+        system = ground()
+        feet = [
+            mbd.Sphere(0.02, at=(x, y, -0.08)) for x, y in ((0.1, 0), (-0.06, 0.09), (-0.05, -0.1))
+        ]
+        body = system.add(
+            mbd.RigidBody(
+                "tripod", mass=2.0, inertia=(0.01, 0.012, 0.015), position=(0, 0, 0.1),
+                velocity=(2, 0.5, 0), angular_velocity=(0, 0, 6), shape=feet,
+            )
+        )  # fmt: skip
+        system.add(mbd.Contact("floor", system.ground, body, friction=0.3))
+        solution = mbd.simulate(system, 0.3, h)
+        on_floor = mbd.contacts(solution, "floor")
+        assert (on_floor.mode == "slip").all()
+        ends.append(
+            [
+                solution["tripod"].position[-1],
+                solution["tripod"].velocity[-1],
+                on_floor.pressure[-1],
+            ]
+        )
+    for k in range(3):
+        steps = [np.abs(a[k] - b[k]).max() for a, b in zip(ends, ends[1:], strict=False)]
+        assert np.log2(steps[-2] / steps[-1]) == pytest.approx(2, abs=0.15)
+
+
+def test_static_friction_breaks_away():
+    """Pulled by a force that grows by 1 N/s, a block of 1 kg slips from mu_s g on, not before."""
+    system = ground()
+    block = system.add(mbd.PointMass("block", mass=1.0))
+    system.add(mbd.PointForce("pull", block, lambda t: (t, 0.0, 0.0)))
+    system.add(mbd.Contact("floor", system.ground, block, friction=0.1, friction_static=0.2))
+    solution = mbd.simulate(system, 3.0, 2e-3)
+    start = 0.2 * G
+    x, t = solution["block"].position[:, 0], solution.t
+    assert np.abs(x[t < start]).max() < 1e-10
+    late = t[-1] - start  # then x'' = t - mu_k g
+    there = (start - 0.1 * G) * late**2 / 2 + late**3 / 6
+    assert x[-1] == pytest.approx(there, rel=0.01)
+
+
+def test_a_run_goes_on_and_a_stepper_takes_contacts():
+    whole = tumbling(3, 0.4, 0.3, 2e-3)
+    half = tumbling(3, 0.4, 0.3, 2e-3, t_end=0.6)
+    rest = mbd.simulate(half.model, 1.2, 2e-3, state=half.state)
+    assert rest["box"].position[-1] == pytest.approx(whole["box"].position[-1], abs=1e-6)
+    stepper = mbd.Stepper(half.model, 2e-3, method=mbd.NonsmoothAlpha())
+    for _ in range(300):
+        stepper.step()
+    assert stepper.state.q == pytest.approx(half.q[-1], abs=1e-12)
+
+
+def test_an_event_leaves_the_rest_as_it_is():
+    system = ground()
+    ball = ball_on(system, position=(0, 0, 1.1))
+    system.add(mbd.Contact("floor", system.ground, ball, restitution=0.5))
+    falls = mbd.Event("half way", lambda s: s["ball"].position[:, 2] - 0.6, direction=-1)
+    plain, watched = mbd.simulate(system, 1.0, 2e-3), mbd.simulate(system, 1.0, 2e-3, events=falls)
+    assert (watched.q == plain.q).all()
+    assert watched.events[0].t == pytest.approx(np.sqrt(1.0 / G), abs=1e-6)
+
+
+def test_what_is_refused():
+    system = ground()
+    ball = ball_on(system, position=(0, 0, 1))
+    bare = system.add(mbd.RigidBody("bare", mass=1.0, inertia=(1, 1, 1), position=(0, 0, 2)))
+    tin = mbd.RigidBody("tin", mass=1.0, inertia=(1, 1, 1), shape=mbd.Cylinder(0.1, 0.2))
+    for options, error, words in (
+        ({"friction": -0.1}, ValueError, "friction must not be negative"),
+        ({"friction": np.inf}, ValueError, "friction"),
+        ({"friction": 0.3, "friction_static": 0.2}, ValueError, "must not be below friction"),
+        ({"restitution": 1.1}, ValueError, r"restitution must be in \[0, 1\]"),
+        ({"normal": (0, 0, 0)}, ValueError, "normal"),
+    ):
+        with pytest.raises(error, match=words):
+            mbd.Contact("c", system.ground, ball, **options)
+    with pytest.raises(ValueError, match="c: 'bare' must have a shape that touches"):
+        mbd.Contact("c", system.ground, bare)
+    with pytest.raises(TypeError, match="spheres, boxes or capsules, got .*Cylinder"):
+        mbd.Contact("c", system.ground, tin)
+    with pytest.raises(ValueError, match="two bodies, got 'ball' twice"):
+        mbd.Contact("c", ball, ball)
+    floor = system.add(mbd.Contact("floor", system.ground, ball, through=(0, 0, 0.95)))
+    with pytest.raises(ValueError, match=r"floor: must not overlap .* depth of 0.05 m"):
+        mbd.simulate(system, 1.0, 1e-3)
+    with pytest.raises(ValueError, match="rtol and t_eval need"):
+        mbd.simulate(system, 1.0, rtol=1e-6)
+    for call in (
+        lambda: mbd.equilibrium(system), lambda: mbd.modes(system),
+        lambda: mbd.simulate(system, 1.0, 1e-3, method=mbd.GeneralizedAlpha()),
+    ):  # fmt: skip
+        with pytest.raises(ValueError, match="'floor' has the set-valued law 'contact'"):
+            call()
+    assert repr(floor) == "Contact('floor', 'ground', 'ball')"
+    rolling = ground()
+    ball = ball_on(rolling, position=(0, 0, 0.1))
+    rolling.add(mbd.Contact("floor", rolling.ground, ball))
+    solution = mbd.simulate(rolling, 0.01, 1e-3)
+    with pytest.raises(KeyError, match="must be that of a Contact, got 'ball'; there are: floor"):
+        mbd.contacts(solution, "ball")
+    with pytest.raises(TypeError, match="solution must be a Solution, got 3"):
+        mbd.contacts(3, "floor")
