@@ -21,12 +21,10 @@ import numpy as np
 
 from mbd.base.door import speaking_as
 from mbd.base.tolerances import BEGIN_REACH
-from mbd.derivatives import variations as at
 from mbd.derivatives.restarts import Restart
-from mbd.formulations.families import family
+from mbd.derivatives.variations import LinePoint, Touched, Variation
 from mbd.interactions.laws import Law
 from mbd.interactions.tables_of_time import TimeTable
-from mbd.machine import buffer as m
 from mbd.model.description import WHO, argument_now, argument_of
 from mbd.model.values import changed, declared
 from mbd.parts.interpolated import Interpolated
@@ -99,64 +97,17 @@ class Input:
                       for x in some)  # fmt: skip
         return one, other
 
-    def program(self, model: Any, appendix: at.Appendix) -> int:
-        """Write the tables of its variation, as of a parameter; return where they are."""
-        I, part = model.I, self.control.part
+    def variation(self, model: Any) -> Variation:
+        """Return the variation of the equations by it: weights one and minus one, of two laws."""
+        part = self.control.part
         elements = declared(model, part).elements
         number = next(i for i, e in enumerate(elements) if e.law is not None)
-        e, record = elements[number], model.records[part][number]
-        names = {place: name for name, place in model.node_records.items()}
-        bodies: dict[str, None] = {}
-        for a in range(len(e.attachments)):
-            end = int(I[record + m.E_ENDS + a])
-            if I[end + m.ATT_N]:
-                bodies[names[int(I[end + m.ATT_NODE])]] = None
-        ranges, faces = list[int](), list[int]()
-        if e.kind.n_rows:
-            ranges += [int(I[record + m.E_ROW]), e.kind.n_rows, 1]
-        for name in bodies:
-            node, formulation = model.node_records[name], model.nodes[name].formulation
-            ranges += [int(I[node + m.NODE_U]), formulation.n_v, 0]
-            faces += [int(I[node + m.NODE_Y]) + 12 * j for j in range(formulation.n_faces)]
-        points = list[int]()
-        for law, weight in zip(self.laws, (1.0, -1.0), strict=True):
-            points += self._point(model, appendix, (e, record), list(bodies), law, weight)
-        return appendix.table([
-            2, appendix.table(points), len(ranges) // 3, appendix.table(ranges),
-            len(faces), appendix.table(faces),
-        ])  # fmt: skip
-
-    def _point(
-        self, model: Any, appendix: at.Appendix, of: tuple[Any, int], bodies: Sequence[str],
-        law: Law, weight: float,
-    ) -> list[int]:  # fmt: skip
-        """Return the record of a point: its element with another law."""
-        I, (e, record) = model.I, of
-        head = e.kind.head(1, 0, len(e.memory))
-        copy = list(I[record : record + head[m.T_SIZE]])
-        copy[m.E_NUMBERS] = appendix.put([*e.numbers, *[0.0] * e.kind.room])
-        copy[m.E_LAW] = appendix.address(law.address)
-        for a in range(len(e.attachments)):
-            end = list(I[copy[m.E_ENDS + a] :][: m.ATT_SIZE])
-            end[m.ATT_W] = appendix.put(model.F[end[m.ATT_W] :][:4])
-            copy[m.E_ENDS + a] = appendix.table(end)
-        head[m.T_FIRST] = appendix.table(copy)
-        own = appendix.table(head)
-        forces, rates = (
-            [] if x is None else [appendix.address(x.address), own]
-            for x in (e.kind.forces, e.kind.rates)
-        )
-        nodes = list[int]()
-        for name in bodies:
-            kernel = family(model.nodes[name].formulation).residual
-            node = list(I[model.node_records[name] :][: m.NODE_SIZE])
-            one = appendix.table([1, len(appendix.I) + 2, *node])
-            nodes += [appendix.address(kernel.address), one]
-        return [
-            appendix.put([weight]), 0,
-            len(forces) // 2, appendix.table(forces), len(nodes) // 2, appendix.table(nodes),
-            len(rates) // 2, appendix.table(rates),
-        ]  # fmt: skip
+        one = Touched(elements[number], part, number, model.records[part][number])
+        points = [
+            LinePoint(w, model.F.__getitem__, lambda _, at=law.address: at)  # type: ignore[misc]
+            for law, w in zip(self.laws, (1.0, -1.0), strict=True)
+        ]
+        return Variation(model, [one], points)
 
 
 def control_of(model: Any, name: str) -> Control | None:

@@ -146,14 +146,12 @@ class JointCoordinates:
         turned = _angles_kept(model, tree, q)
         forces = add_forces(tables, model, turned)
         add_loops(tables, model, self._loops, last, list(motions == t_.SHIFT))
-        header = tables.table([0] * t_.T_SIZE)
+        header = tables.table(tables.header)
         options = {"has_loops": bool(self._loops), "has_forces": bool(forces)}
         self._programs = add_programs(tables, header, **options)
-        tables.I[header - tables.first : header - tables.first + t_.T_SIZE] = tables.header
-        self._work = work = Workspace(model, own=tables.size)
-        self._I = m.entries(model.I, tables.I)
-        for at, values in tables.constants:
-            work.F[at : at + len(values)] = values
+        self._work = work = Workspace(model, own=tables.end - model.size)
+        self._I = tables.all_entries
+        tables.write(work.F)
         self._h = h = tables.header
         n, f = h[t_.T_N], h[t_.T_F]
         self._n, self._f = n, f
