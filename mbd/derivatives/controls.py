@@ -13,7 +13,7 @@ number of its values. Motions have two more, for the rates of u.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -30,7 +30,7 @@ from mbd.model.values import changed, declared
 from mbd.parts.interpolated import Interpolated
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Control:
     """An interpolated function of time in a model.
 
@@ -45,6 +45,8 @@ class Control:
         Of its element, with the table in which its coefficients stand.
     term : int
         Which term of the table it is.
+    values : (n,) array
+        Those that it has by now.
     """
 
     name: str
@@ -52,6 +54,10 @@ class Control:
     part: str
     law: Law
     term: int
+    values: np.ndarray = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.values = self.function.values
 
     @property
     def labels(self) -> list[str]:
@@ -66,6 +72,7 @@ class Control:
 
     def set(self, values: np.ndarray) -> None:
         """Let the function have other values, in all models that have this law."""
+        self.values = values
         self.table.numbers[self.table.places[self.term]] = self.function.coefficients(values)
 
     @cached_property
@@ -183,24 +190,18 @@ def by_controls(
     return out
 
 
-def by_controls_of_start(
-    begin: Restart, controls: Sequence[Control], values: Sequence[np.ndarray], w: np.ndarray
-) -> list[np.ndarray]:
+def by_control_of_start(begin: Restart, of: Control, w: np.ndarray) -> np.ndarray:
     """Return derivatives of w.s (8, n_u) by the values, s what a segment begins with.
 
     That is as good as linear in the value at the start and that a step later.
     """
-    out, times = [np.zeros(len(c)) for c in values], begin.times
-    for of, c, slope in zip(controls, values, out, strict=True):
-        touched = np.unique(of.function.rows(times)[0])
-        e = BEGIN_REACH * (float(np.abs(c).max()) or 1.0)
-        for i in touched:
-            sides = []
-            for side in (e, -e):
-                there = c.copy()
-                there[i] += side
-                of.set(there)
-                sides.append(begin.again())
-            slope[i] = np.vdot(w, begin.difference(*sides)) / (2.0 * e)
-        of.set(c)
+    c = of.values
+    out, e = np.zeros(len(c)), BEGIN_REACH * (float(np.abs(c).max()) or 1.0)
+    for i in np.unique(of.function.rows(begin.times)[0]):
+        sides = []
+        for side in (e, -e):
+            of.set(c + side * np.eye(1, len(c), i)[0])
+            sides.append(begin.again())
+        out[i] = np.vdot(w, begin.difference(*sides)) / (2.0 * e)
+    of.set(c)
     return out
