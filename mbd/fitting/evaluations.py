@@ -6,15 +6,15 @@ values, and is answered from the file up to where it was stopped.
 
 from __future__ import annotations
 
-import hashlib
-import io
 import json
 import os
 import warnings
+from base64 import b64decode, b64encode
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, Self
+from typing import Any, Self
+from zlib import crc32
 
 import numpy as np
 
@@ -140,14 +140,15 @@ class Evaluations:
         return Evaluation(x, np.zeros(0), np.zeros((0, p)), text)
 
     def _open(self, path: Path, now: dict[str, str]) -> None:
-        """Read what is in the file; leave out a record that was cut off."""
+        """Read what is in the file; leave out a line that was cut off or damaged."""
         if not path.exists() or path.stat().st_size == 0:
-            text = json.dumps({"mbd": self.who, "parameters": self.names, "identity": now})
             with replaced(path, self.who) as stream:
-                _write(stream, np.frombuffer(text.encode(), np.uint8))
+                head = {"mbd": self.who, "parameters": self.names, "identity": now}
+                stream.write(_line(head))
             return
         with path.open("r+b") as stream:
-            head = _head(stream)
+            line = stream.readline()
+            head = _read(line)
             if (head.get("mbd"), head.get("parameters")) != (self.who, self.names):
                 raise ValueError(
                     f"{self.who}: {path} must be a file of this call with the parameters "
@@ -158,31 +159,21 @@ class Evaluations:
                     f"{self.who}: {path} has evaluations of another call, which differs in "
                     f"{other}; choose another name, or remove it"
                 )
-            good = stream.tell()
-            while (record := self._record(stream)) is not None:
-                seal = _read(stream, np.uint8)
-                if seal is None:
+            good, p = len(line), len(self.names)
+            for line in stream:
+                if not line.endswith(b"\n"):
                     break
-                if seal.size and _bytes_of(record).endswith(seal.tobytes()):  # or it is made again
-                    self.kept[record.x.tobytes()] = record
-                good = stream.tell()
+                good += len(line)
+                if one := _read(line):  # or it is made again
+                    numbers = np.frombuffer(b64decode(one["numbers"]))
+                    m = (len(numbers) - p) // (1 + p)
+                    x, values, jacobian = np.split(numbers, [p, p + m])
+                    self.kept[x.tobytes()] = Evaluation(
+                        x, values, jacobian.reshape(m, p), one["failure"]
+                    )
             stream.truncate(good)
         if self.kept:
             self._check(path, next(iter(self.kept.values())))
-
-    def _record(self, stream: BinaryIO) -> Evaluation | None:
-        """Return the next evaluation: x, values and Jacobian in one array, or x and a failure."""
-        numbers, p = _read(stream), len(self.names)
-        if numbers is None or len(numbers) % (1 + p) != p:
-            return None
-        x, rest = numbers[:p], numbers[p:]
-        m = len(rest) // (1 + p)
-        text = np.zeros(0, np.uint8) if m else _read(stream, np.uint8)
-        if text is None:
-            return None
-        return Evaluation(
-            x, rest[:m], rest[m:].reshape(m, p), text.tobytes().decode("utf-8", "replace")
-        )
 
     def _check(self, path: Path, old: Evaluation) -> None:
         """Refuse a file of another model or other measurements: its first values are made again."""
@@ -202,7 +193,7 @@ class Evaluations:
             with self.file.open("ab", buffering=0) as stream:
                 whole = stream.tell()
                 try:
-                    rest = memoryview(_bytes_of(new))
+                    rest = memoryview(_record(new))
                     while rest:  # a disk that is nearly full takes a piece
                         rest = rest[stream.write(rest) :]
                     os.fsync(stream.fileno())
@@ -217,34 +208,19 @@ class Evaluations:
             )
 
 
-def _bytes_of(x: Evaluation) -> bytes:
-    """Return an evaluation as bytes: x, values and Jacobian; why there are none; a digest."""
-    out = io.BytesIO()
-    _write(out, np.concatenate([x.x, x.values, x.jacobian.ravel()]))
-    if x.failure:
-        _write(out, np.frombuffer(x.failure.encode(), np.uint8))
-    _write(out, np.frombuffer(hashlib.sha256(out.getvalue()).digest(), np.uint8))
-    return out.getvalue()
+def _record(x: Evaluation) -> bytes:
+    """Return the line of an evaluation."""
+    numbers = np.concatenate([x.x, x.values, x.jacobian.ravel()])
+    return _line({"numbers": b64encode(numbers.tobytes()).decode(), "failure": x.failure})
 
 
-def _head(stream: BinaryIO) -> dict[str, Any]:
-    """Return what the first array of a file says; nothing of a file of another kind."""
-    first = _read(stream, np.uint8)
-    try:
-        head = {} if first is None else json.loads(first.tobytes())
-    except (ValueError, RecursionError):
-        return {}
-    return head if isinstance(head, dict) else {}
+def _line(values: Any) -> bytes:
+    """Return a line of a file: a checksum, and JSON."""
+    text = json.dumps(values).encode()
+    return b"%08x %s\n" % (crc32(text), text)
 
 
-def _write(stream: Any, array: np.ndarray) -> None:
-    np.lib.format.write_array(stream, array, allow_pickle=False)
-
-
-def _read(stream: BinaryIO, dtype: type = float) -> np.ndarray | None:
-    """Return the next array (n,) of a file; None where there is no whole one of this kind."""
-    try:
-        array = np.lib.format.read_array(stream, allow_pickle=False)
-    except Exception:  # numpy reads its header as Python, which raises whatever it likes
-        return None
-    return array if array.dtype == dtype and array.ndim == 1 else None
+def _read(line: bytes) -> dict[str, Any]:
+    """Return what a line says; nothing of one that is damaged, or of a file of another kind."""
+    checksum, _, text = line.rstrip(b"\n").partition(b" ")
+    return json.loads(text) if checksum == b"%08x" % crc32(text) else {}
