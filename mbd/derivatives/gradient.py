@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from mbd.algebra.differences import fourth_order
 from mbd.analyses.buckling import Buckling
 from mbd.analyses.equilibrium import Equilibrium
 from mbd.analyses.linearize import Linearized
@@ -48,7 +49,6 @@ from mbd.model.system import System, model_of
 from mbd.model.values import changed
 
 _WHO = "gradient"
-_FOURTH_ORDER = ((1, 2 / 3), (-1, -2 / 3), (2, -1 / 12), (-2, 1 / 12))  # k, w
 
 
 class Gradient(Mapping[str, float]):
@@ -383,8 +383,10 @@ def hvp(
     far = max(abs(d) / scale for d, (_, scale) in zip(along, sizes, strict=True))
     if far == 0.0:
         return dict.fromkeys(names, 0.0)
-    s, total = SECOND_ORDER_STEP / far, np.zeros(len(names))
-    for k, w in _FOURTH_ORDER:
+    s = SECOND_ORDER_STEP / far
+
+    def at(k: float) -> np.ndarray:
+        """Return the gradient at k steps along the direction."""
         pairs = zip(names, sizes, along, strict=True)
         values = {name: value + k * s * d for name, (value, _), d in pairs if d}
         try:
@@ -393,12 +395,12 @@ def hvp(
             raise ValueError(
                 f"hvp: the direction cannot be followed by {k * s:.3g} of itself: {error}"
             ) from None
-        g = gradient(
+        return gradient(
             objective, other, names, t_end, step, method=method, state=state, project=project,
             progress=progress, events=events, every=every,
-        )  # fmt: skip
-        total += w / s * g.array
-    return dict(zip(names, total.tolist(), strict=True))
+        ).array  # fmt: skip
+
+    return dict(zip(names, (fourth_order(at) / s).tolist(), strict=True))
 
 
 def _direction(names: list[str], direction: Any) -> list[float]:

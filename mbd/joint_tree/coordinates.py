@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from mbd.algebra.differences import fourth_order
 from mbd.base.checked import absent, meant, names, shown
 from mbd.base.door import array, vector
 from mbd.base.read_only import read_only
@@ -379,8 +380,7 @@ class JointCoordinates:
             unit[j] = EFFORT_STEP
             if q and self._motions[self._independent[j]] == t_.SHIFT:
                 unit[j] *= self.model.F[m.LENGTH]
-            one, two = (function(s * unit) - function(-s * unit) for s in (1, 2))
-            columns.append((8.0 * one - two) / (12.0 * unit[j]))
+            columns.append(fourth_order(lambda k, unit=unit: function(k * unit)) / unit[j])  # type: ignore[misc]
         return np.array(columns).T
 
     # --- compiled functions -----------------------------------------------------------------------
