@@ -120,19 +120,16 @@ class Input:
 def control_of(model: Any, name: str) -> Control | None:
     """Return the control that a name stands for; None where it is no interpolated function."""
     part, argument, component = argument_of(model.system, name)
-    if not part:
+    if not part or len(component) > 1:
         return None
-    value = argument_now(model.system, part, argument)
-    if component and isinstance(value, tuple | list) and component[0] in "xyz":
-        place = "xyz".index(component[0])
-        before = sum(isinstance(x, Interpolated) for x in value[:place])
-        value = value[place] if len(component) == 1 and place < len(value) else None
-    else:
-        before = 0
-    if not isinstance(value, Interpolated):
+    whole = argument_now(model.system, part, argument)
+    several = whole if component and isinstance(whole, tuple | list) else (whole,)
+    place = "xyz".find(component[0]) if component else 0
+    if not 0 <= place < len(several) or not isinstance(several[place], Interpolated):
         return None
     law = next(e.law for e in declared(model, part).elements if e.law is not None)
-    return Control(name, value, part, law, before)
+    before = sum(isinstance(x, Interpolated) for x in several[:place])
+    return Control(name, several[place], part, law, before)
 
 
 def sorted_out(owner: str, model: Any, parameters: Any) -> tuple[Any, list[Control]]:
@@ -159,21 +156,15 @@ def with_values(model: Any, values: Mapping[str, Any]) -> Any:
         of = control_of(model, name) if np.ndim(x) else None
         if of is None:
             changes[name] = x
-        else:
-            argument, whole = argument_with(model, of, x)
-            model = changed(model, {argument: whole})
+            continue
+        part, argument, component = argument_of(model.system, name)
+        whole: Any = of.function.replaced(x)
+        if component:
+            several = list(argument_now(model.system, part, argument))
+            several["xyz".index(component[0])] = whole
+            whole = tuple(several)
+        model = changed(model, {f"{part}.{argument}": whole})
     return model.with_values(changes) if changes else model
-
-
-def argument_with(model: Any, of: Control, values: Any) -> tuple[str, Any]:
-    """Return the name of the argument of a control as a whole, and it with other values."""
-    part, argument, component = argument_of(model.system, of.name)
-    own = of.function.replaced(values)
-    if not component:
-        return of.name, own
-    whole = list(argument_now(model.system, part, argument))
-    whole["xyz".index(component[0])] = own
-    return f"{part}.{argument}", tuple(whole)
 
 
 def by_controls(
