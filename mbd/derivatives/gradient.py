@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -149,7 +150,9 @@ def gradient(
         return _of_result(objective, system, parameters, [t_end, step])
     every, model = whole(_WHO, "every", every, 1), model_of(_WHO, system)
     variables = variables_of(_WHO, [model], parameters)
-    of = setup(_WHO, model, variables, method, state, project, rtol is not None)
+    of = setup(
+        _WHO, model, variables, method=method, state=state, project=project, free=rtol is not None
+    )
     run = of.run(t_end, step, progress=progress, rtol=rtol, events=events, every=every)
     back = Backward(of)
     (J,) = gradients_over(of, run, [objective], [back])
@@ -215,7 +218,6 @@ class Backward:
         self.of = of
         inputs = [x for control in of.controls for x in control.inputs]
         self.maps = StepMaps(of.model, of.method, of.stencils, 1, True, inputs)
-        self.tangent = StepMaps(of.model, of.method, [], 1)  # by the size of a step, and memory
         self.z = self.maps.columns[0]
         self.begin()
 
@@ -226,6 +228,11 @@ class Backward:
         self.t = 0.0  # adjoint of the time of the steps
         self.total = np.zeros(len(self.of.stencils))
         self.by_values = [np.zeros(len(x.values)) for x in self.of.controls]
+
+    @cached_property
+    def tangent(self) -> StepMaps:
+        """The maps of the tangent by the size of a step, and of what elements remember."""
+        return StepMaps(self.of.model, self.of.method, [], 1)
 
     @property
     def gradient(self) -> np.ndarray:

@@ -10,7 +10,7 @@ for models at other values; these are described when that happens.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -187,11 +187,16 @@ class Stencil:
             raise KinkError(f"sensitivities: what follows {self.name!r} {error}") from None
 
 
-def stencils(owner: str, model: FrozenModel, parameters: Any) -> list[Stencil]:
-    """Return the stencils of parameters, names or Parameter; None: all that the system has."""
+def stencils(
+    owner: str, model: FrozenModel, parameters: Any, sizes: Iterable[tuple[float, float]] = ()
+) -> list[Stencil]:
+    """Return the stencils of parameters, names or Parameter; None: all that the system has.
+
+    ``sizes``: their values and scales, where these are known.
+    """
     of: Any = model
     names = named(owner, model, parameters)
-    sizes = [value_and_scale(owner, model, name) for name in names]
+    sizes = list(sizes) or [value_and_scale(owner, model, name) for name in names]
     with speaking_as(owner, WHO):
         try:
             records = of.names.several(names, owner)

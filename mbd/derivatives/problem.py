@@ -47,7 +47,7 @@ class Problem:
     labels : list of str
         Of all numbers that are varied: "rod.mass", "motor.effort[0]", "motor.effort[1]".
     start : (n,) array [SI]
-        The values that were described.
+        The values that were described, or those in a dict of parameters.
 
     Examples
     --------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -123,8 +123,9 @@ class Setup:
 
 
 def setup(
-    owner: str, model: Any, variables: Variables, method: Any = None, state: Any = None,
-    project: Any = None, free: bool = False, alone: set[Any] | None = None,
+    owner: str, model: Any, variables: Variables, *, method: Any = None, state: Any = None,
+    project: Any = None, free: bool = False, sizes: Iterable[tuple[float, float]] = (),
+    alone: set[Any] | None = None,
 ) -> Setup:  # fmt: skip
     """Check what a run begins with; `free` steps are at velocity level."""
     method = _method(owner, model, method, free)
@@ -138,7 +139,7 @@ def setup(
             )
     if project is not None:
         project = flag(owner, "project", project)
-    of = stencils(owner, model, variables.names) if variables.names else []
+    of = stencils(owner, model, variables.names, sizes) if variables.names else []
     controls = [control_of(model, x.name) for x in variables.controls]
     return Setup(
         owner, model, method, Initialisation(method, state, project), of,
@@ -310,9 +311,9 @@ class KeptRuns:
             changes = dict(zip(self.variables.names, scalars.tolist(), strict=True))
             model = changed(self.model, changes, measured=False) if changes else self.model
             free = self.of_run.get("rtol") is not None
-            of = setup(
-                self.owner, model, self.variables, free=free, alone=self._alone, **self._of_setup
-            )
+            sizes = zip(scalars.tolist(), self.variables.scales, strict=True)
+            options = self._of_setup | {"free": free, "sizes": sizes, "alone": self._alone}
+            of = setup(self.owner, model, self.variables, **options)
             self._kept = scalars.copy(), of, self._steps(of)
         return self._kept[1:]
 

@@ -177,7 +177,9 @@ def sensitivities(
             f"{_WHO}: {variables.controls[0].name!r} is interpolated, with many values; take "
             "the gradient of a number by them, mbd.gradient or mbd.Problem"
         )
-    of = setup(_WHO, model, variables, method, state, project, rtol is not None)
+    of = setup(
+        _WHO, model, variables, method=method, state=state, project=project, free=rtol is not None
+    )
     return sensitivities_over(of, of.run(t_end, step, progress=progress, rtol=rtol, events=events))
 
 

@@ -27,6 +27,8 @@ class Variables:
         Of the parameters.
     controls : list of Control
         Their values come after the parameters.
+    scales : list of float
+        Sizes of the arguments that parameters are of.
     start, size : (n,) arrays
         Where they start, and of which size they are.
     low, high : (n,) arrays
@@ -34,6 +36,7 @@ class Variables:
     """
 
     names: list[str]
+    scales: list[float]
     controls: list[Control]
     start: np.ndarray
     size: np.ndarray
@@ -136,7 +139,7 @@ def variables_of(
         parameters = list(parameters)
     others, controls = sorted_out(who, models[0], parameters)
     names = named(who, models[0], others) if not controls or others else []
-    start, size = list[float](), list[float]()
+    start, size, scales = list[float](), list[float](), list[float]()
     for name in names:
         model = next((x for x in models if knows(x, name)), models[0])
         if name in starts:
@@ -146,6 +149,7 @@ def variables_of(
         own, scale = value_and_scale(who, model, name)
         start.append(own)
         size.append(abs(own) or scale)
+        scales.append(scale)
     start += (x for x, _ in more.values())
     size += (abs(x) or scale for x, scale in more.values())
     for control in controls:
@@ -155,4 +159,5 @@ def variables_of(
         start += control.values.tolist()
         size += [float(np.abs(control.values).max()) or 1.0] * len(control.values)
     ends = np.full(len(start), np.inf)
-    return Variables([*names, *more], controls, np.array(start), np.array(size), -ends, ends)
+    names += more
+    return Variables(names, scales, controls, np.array(start), np.array(size), -ends, ends)
