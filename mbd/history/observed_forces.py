@@ -164,7 +164,7 @@ def elements(tables: ProgramTables, some: Sequence[tuple[Element, int]], name: s
             records += record + [0] * (head[m.T_SIZE] - len(record))
         tables.scratch = max(tables.scratch, kind.scratch)
         at = tables.table(kind.head(len(mine), tables.table(records)))
-        calls += [*tables.address(getattr(kind, name)), at]
+        calls += [*m.halves(getattr(kind, name).address), at]
     return calls
 
 
@@ -241,7 +241,7 @@ def load(tables: ProgramTables, part: Part, what: str, memory: int = 0) -> int:
         u = part.drives
         at = measured(tables, u.measure, u.attachments, u.numbers, range(2), memory)
         tension, tables.laws = tables.room(1), True
-        address = tables.table(m.halves(part.law.address))
+        address = tables.address(part.law)
         tables.call(law_kernel, tension, *at, address, level=1)
     else:  # a number, which may be set while a run goes on
         (record,) = tables.model.records[part.name]

@@ -31,6 +31,7 @@ from mbd.machine.jit import (
     kernel,
     tables_at,
 )
+from mbd.model.appendix import Appendix
 from mbd.model.frozen import FrozenModel, per_model
 from mbd.model.model import Model
 from mbd.model.state import State
@@ -168,7 +169,7 @@ def faces_of(body: Body) -> list[str]:
     return [face_name(body.name, i) for i in range(body.formulation.n_faces)]
 
 
-class ProgramTables:
+class ProgramTables(Appendix):
     """The tables of an observation while they grow.
 
     Attributes
@@ -193,7 +194,8 @@ class ProgramTables:
     """
 
     def __init__(self, model: Model) -> None:
-        self.model = model
+        super().__init__(model)
+        self.model: Model = model
         self.second = self.totals = self.laws = False
         self.calls: dict[tuple[int, Any], list[tuple[int, ...]]] = {}
         self.first_calls: list[tuple[Any, int]] = []
@@ -205,33 +207,6 @@ class ProgramTables:
             self.stretches.append((int(model.I[m.REMEMBERED]), n_memory))
         self.of_laws: tuple[list[int], int] = [], 0
         self.scratch = m.SCRATCH_OWN
-        self.entries: list[int] = []
-        self.floats: list[float] = []
-        self._put: dict[tuple[float, ...], int] = {}
-
-    def room(self, n: int) -> int:
-        """Reserve floats; return the place of the first."""
-        self.floats += [0.0] * n
-        return self.model.size + len(self.floats) - n
-
-    def put(self, numbers: Sequence[float]) -> int:
-        """Return the place of some constants."""
-        key = tuple(map(float, numbers))
-        if key not in self._put:
-            self.floats += key
-            self._put[key] = self.model.size + len(self.floats) - len(key)
-        return self._put[key]
-
-    @property
-    def here(self) -> int:
-        """Where the next entry goes."""
-        return len(self.model.I) + len(self.entries)
-
-    def table(self, entries: Iterable[int]) -> int:
-        """Append entries; return the place of the first."""
-        start = self.here
-        self.entries += entries
-        return start
 
     def face(self, place: str) -> int:
         """Return where a face, "rod" or "rod/1", begins in Y; it is placed before kernels run."""
@@ -252,15 +227,6 @@ class ProgramTables:
     def call(self, kernel_: Any, *record: int, level: int = 0) -> None:
         """Let a kernel have one more record; those of higher levels run later."""
         self.calls.setdefault((level, kernel_), []).append(record)
-
-    def own(self, numbers: Sequence[float]) -> int:
-        """Return the place of numbers that kernels may write."""
-        self.floats += numbers
-        return self.model.size + len(self.floats) - len(numbers)
-
-    def address(self, kernel_: Any) -> list[int]:
-        """Return the two entries of the address of a kernel, which is compiled now."""
-        return m.halves(kernel_.address)
 
     def coordinates(self, name: int, body: str) -> range:
         """Return where the numbers of a body are in QN, V or A."""
@@ -299,13 +265,13 @@ class Program:
         for (_, kernel_), some in sorted(tables.calls.items(), key=lambda x: x[0][0]):
             calls.append((kernel_, tables.table([len(some), *(i for x in some for i in x)])))
         taken, out, scratch = self._taken(tables), tables.room(self.n), tables.room(tables.scratch)
-        size, own = len(taken) + self.n, len(tables.floats)
+        size, own = len(taken) + self.n, tables.end - model.size
         self.most = max(1, _BLOCK // size)
         stages = OF_TOTALS if tables.totals else ()
         self.work = Workspace(model, extra=own + self.most * size, stages=stages)
         self.F = F = self.work.F
-        F[model.size :][:own] = tables.floats
-        F[model.size + own :] = 0.0
+        F[model.size :] = 0.0
+        tables.write(F)
         self.values = F[out : out + self.n]
         self._first_row = rows = model.size + own
         self._rows = F[rows:][: self.most * len(taken)].reshape(self.most, -1)
@@ -321,7 +287,7 @@ class Program:
         begin(self.work, tables.totals)
         spare, kept = tables.of_laws
         F[kept : kept + len(spare)] = F[spare]
-        self.I = self.work.I = np.concatenate([model.I, m.entries(tables.entries)])
+        self.I = self.work.I = tables.all_entries
         self.I[m.SCRATCH] = scratch
         self._addresses = np.array([address_of(self.I), address_of(F), self.k])
         self.table = address_of(self._addresses)
