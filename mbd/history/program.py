@@ -189,6 +189,8 @@ class ProgramTables(Appendix):
         Whether something needs accelerations, all stages of the model, laws of a user.
     of_laws : (list of int, int)
         Places of constants that laws write, and where they are kept as they are at the start.
+    turning : list of (int, int)
+        Places of angles that count turns, and of the memory by which they do.
     scratch : int
         Floats of the scratch space.
     """
@@ -206,6 +208,7 @@ class ProgramTables(Appendix):
         if n_memory := int(model.I[m.N_MEMORY]):
             self.stretches.append((int(model.I[m.REMEMBERED]), n_memory))
         self.of_laws: tuple[list[int], int] = [], 0
+        self.turning: list[tuple[int, int]] = []
         self.scratch = m.SCRATCH_OWN
 
     def face(self, place: str) -> int:
