@@ -294,7 +294,8 @@ def totals(first: int, size: int = 1) -> Callable[[ProgramTables, str], range]:
             for row in range(model.n_lam):
                 tables.multiplier(row)
             W = tables.own(masses(model).tolist())
-            spare = _numbers_of_laws(tables)
+            tables.places["masses",] = range(W, W + 1)
+            spare = [] if tables.counts else _numbers_of_laws(tables)
             kept = tables.room(len(spare))
             pairs = [i for j, at in enumerate(spare) for i in (at, kept + j)]
             tables.of_laws = spare, kept
