@@ -412,7 +412,7 @@ class Program:
         return self._results[..., :n, :]
 
     def over_time(
-        self, t: np.ndarray, q: Any, v: Any, a: Any, lam: Any, told: str = ""
+        self, t: np.ndarray, q: Any, v: Any, a: Any, lam: Any, *, told: str = ""
     ) -> np.ndarray:
         """Return what is observed of instants (n, .), of numbers in memory or on disk.
 
