@@ -84,13 +84,13 @@ def outputs_of(stepper: Stepper, sources: Any) -> list[Variable]:
     """Return quantities by the names of results; None stands for the main ones of every part."""
     model, solution = stepper.model, solution_at(stepper.model, stepper.state)
     sources = [*parts(solution.columns)] if sources is None else sources
-    found: dict[str, None] = {}
+    wanted: dict[str, None] = {}
     for source in names("export_fmu", "outputs", sources):
         refuse_sum(source, "export_fmu: outputs")
-        found |= dict.fromkeys(x.title for x in curves(solution, source, "export_fmu"))
-    for name in found:
+        wanted |= dict.fromkeys(x.title for x in curves(solution, source, "export_fmu"))
+    for name in wanted:
         refuse_sum(name, "export_fmu: outputs")
-    observed = Observation(model, [*found], "export_fmu")
+    observed = Observation(model, [*wanted], "export_fmu")
     labels, units = observed.labels, observed.units
     return [
         Variable(labels[i], "output", source, i - here.start, units[i])
