@@ -369,19 +369,17 @@ def _observed(
 ) -> Gradients:
     """Return the derivatives of a term that compiled code observes."""
     word = "terminal" if last else "running"
-    of = observed_term(term, here, word)
-    out = np.zeros((len(here.t), INSTANT_SIZE, of.by_q.shape[1]))
-    out[:, DQ], out[:, DV] = of.by_q, of.by_v
+    value, z, by_t = observed_term(term, here, word)
 
     def terms(model: Any) -> np.ndarray:
         there = History(model, here.t, here.q, here.v, here.a, here.lam, before=here.before)
-        return observed_term(term, there, word).value
+        return observed_term(term, there, word)[0]
 
-    by_p = np.zeros((len(stencils), len(of.value)))
+    by_p = np.zeros((len(stencils), len(value)))
     if term not in alone:
-        by_p, read = _by_parameters(here.model, stencils, of.value, terms)
+        by_p, read = _by_parameters(here.model, stencils, value, terms)
         alone |= set() if read else {term}
-    return Gradients(of.value, out, by_p, of.by_t)
+    return Gradients(value, z, by_p, by_t)
 
 
 def _by_parameters(

@@ -28,6 +28,7 @@ from mbd.interactions.kind import Element
 from mbd.machine import buffer as m
 from mbd.machine.jit import address_at, call, jit
 from mbd.model.appendix import Appendix
+from mbd.model.evaluation import clear_off
 from mbd.model.frozen import FrozenModel
 from mbd.model.values import declared
 
@@ -120,8 +121,10 @@ def subtracted_from(I: Any, F: Any, p: int, x: int, y: int, many: int) -> None:
 
 
 @jit
-def taken_along(I: Any, F: Any, p: int, x: int, y: int) -> float:
-    """Return x.y of a vector x that has entries of one program alone; leave it zero."""
+def variation_along(I: Any, F: Any, p: int, x: int, y: int, order: int) -> float:
+    """Return the product of y with the derivative by a parameter; x is work, zero, and stays so."""
+    add_variation(I, F, p, x, order)
+    clear_off(I, F, x)
     s = 0.0
     for r in range(I[p + N_RANGES]):
         r3 = I[p + RANGES] + 3 * r

@@ -29,6 +29,8 @@ from mbd.interactions.pullback import ElementRecord
 from mbd.interactions.turns import with_turns
 from mbd.machine import buffer as m
 from mbd.machine.jit import PYTHON, is_compiled, jit, kernel
+from mbd.model.frozen import FrozenModel
+from mbd.parts.part import Coordinate
 
 Weights = Sequence[float]
 ORIGIN = (1.0, 0.0, 0.0, 0.0)
@@ -271,6 +273,55 @@ def measured(
     record = _of_measure(tables, measure, attachments, numbers)
     tables.call(coordinate_kernel(measure), out, orders.start, orders.stop, *record, memory)
     return range(out, out + len(orders))
+
+
+def turns_of(model: FrozenModel, free: Coordinate | None) -> int:
+    """Return where the turns of an angle are remembered, 0 if they are not."""
+    name = "" if free is None else f"{free.joint}.{free.name}"
+    return int(model.memory[model.remembered.index(name)]) if name in model.remembered else 0
+
+
+def coordinate(order: int) -> Callable[[ProgramTables, str], range]:
+    """Return the function that observes a coordinate of a part, ``hinge.angle``, or its rates.
+
+    Angles count turns by the memory of a run.
+    """
+
+    def add(tables: ProgramTables, name: str) -> range:
+        part, _, word = name.rpartition(".")
+        free = tables.model.system.parts[part].coordinates[word]
+        memory, orders = turns_of(tables.model, free), range(order, order + 1)
+        places = measured(tables, free.measure, free.attachments, free.numbers, orders, memory)
+        if memory and order == 0:
+            tables.turning.append((places[0], memory))
+        return places
+
+    return add
+
+
+def modal(vector: int) -> Callable[[ProgramTables, str], range]:
+    """Return the function that observes coordinates (QN) of shapes of a body, or rates (V)."""
+
+    def add(tables: ProgramTables, body: str) -> range:
+        return tables.coordinates(vector, body)[-tables.model.nodes[body].formulation.n_inner :]
+
+    return add
+
+
+def numbers_of_model(vector: int) -> Callable[[ProgramTables, str], Sequence[int]]:
+    """Return the function that observes all numbers q (QN), v (V) or a (A) of the model."""
+
+    def add(tables: ProgramTables, _: str) -> Sequence[int]:
+        tables.second |= vector == m.A
+        return [i for x in tables.model.nodes for i in tables.coordinates(vector, x)]
+
+    return add
+
+
+def multipliers(tables: ProgramTables, owner: str) -> Sequence[int]:
+    """Return the places of the multipliers of the rows of a part, or of a body."""
+    rows = tables.model.numbering.owners[owner]
+    return [tables.multiplier(i) for i in range(rows.start, rows.stop)]
 
 
 def gradient_of(

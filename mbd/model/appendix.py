@@ -78,5 +78,5 @@ class Appendix:
         return np.concatenate([self.model.I, m.entries(self._entries)])
 
     def write(self, F: np.ndarray) -> None:
-        """Write the numbers to those of a run."""
-        F[self.first : self.end] = np.frombuffer(self._numbers)
+        """Write the numbers to those of a run, or of many."""
+        F[..., self.first : self.end] = np.frombuffer(self._numbers)
