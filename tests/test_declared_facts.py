@@ -62,7 +62,7 @@ def test_nobody_asks_for_the_class_of_a_method():
     """Names of methods stand outside of their files in defaults and lists only."""
     methods = {
         "GeneralizedAlpha", "EnergyMomentum", "ExplicitRungeKutta", "LieRungeKutta4",
-        "RadauCollocation",
+        "NonsmoothAlpha", "RadauCollocation",
     }  # fmt: skip
     asks = {"isinstance", "issubclass", "singledispatch"}
     for name in BELOW:

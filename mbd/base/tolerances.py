@@ -62,6 +62,16 @@ meshes of a hundred bodies."""
 REPORT_LOOSE = 1e-7
 """[-] Rows whose part in every dependent one is smaller are not redundant in `Model.report`."""
 
+# --- contacts -------------------------------------------------------------------------------------
+
+CONTACT_SOFT = 1e-7
+"""[Delassus number] Softness of closed rows where corners of a body are redundant: no rank says
+which of them carry. Newton's method converges to rigid rows at that rate; less is lost to round-off
+of the elimination, more takes iterations."""
+
+CONTACT_RESOLVED = 1e-12
+"""[largest normal force, or work] What forces of contacts are resolved to: slower slip is none."""
+
 # --- initial states -------------------------------------------------------------------------------
 
 POSE_DUST = 2.0**-52

@@ -19,7 +19,7 @@ from mbd.history.beams import beyond_limits
 from mbd.integration.consistent import settled
 from mbd.integration.method import Method
 from mbd.integration.newton_loop import FAILED
-from mbd.integration.nonsmooth import NonsmoothAlpha
+from mbd.integration.nonsmooth import CONTACTS, NonsmoothAlpha
 from mbd.linear.fronts import factor_and_solve
 from mbd.linear.saddle import Saddle, unmet_kernel
 from mbd.machine.shared_work import ahead
@@ -139,7 +139,7 @@ def simulate(
         If a step fails, or a law, the function of an event or its change raises (which is the
         cause of the error); ``error.solution`` is what was computed up to the last good step.
     """
-    given, method = method, checked_method("simulate", method, free=rtol is not None)
+    usual, method = method is None, checked_method("simulate", method, free=rtol is not None)
     flag("simulate", "raise_on_failure", raise_on_failure)
     for what, value in (("project", project), ("progress", progress)):
         if value is not None:
@@ -147,7 +147,7 @@ def simulate(
     began = time.perf_counter()
     ahead(kernels_of(method, free=rtol is not None or t_eval is not None))
     model = model_of("simulate", system, set_valued=True)
-    if given is None and model.set_valued:
+    if usual and model.set_valued and {x for _, x in model.set_valued} <= {*CONTACTS}:
         method = NonsmoothAlpha()
     first, saddle = _first(model, method, state, off, project)
     if order is not None:

@@ -9,8 +9,8 @@ import numpy as np
 
 from mbd.base.checked import shown
 from mbd.base.read_only import read_only
+from mbd.base.tolerances import NEWTON_FREE
 from mbd.history.history import History
-from mbd.parts.contact import Contact
 from mbd.parts.part import Frame
 
 
@@ -77,8 +77,8 @@ def contacts(solution: History, name: str) -> ContactHistory:
     if not isinstance(solution, History):
         raise TypeError(f"contacts: solution must be a Solution, got {shown(solution)}")
     part = solution.model.system.parts.get(name) if isinstance(name, str) else None
-    if not isinstance(part, Contact):
-        there = [x.name for x in solution.model.system.parts.values() if isinstance(x, Contact)]
+    if part is None or not part.balls:
+        there = [x.name for x in solution.model.system.parts.values() if x.balls]
         raise KeyError(
             f"contacts: name must be that of a Contact, got {shown(name)}; there are: "
             f"{', '.join(there) or 'none'}"
@@ -98,7 +98,7 @@ def contacts(solution: History, name: str) -> ContactHistory:
     p = np.reshape(solution[name].multipliers, (len(gap), -1, 3))
     friction = np.einsum("tij,tkj->tki", axes[:, :, :2], p[..., 1:])
     # forces are at the bound to what the iteration leaves of them
-    slips = np.linalg.norm(p[..., 1:], axis=-1) >= (1.0 - 1e-6) * part.friction * p[..., 0]
+    slips = np.linalg.norm(p[..., 1:], axis=-1) >= (1.0 - NEWTON_FREE) * part.friction * p[..., 0]
     mode = np.where(p[..., 0] > 0.0, np.where(slips, "slip", "stick"), "open")
     slip = u - (u * n).sum(-1, keepdims=True) * n
     return ContactHistory(gap, p[..., 0].copy(), friction, slip, point, mode)

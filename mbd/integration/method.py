@@ -108,9 +108,10 @@ class Facts:
     oscillation : float
         :math:`\beta` of multipliers at positions, :math:`\beta h^2\lambda`, that may oscillate; 0:
         they cannot.
-    set_valued : bool
+    set_valued : bool or tuple of str
         Whether steps meet the set-valued laws of kinds that declare one (``Kind.set_valued``), such
-        as impacts and dry friction. Without it a model that has such a kind is refused.
+        as impacts and dry friction; of these kinds alone, if it names them. A model that has
+        another such kind is refused.
     in_python : callable, optional
         ``(work)``: what takes the steps in a work space in the place of the kernel, with its
         signature, and keeps in ``error`` what a step raised.
@@ -138,7 +139,7 @@ class Facts:
     divided_by: Any = None
     weights: Weights | None = None
     oscillation: float = 0.0
-    set_valued: bool = False
+    set_valued: bool | tuple[str, ...] = False
     in_python: Callable[[Any], Any] | None = None
     failure: Callable[[FrozenModel, str], str] = newton_failed
     complete: Callable[[bool], Any] | None = None
@@ -180,8 +181,9 @@ def name_of(method: Method) -> str:
 
 def refuse_unmoved(method: Method, model: FrozenModel) -> None:
     """Refuse a model with a set-valued law that the method does not know."""
-    if not method.facts.set_valued:
-        refuse_set_valued(name_of(method), model)
+    accepted = method.facts.set_valued
+    if accepted is not True:
+        refuse_set_valued(name_of(method), model, accepted or ())
 
 
 def is_method(value: Any) -> bool:

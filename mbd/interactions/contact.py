@@ -34,6 +34,7 @@ from __future__ import annotations
 from typing import Any
 
 from mbd.algebra.vec import dot, load3, minus, plus, store3, times
+from mbd.base.tolerances import CONTACT_SOFT
 from mbd.interactions.kind import Kind
 from mbd.interactions.pullback import (
     add_column,
@@ -70,7 +71,6 @@ RADIUS, FRICTION, STATIC, RESTITUTION = range(4)
     NUMBERS,
 ) = range(4, 16)  # fmt: skip
 OPEN, STICK, SLIP = 0.0, 1.0, 2.0
-SOFT = 1e-6  # of closed rows, part of their Delassus number: keeps redundant corners regular
 
 _C = 0  # place of the weights c in the scratch space
 _COLUMN, _ROW = 3, 4  # vectors of a face; the first three hold a map
@@ -157,17 +157,17 @@ def tangent(I: Any, F: Any, e: Any) -> None:
         for r in range(3):
             F[to + r * (ld + 1)] -= 1.0
         return
-    F[to] -= SOFT * D_n
+    F[to] -= CONTACT_SOFT * D_n
     if branch == STICK:
-        F[to + ld + 1] -= SOFT * D_t
-        F[to + 2 * (ld + 1)] -= SOFT * D_t
+        F[to + ld + 1] -= CONTACT_SOFT * D_t
+        F[to + 2 * (ld + 1)] -= CONTACT_SOFT * D_t
         return
     q, mu = F[e.numbers + SHARE], F[e.numbers + FRICTION]
     e1, e2 = F[e.numbers + E1], F[e.numbers + E2]
     F[to + ld] += D_t * mu * e1
     F[to + 2 * ld] += D_t * mu * e2
-    F[to + ld + 1] -= D_t * (1.0 - q * (1.0 - e1 * e1) + SOFT)
-    F[to + 2 * ld + 2] -= D_t * (1.0 - q * (1.0 - e2 * e2) + SOFT)
+    F[to + ld + 1] -= D_t * (1.0 - q * (1.0 - e1 * e1) + CONTACT_SOFT)
+    F[to + 2 * ld + 2] -= D_t * (1.0 - q * (1.0 - e2 * e2) + CONTACT_SOFT)
     F[to + ld + 2] -= D_t * q * e1 * e2
     F[to + 2 * ld + 1] -= D_t * q * e1 * e2
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, wraps
 from itertools import accumulate
@@ -317,20 +317,21 @@ def switchable(model: FrozenModel, names: tuple[str, ...], who: str) -> tuple[st
     return tuple(sorted(set(names)))
 
 
-def refuse_set_valued(owner: str, model: FrozenModel) -> None:
-    """Refuse a model that has a set-valued law, by part and kind.
+def refuse_set_valued(owner: str, model: FrozenModel, accepted: Container[str] = ()) -> None:
+    """Refuse a model that has a set-valued law of a kind that is not known, by part and kind.
 
     The force of such a law is no function of positions and velocities: a floor that nothing falls
     through, dry friction that holds. Its kernels say nothing of it, so that all that evaluates
     forces would go on as if it were not there; only methods that declare to know it move the model.
     """
-    if not model.set_valued:
+    unknown = [(part, kind) for part, kind in model.set_valued if kind not in accepted]
+    if not unknown:
         return
-    part, kind = model.set_valued[0]
+    part, kind = unknown[0]
     raise ValueError(
         f"{owner}: {part!r} has the set-valued law {kind!r}, which needs a method that declares "
         f"Facts(set_valued=True); {owner} would take it as not there. Run mbd.simulate with such a "
-        f"method (mbd.NonsmoothAlpha()), or leave {part!r} out of the system"
+        f"method, for an mbd.Contact mbd.NonsmoothAlpha(), or leave {part!r} out of the system"
     )
 
 

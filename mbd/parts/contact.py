@@ -18,7 +18,7 @@ from mbd.base.door import label, number, unit_vector, vector
 from mbd.interactions.contact import CONTACT
 from mbd.interactions.kind import Attachment, Element
 from mbd.machine.buffer import FORCE
-from mbd.parts.joint import Joint, check_sides, needs_axes, of_one_size, perpendicular
+from mbd.parts.joint import Joint, apart, check_sides, needs_axes, of_one_size, perpendicular
 from mbd.parts.part import Body, Frame, Symbol
 from mbd.parts.shapes import Box, Capsule, Shape, Sphere
 
@@ -86,12 +86,9 @@ class Contact(Joint):
         n = unit_vector(self.name, "normal", normal)
         if isinstance(first, Body):
             first = first.placed_frame(vector(self.name, "through", through, "m"), perpendicular(n))
-        self.balls = _balls(self.name, second)
         self.ends = (first, second.frame() if isinstance(second, Body) else second)
-        if first.body is self.ends[1].body:
-            raise ValueError(
-                f"{self.name}: first and second must be two bodies, got {first.name!r} twice"
-            )
+        apart(self.name, *self.ends)
+        self.balls = _balls(self.name, second)
         needs_axes(self.name, "a plane", first)
         of_one_size(self.name, "touch or are touched by others", *self.ends)
         self.friction = number(self.name, "friction", friction, "-", positive=False)

@@ -156,6 +156,9 @@ class Part(Recorded):
         The force or moment on a body that it is.
     push : callable or None
         ``(u, rate) -> load`` along ``coordinate`` over time [N m or N], if it is a contact.
+    balls, friction : sequence, float
+        If it is a contact: centres (3,) [m], in the axes of its second body, and radii [m] of what
+        touches a plane; coefficient of friction.
     bars : sequence of Element
         Those between neighbours of its nodes, if it is a cable.
     relative : bool
@@ -173,6 +176,8 @@ class Part(Recorded):
     drives: Coordinate | None = None
     applied: Applied | None = None
     push: Callable[[Any, Any], np.ndarray] | None = None
+    balls: Sequence[tuple[tuple[float, float, float], float]] = ()
+    friction: float = 0.0
     bars: Sequence[Element] = ()
     relative: bool = True
     name: str

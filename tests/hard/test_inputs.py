@@ -121,7 +121,9 @@ PARTS = {
     "JointFriction": along(friction=0.2, speed=0.01),
     "JointSpring": along(stiffness=3.0, damping=0.1),
     "KnifeEdge": pair(axis=(1, 0, 0)),
+    "Contact": lambda w: {"name": "x", "first": w.ground, "second": w.a.frame()},
     "LieRungeKutta4": lambda w: {},
+    "NonsmoothAlpha": lambda w: {},
     "RadauCollocation": lambda w: {},
     "ExplicitRungeKutta": lambda w: {},
     "LocalMap": lambda w: {"name": "x", "quaternion": CAYLEY.quaternion, "tangent": CAYLEY.tangent,
@@ -242,6 +244,14 @@ def ran():
     return mbd.simulate(driven(), 0.02, 1e-2, progress=False)
 
 
+@functools.cache
+def dropped():
+    system = mbd.System(gravity=(0, 0, -9.81))
+    ball = system.add(mbd.PointMass("a", mass=1.0, position=(0, 0, 1)))
+    system.add(mbd.Contact("floor", system.ground, ball))
+    return mbd.simulate(system, 0.02, 1e-2, progress=False)
+
+
 def chain(formulation="so3"):
     system = mbd.System(gravity=(0, 0, -9.81))
     body = mbd.RigidBody("a", mass=1.0, inertia=(1, 1, 1), formulation=formulation)
@@ -295,6 +305,7 @@ FUNCTIONS = {
     "rotation": lambda: {"axis": "y", "angle": 0.3},
     "sample": lambda: {"distributions": {"a.mass": (1.0, 2.0)}, "n": 4},
     "sensitivities": by_mass,
+    "contacts": lambda: {"solution": dropped(), "name": "floor"},
     "share_reactions": lambda: {"solution": ran(), "stiffness": {"h": (1.0,) * 6}},
     "sobol_indices": lambda: {"done": studied(), "output": "x", "draws": 2},
     "simulate": lambda: {"system": driven(), "t_end": 0.002, "step": 1e-3, "progress": False},

@@ -96,8 +96,8 @@ RUNS = {
     ),
 }  # fmt: skip
 # they make no statement on a motion or on forces of a whole model
-OTHERS = {"check_formulation", "check_part", "check_tangents", "load", "read", "write", "sample",
-          "rotation", "parallel_coordinates", "sobol_indices", "sum_of_squares",
+OTHERS = {"check_formulation", "check_part", "check_tangents", "contacts", "load", "read", "write",
+          "sample", "rotation", "parallel_coordinates", "sobol_indices", "sum_of_squares",
           "EulerParameters", "S2", "SE3", "SO3", "Scalable", "Unified"}  # fmt: skip
 
 

@@ -401,7 +401,7 @@ def test_what_is_refused():
         mbd.Contact("c", system.ground, bare)
     with pytest.raises(TypeError, match="spheres, boxes or capsules, got .*Cylinder"):
         mbd.Contact("c", system.ground, tin)
-    with pytest.raises(ValueError, match="two bodies, got 'ball' twice"):
+    with pytest.raises(ValueError, match="must join two bodies, got 'ball' twice"):
         mbd.Contact("c", ball, ball)
     floor = system.add(mbd.Contact("floor", system.ground, ball, through=(0, 0, 0.95)))
     with pytest.raises(ValueError, match=r"floor: must not overlap .* depth of 0.05 m"):
