@@ -251,7 +251,6 @@ def choose_totals(I: Any, F: Any, h: float) -> None:
             h * ((1 - gamma) * old + gamma * new),
             h * h * ((0.5 - beta) * old + beta * new),
         )
-        F[_array(I, F, FORCE) + j] = p
         F[_array(I, F, IMPULSE_0) + j], F[_array(I, F, KAPPA_0) + j] = first, second
         F[_array(I, F, IMPULSE) + j] = F[jump + u] + first
         F[_array(I, F, KAPPA) + j] = F[shift + u] + second
@@ -672,7 +671,7 @@ def shifts(I: Any, F: Any, h: float, with_friction: bool) -> None:
 def percussions(I: Any, F: Any, part: float) -> None:
     """Find the totals of velocities where positions are closed: impulses of the step.
 
-    BRANCH becomes the mode in which each contact leaves the step.
+    NEXT becomes the mode in which each contact leaves the step.
     """
     n, laws, base = int(F[_place(I, COUNT)]), _array(I, F, LAWS), _array(I, F, RATE)
     z, kappa, records = _array(I, F, IMPULSE), _array(I, F, KAPPA), _array(I, F, RECORDS)
@@ -694,20 +693,20 @@ def percussions(I: Any, F: Any, part: float) -> None:
         if closed and not bounces:
             slip = math.hypot(F[w + j + 1], F[w + j + 2]) / F[at + c.DELASSUS_T]
             mode = c.STICK if F[laws + 4 * k + 1] > 0.0 and slip <= 100 * worst else c.SLIP
-        F[at + c.BRANCH] = mode
+        F[at + c.NEXT] = mode
         F[at + c.SLIP1], F[at + c.SLIP2] = F[w + j + 1], F[w + j + 2]
 
 
 @jit
 def pressures(I: Any, F: Any, base: int) -> None:
-    """Find the forces where velocities are closed; of those without any BRANCH becomes OPEN."""
+    """Find the forces where velocities are closed; of those without any NEXT becomes OPEN."""
     n, laws, records = int(F[_place(I, COUNT)]), _array(I, F, LAWS), _array(I, F, RECORDS)
     z, rows, now = _array(I, F, FORCE), _array(I, F, ROWS), _array(I, F, FORCE_0)
     for j in range(3 * n):
         F[now + j] = F[I[m.A] + int(F[rows + j])]
     for k in range(n):
         at, law = int(F[records + k]), laws + 4 * k
-        mode, mu = F[at + c.BRANCH], F[at + c.FRICTION]
+        mode, mu = F[at + c.NEXT], F[at + c.FRICTION]
         F[law] = NONE if mode == c.OPEN else DISK if mode == c.STICK else ALONG
         F[law + 1] = max(mu, F[at + c.STATIC]) if mode == c.STICK else mu
         slow = max(math.hypot(F[at + c.SLIP1], F[at + c.SLIP2]), 1e-300)
@@ -715,7 +714,7 @@ def pressures(I: Any, F: Any, base: int) -> None:
     meet(I, F, z, now, base)
     for k in range(n):
         if not F[z + 3 * k] > 0.0:
-            F[int(F[records + k]) + c.BRANCH] = c.OPEN
+            F[int(F[records + k]) + c.NEXT] = c.OPEN
 
 
 @jit
@@ -737,46 +736,82 @@ def _changed(I: Any, F: Any, old: int, new: int, weight: float) -> float:
 
 
 @jit
+def free_accelerations(I: Any, F: Any, new: bool) -> float:
+    """Find accelerations without contact forces at the state at hand; return a size of the change.
+
+    Of contacts gaps, velocities and accelerations are then in POINT, RATE and ACCELERATION, of all
+    rows what they lack in GAP and R, and B times the change in PRODUCT.
+    """
+    n, n_c, rows = I[m.N_U], 3 * int(F[_place(I, COUNT)]), _array(I, F, ROWS)
+    contact, product, change = (
+        own_vector(I, IS_CONTACT),
+        own_vector(I, PRODUCT),
+        own_vector(I, JUMP0),
+    )
+    for j in range(n_c):
+        F[I[m.A] + int(F[rows + j])] = 0.0
+    evaluate_rows(I, F)
+    copy(F, I[m.GAP], I[m.X], n)
+    copy(F, I[m.R], I[m.PHID], n)
+    for j in range(n_c):
+        u = int(F[rows + j])
+        F[_array(I, F, POINT) + j], F[_array(I, F, RATE) + j] = -F[I[m.X] + u], -F[I[m.PHID] + u]
+        F[_array(I, F, ACCELERATION) + j] = -F[I[m.PHIDD] + u]
+    for i in range(n):
+        if not is_velocity(I, i):
+            F[I[m.X] + i] = 0.0 if F[contact + i] != 0.0 else F[I[m.PHIDD] + i]
+    set_weights(I, F, 0.0, False)
+    set_branches(I, F, True)
+    solve(I, F, new)
+    size = measure(I, F, 1.0)
+    copy(F, change, I[m.X], n)
+    multiply(I, F, change)
+    add(F, I[m.A], -1.0, change, n)
+    for j in range(n_c):
+        F[_array(I, F, ACCELERATION) + j] += F[product + int(F[rows + j])]
+    return size
+
+
+@jit
+def add_forces(I: Any, F: Any) -> None:
+    """Find the contact forces of the branches, and what they add to accelerations without them."""
+    n_c, rows = 3 * int(F[_place(I, COUNT)]), _array(I, F, ROWS)
+    for j in range(n_c):
+        F[_array(I, F, FORCE) + j] = F[I[m.AN] + int(F[rows + j])]
+    pressures(I, F, _array(I, F, ACCELERATION))
+    for j in range(n_c):
+        force = F[_array(I, F, FORCE) + j]
+        if force != 0.0:
+            add(F, I[m.A], force, _answer(I, F, j), I[m.N_U])
+
+
+@jit
 def correct_by_laws(I: Any, F: Any, h: float, k: int) -> float:
-    """Take one iteration in which the laws themselves are solved; return its size."""
+    """Take one iteration in which the laws themselves are solved; return its size.
+
+    Accelerations are those with the velocities before the jump, and without contact forces: what
+    these do in the step is in the percussions.
+    """
     S, n = ints(F), I[m.N_U]
-    n_c = 3 * int(F[_place(I, COUNT)])
+    n_c, rows = 3 * int(F[_place(I, COUNT)]), _array(I, F, ROWS)
     c0 = (1 - F[m.ALPHA_F]) / (1 - F[m.ALPHA_M])
     c2, c3 = h * F[m.GAMMA] * c0, h * h * F[m.BETA] * c0
     jump, shift = own_vector(I, JUMP), own_vector(I, SHIFT)
     jump0, shift0 = own_vector(I, JUMP0), own_vector(I, SHIFT0)
     product, contact = own_vector(I, PRODUCT), own_vector(I, IS_CONTACT)
-    rows = _array(I, F, ROWS)
-    b1, b2, b3 = _array(I, F, ACCELERATION), _array(I, F, RATE), _array(I, F, POINT)
-    gap, x = I[m.GAP], I[m.X]
-    set_weights(I, F, h, False)
-    set_branches(I, F, True)
+    gap, rate, x = I[m.GAP], I[m.R], I[m.X]
+    for i in range(n):
+        if is_velocity(I, i):
+            F[I[m.V] + i] -= F[jump + i]
     S[m.SMALL_PIVOTS], S[m.HAVE_FACTOR] = 0, 0
-    # what rows lack: gap and rates as they are before W and delta, in GAP and R
-    rate = I[m.R]
-    for i in range(n):
-        F[gap + i], F[rate + i] = F[x + i], F[I[m.PHID] + i]
-    for j in range(n_c):
-        F[b1 + j] = F[I[m.PHIDD] + int(F[rows + j])]
-    # accelerations with the contact forces at hand
-    for i in range(n):
-        if not is_velocity(I, i):
-            F[x + i] = 0.0 if F[contact + i] != 0.0 else F[I[m.PHIDD] + i]
-    solve(I, F, True)
+    size = c3 * free_accelerations(I, F, True)
     if S[m.SMALL_PIVOTS]:
         return math.inf
-    size = measure(I, F, c3)
-    copy(F, jump0, x, n)  # put aside
-    multiply(I, F, jump0)
-    add(F, I[m.A], -1.0, jump0, n)
+    # what rows lack without jumps and shifts
     for i in range(n):
         if not is_velocity(I, i):
             F[rate + i] -= c2 * F[product + i]
             F[gap + i] -= c3 * F[product + i]
-    for j in range(n_c):
-        F[b1 + j] -= F[product + int(F[rows + j])]
-    multiply(I, F, jump)
-    add(F, rate, -1.0, product, n)
     multiply(I, F, shift)
     add(F, gap, -1.0, product, n)
     # jumps and shifts without forces at contacts
@@ -792,38 +827,19 @@ def correct_by_laws(I: Any, F: Any, h: float, k: int) -> float:
         for i in range(n):
             F[to + i] = -F[x + i]
         multiply(I, F, to)
-        base = b2 if which == 0 else b3
+        base = _array(I, F, RATE if which == 0 else POINT)
         for j in range(n_c):
             u = int(F[rows + j])
             F[base + j] = -(F[lacking + u] + F[product + u])
-    for j in range(n_c):
-        F[b1 + j] = -F[b1 + j]
     answers(I, F)
     choose_totals(I, F, h)
     shifts(I, F, h, k < FRICTION_MOVES)
     percussions(I, F, F[_place(I, RESTITUTION_PART)])
-    pressures(I, F, b1)
-    # new forces: what they add to accelerations, their quadrature leaves the jumps
     new = I[m.GAP]
-    clear(F, new, n)
-    for j in range(n_c):
-        change = F[_array(I, F, FORCE) + j] - F[I[m.A] + int(F[rows + j])]
-        if change != 0.0:
-            add(F, new, change, _answer(I, F, j), n)
-        F[_array(I, F, IMPULSE_0) + j] += c2 * change
-        F[_array(I, F, KAPPA_0) + j] += c3 * change
-    copy(F, x, new, n)
-    size = max(size, measure(I, F, c3))
-    add(F, I[m.A], 1.0, new, n)
     _take(I, F, jump0, new, _array(I, F, IMPULSE), _array(I, F, IMPULSE_0))
     size = max(size, _changed(I, F, jump, new, c3 / c2))
     copy(F, jump, new, n)
-    kappa = _array(I, F, KAPPA)
-    if k >= FRICTION_MOVES:
-        for j in range(n_c):
-            if j % 3:
-                F[kappa + j] = F[_array(I, F, KAPPA_0) + j]
-    _take(I, F, shift0, new, kappa, _array(I, F, KAPPA_0))
+    _take(I, F, shift0, new, _array(I, F, KAPPA), _array(I, F, KAPPA_0))
     size = max(size, _changed(I, F, shift, new, 1.0))
     copy(F, shift, new, n)
     return size
@@ -839,19 +855,18 @@ def iterate(I: Any, F: Any, h: float) -> bool:
     quiet, last, theta = True, 0.0, 0.5
     for k in range(MOST):
         move(I, F, h)
-        evaluate_rows(I, F)
         set_least(I, F, h)
         if quiet:
+            evaluate_rows(I, F)
             set_weights(I, F, h, True)
             choose_totals(I, F, h)
             if not keeps_branches(I, F):
                 quiet, last, theta = False, 0.0, 0.5
-                set_least(I, F, h)
                 clear(F, own_vector(I, JUMP), n)
                 clear(F, own_vector(I, SHIFT), n)
                 copy(F, I[m.A], I[m.AN], n)
+                set_least(I, F, h)
                 move(I, F, h)
-                evaluate_rows(I, F)
         size = correct_quietly(I, F, h) if quiet else correct_by_laws(I, F, h, k)
         S[m.N_ITER] += 1
         if not size < 1e300:
@@ -877,19 +892,16 @@ def iterate(I: Any, F: Any, h: float) -> bool:
 @jit
 def accept_contacts(I: Any, F: Any, quiet: bool) -> None:
     """Note modes and velocities of the contacts at the end of the step."""
-    records, rows, fastest = _array(I, F, RECORDS), _array(I, F, ROWS), 0.0
-    n = int(F[_place(I, COUNT)])
-    for j in range(3 * n):
-        fastest = max(fastest, abs(F[I[m.PHID] + int(F[rows + j])]))
-    for k in range(n):
-        at, u = int(F[records + k]), int(F[rows + 3 * k])
-        if not quiet:
-            F[at + c.MODE] = F[at + c.BRANCH]
-        speed = -F[I[m.PHID] + u]
-        if F[at + c.MODE] != c.OPEN:
-            speed = 0.0
-        F[at + c.BEFORE] = speed
-        F[at + c.SLIP1], F[at + c.SLIP2] = -F[I[m.PHID] + u + 1], -F[I[m.PHID] + u + 2]
+    records, rows, rate = _array(I, F, RECORDS), _array(I, F, ROWS), _array(I, F, RATE)
+    for k in range(int(F[_place(I, COUNT)])):
+        at, u, j = int(F[records + k]), int(F[rows + 3 * k]), 3 * k
+        if quiet:
+            for r in range(3):
+                F[rate + j + r] = -F[I[m.PHID] + u + r]
+        else:
+            F[at + c.MODE] = F[at + c.NEXT]
+        F[at + c.BEFORE] = F[rate + j] if F[at + c.MODE] == c.OPEN else 0.0
+        F[at + c.SLIP1], F[at + c.SLIP2] = F[rate + j + 1], F[rate + j + 2]
 
 
 @jit
@@ -998,9 +1010,12 @@ def attempt(I: Any, F: Any, h: float, t: float) -> bool:
         copy(F, I[m.A], I[m.AN], n)
         return False
     quiet = F[_place(I, QUIET)] == 1.0
-    if not quiet:
-        S[m.HAVE_FACTOR] = 0
     F[m.IMPULSIVE] += work_of_contacts(I, F, quiet)
+    if not quiet:
+        free_accelerations(I, F, True)
+        add_forces(I, F)
+        stage(I, F, m.PLACE)
+        S[m.HAVE_FACTOR] = 0
     accept_contacts(I, F, quiet)
     accept_stage(I, F)
     finish_accelerations(I, F, quiet)
@@ -1010,57 +1025,30 @@ def attempt(I: Any, F: Any, h: float, t: float) -> bool:
 @jit
 def begin_contacts(I: Any, F: Any) -> None:
     """Find modes, accelerations and forces of the state at hand."""
-    S, n = ints(F), I[m.N_U]
-    n_c = 3 * int(F[_place(I, COUNT)])
-    rows, records = _array(I, F, ROWS), _array(I, F, RECORDS)
-    contact, product = own_vector(I, IS_CONTACT), own_vector(I, PRODUCT)
-    b1 = _array(I, F, ACCELERATION)
+    S, n, fastest = ints(F), I[m.N_U], 1e-300
+    n_c, records = 3 * int(F[_place(I, COUNT)]), _array(I, F, RECORDS)
+    point, rate = _array(I, F, POINT), _array(I, F, RATE)
     copy(F, I[m.QN], I[m.Q], I[m.N_Q])
+    copy(F, I[m.AN], I[m.A], n)
     clear(F, I[m.D], n)
-    for j in range(n_c):
-        F[I[m.A] + int(F[rows + j])] = 0.0
-    evaluate_rows(I, F)
-    set_weights(I, F, 1.0, False)
-    set_branches(I, F, True)
     S[m.SMALL_PIVOTS] = 0
-    fastest = 1e-300
+    free_accelerations(I, F, True)
     for j in range(n_c):
-        fastest = max(fastest, abs(F[I[m.PHID] + int(F[rows + j])]))
-    for i in range(n):
-        if not is_velocity(I, i):
-            F[I[m.GAP] + i] = F[I[m.X] + i]
-            F[I[m.X] + i] = 0.0 if F[contact + i] != 0.0 else F[I[m.PHIDD] + i]
-    for j in range(n_c):
-        F[b1 + j] = -F[I[m.PHIDD] + int(F[rows + j])]
+        fastest = max(fastest, abs(F[rate + j]))
     for k in range(n_c // 3):
-        at, u = int(F[records + k]), int(F[rows + 3 * k])
-        speed, s1, s2 = -F[I[m.PHID] + u], -F[I[m.PHID] + u + 1], -F[I[m.PHID] + u + 2]
-        touches = abs(F[I[m.GAP] + u]) <= START_POSITION * F[m.LENGTH]
+        at, speed, s1, s2 = int(F[records + k]), *load(F, rate + 3 * k)
+        touches = abs(F[point + 3 * k]) <= START_POSITION * F[m.LENGTH]
         rests = touches and abs(speed) <= START_VELOCITY * fastest
-        F[at + c.MODE] = c.OPEN
+        F[at + c.NEXT] = c.OPEN
         if rests:
-            F[at + c.MODE] = c.SLIP if math.hypot(s1, s2) > START_VELOCITY * fastest else c.STICK
+            slips = math.hypot(s1, s2) > START_VELOCITY * fastest
+            F[at + c.NEXT] = c.SLIP if slips else c.STICK
         F[at + c.BEFORE] = 0.0 if rests else speed
         F[at + c.SLIP1], F[at + c.SLIP2] = s1, s2
-    solve(I, F, True)
-    copy(F, own_vector(I, JUMP0), I[m.X], n)
-    multiply(I, F, own_vector(I, JUMP0))
-    add(F, I[m.A], -1.0, own_vector(I, JUMP0), n)
-    for j in range(n_c):
-        F[b1 + j] += F[product + int(F[rows + j])]
     answers(I, F)
+    add_forces(I, F)
     for k in range(n_c // 3):
-        at = int(F[records + k])
-        F[at + c.BRANCH] = F[at + c.MODE]
-    clear(F, _array(I, F, FORCE), n_c)
-    pressures(I, F, b1)
-    for k in range(n_c // 3):
-        at = int(F[records + k])
-        F[at + c.MODE] = F[at + c.BRANCH]
-    for j in range(n_c):
-        force = F[_array(I, F, FORCE) + j]
-        if force != 0.0:
-            add(F, I[m.A], force, _answer(I, F, j), n)
+        F[int(F[records + k]) + c.MODE] = F[int(F[records + k]) + c.NEXT]
     copy(F, I[m.AL], I[m.A], n)
     F[_place(I, STARTED)] = 1.0
     S[m.HAVE_FACTOR] = 0

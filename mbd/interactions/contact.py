@@ -68,8 +68,9 @@ RADIUS, FRICTION, STATIC, RESTITUTION = range(4)
     MODE,  # at the start of the step
     BEFORE,  # velocity of the gap at the start of the step [m/s]
     SLIP1, SLIP2,  # velocity of slip there
+    NEXT,  # mode in which it leaves the step
     NUMBERS,
-) = range(4, 16)  # fmt: skip
+) = range(4, 17)  # fmt: skip
 OPEN, STICK, SLIP = 0.0, 1.0, 2.0
 
 _C = 0  # place of the weights c in the scratch space
