@@ -165,9 +165,9 @@ class _Touched:
     """
 
     def __init__(self, model: FrozenModel, stencil: Stencil) -> None:
-        self.model, self.stencil, self.apart = model, stencil, stencil.apart
+        self.model, self.stencil = model, stencil
         of = stencil.of
-        self.slopes = np.zeros(len(self.apart.F))
+        self.slopes = np.zeros(len(self.model.F))
         self.slopes[of.places] = of.slopes
         self.weight = bool(self.slopes[m.GX : m.GX + 3].any())
         self.elements = list[tuple[Any, int, str, int]]()
@@ -215,11 +215,11 @@ class _Touched:
 
     def at(self, where: slice, e: float) -> np.ndarray:
         """Return constants at a distance along the line."""
-        return np.asarray(self.apart.F[where] + e * self.slopes[where])
+        return np.asarray(self.model.F[where] + e * self.slopes[where])
 
     def places(self, e: Any, part: str, number: int) -> list[slice]:
         """Return where numbers and weights of an element are."""
-        I, record = self.apart.I, self.apart.records[part][number]
+        I, record = self.model.I, self.model.records[part][number]
         ends = (int(I[record + m.E_ENDS + a]) for a in range(len(e.attachments)))
         weights = (int(I[end + m.ATT_W]) for end in ends)
         at = int(I[record + m.E_NUMBERS])
@@ -229,7 +229,7 @@ class _Touched:
         """Return where the constants of a node are."""
         body = self.model.nodes[name]
         n = len(body.formulation.constants(body.mass, body.center_of_mass, body.second_moments))
-        at = int(self.apart.I[self.apart.node_records[name] + m.NODE_PAR])
+        at = int(self.model.I[self.model.node_records[name] + m.NODE_PAR])
         return slice(at, at + n)
 
     def law(self, record: int, part: str, number: int, e: float) -> int:
