@@ -96,6 +96,26 @@ def test_tangent_operator_keeps_its_axis(theta):
     assert np.allclose(T, exp(theta) @ T.T, rtol=0, atol=2e-15)
 
 
+@given(st.floats(-14, math.log10(12)))
+def test_coefficients_are_smooth_where_the_series_ends(exponent):
+    """Compared with the sums of their series in more digits than a double has."""
+    x = 10.0**exponent
+    f = np.longdouble(x)
+    terms = {0: np.longdouble(1), 1: np.longdouble(0.5), 2: np.longdouble(1) / 6}
+    for start, got in zip((0, 1, 2), so3.coefficients(x), strict=True):
+        term, total = terms[start], np.longdouble(0)
+        for k in range(40):
+            total += term
+            a = 2 * k + 2 + start
+            term = -term * f / (a * (a + 1))
+        assert abs(float(total) - got) < 2e-14
+
+
+def test_coefficients_on_both_sides_of_the_switch():
+    below, above = np.nextafter(1e-2, 0), np.nextafter(1e-2, 1)
+    assert np.allclose(so3.coefficients(below), so3.coefficients(above), rtol=0, atol=2e-14)
+
+
 @given(turns)
 def test_quaternion_from_matrix(theta):
     R = Rotation.from_rotvec(theta).as_matrix()

@@ -74,6 +74,7 @@ def test_inverse_times_operator_is_the_identity(u, theta):
     T, inverse = operators(u, theta)
     assert np.allclose(inverse @ T, np.eye(6), rtol=0, atol=1e-13)
     assert np.allclose(T @ inverse, np.eye(6), rtol=0, atol=1e-13)
+    assert np.array_equal(matrix(se3.tangent(tuple(theta))), T[:3, :3])
     assert np.array_equal(matrix(se3.inverse_tangent(tuple(theta))), inverse[:3, :3])
     # the operator of the other side is the transpose for rotations
     assert np.allclose(matrix(so3.tangent(tuple(theta))), T[:3, :3].T, rtol=0, atol=3e-14)
@@ -132,11 +133,11 @@ def test_coefficients_in_more_digits_than_a_double_has(exponent):
         wanted[3] += 2 * k * b / np.longdouble(x)
         a *= -np.longdouble(x) / ((2 * k + 3) * (2 * k + 4))
         b *= -np.longdouble(x) / ((2 * k + 4) * (2 * k + 5))
-    got = so3.coefficients(x)
+    got = se3.coefficients(x)
     assert np.allclose(got, np.array(wanted, float), rtol=0, atol=1e-14)
 
 
 def test_coefficients_on_both_sides_of_the_switch():
     below, above = np.nextafter(0.25, 0), np.nextafter(0.25, 1)
-    for f in (so3.coefficients, se3.inverse_coefficients):
+    for f in (se3.coefficients, se3.inverse_coefficients):
         assert np.allclose(f(below), f(above), rtol=0, atol=1e-13)

@@ -3,11 +3,10 @@ r"""Rotations: exponential, quaternion, tangent operator.
 With :math:`\varphi = |\theta|`, increments in inertial components:
 
 .. math:: \exp(\tilde\theta) R_n, \qquad
-          T(\theta) = I + a\,\tilde\theta + b\,\tilde\theta^2, \qquad
-          a = \frac{1-\cos\varphi}{\varphi^2}, \quad b = \frac{\varphi-\sin\varphi}{\varphi^3},
+          T(\theta) = I + \frac{1-\cos\varphi}{\varphi^2}\tilde\theta
+                        + \frac{\varphi-\sin\varphi}{\varphi^3}\tilde\theta^2,
 
 so that :math:`\delta(\exp(\tilde\theta)R_n) = \widetilde{T\delta\theta}\,\exp(\tilde\theta)R_n`.
-Below :math:`\varphi = 1/2` coefficients are series, exact to round-off.
 """
 
 from __future__ import annotations
@@ -15,72 +14,43 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from mbd.algebra.vec import dot
+from mbd.algebra.vec import tilde
 from mbd.machine.jit import jit
 
-_HALF_SMALL = 1e-2  # of phi^2/4
-C = tuple((-1) ** k / math.factorial(2 * k) for k in range(5))  # cos
-S = tuple((-1) ** k / math.factorial(2 * k + 1) for k in range(5))  # sin phi / phi
-SMALL = 0.25  # of phi^2; below it series
-A = tuple((-1) ** k / math.factorial(2 * k + 2) for k in range(8))
-B = tuple((-1) ** k / math.factorial(2 * k + 3) for k in range(8))
-DA, DB = (tuple(2 * k * c[k] for k in range(1, 8)) for c in (A, B))  # a'/phi = 2 da/dx
+_SMALL = 1e-2  # below it the series of five terms is exact to round-off
+A1, A2, A3, A4 = -1 / 6, 1 / 120, -1 / 5040, 1 / 362880  # sin f = f - f^3/6 + ...
+B1, B2, B3, B4 = -1 / 24, 1 / 720, -1 / 40320, 1 / 3628800  # 1 - cos f = f^2/2 - f^4/24 + ...
+C1, C2, C3, C4 = -1 / 120, 1 / 5040, -1 / 362880, 1 / 39916800  # f - sin f = f^3/6 - f^5/120 + ...
 
 
 @jit
 def coefficients(x: Any) -> Any:
-    """Return a, b, a'/phi, b'/phi for phi^2 = x."""
-    if x < SMALL:
-        a = A[0] + x * (A[1] + x * (A[2] + x * (A[3] + x * (A[4] + x * (A[5] + x * A[6])))))
-        b = B[0] + x * (B[1] + x * (B[2] + x * (B[3] + x * (B[4] + x * (B[5] + x * B[6])))))
-        da = DA[0] + x * (DA[1] + x * (DA[2] + x * (DA[3] + x * (DA[4] + x * (DA[5] + x * DA[6])))))
-        db = DB[0] + x * (DB[1] + x * (DB[2] + x * (DB[3] + x * (DB[4] + x * (DB[5] + x * DB[6])))))
+    """Return sin(f)/f, (1-cos f)/f^2, (f-sin f)/f^3 for f^2 = x."""
+    if x < _SMALL:
+        a = 1 + x * (A1 + x * (A2 + x * (A3 + x * A4)))
+        b = 0.5 + x * (B1 + x * (B2 + x * (B3 + x * B4)))
+        c = 1 / 6 + x * (C1 + x * (C2 + x * (C3 + x * C4)))
     else:
         f = math.sqrt(x)
-        s = math.sin(f) / f
-        a = (1 - math.cos(f)) / x
-        b = (1 - s) / x
-        da = (s - 2 * a) / x
-        db = (a - 3 * b) / x
-    return a, b, da, db
-
-
-@jit
-def operator(p: Any, q: Any, theta: Any) -> Any:
-    """Return I + p tilde(theta) + q tilde(theta)^2."""
-    x, y, z = theta[0], theta[1], theta[2]
-    return (
-        1 - q * (y * y + z * z), q * x * y - p * z, q * x * z + p * y,
-        q * x * y + p * z, 1 - q * (x * x + z * z), q * y * z - p * x,
-        q * x * z - p * y, q * y * z + p * x, 1 - q * (x * x + y * y),
-    )  # fmt: skip
+        a = math.sin(f) / f
+        b = (1 - math.cos(f)) / x
+        c = (1 - a) / x
+    return a, b, c
 
 
 @jit
 def quaternion_exp(theta: Any) -> Any:
     """Return the unit quaternion (scalar first) of the rotation vector theta [rad]."""
     x = 0.25 * (theta[0] * theta[0] + theta[1] * theta[1] + theta[2] * theta[2])
-    if x < _HALF_SMALL:
-        c = C[0] + x * (C[1] + x * (C[2] + x * (C[3] + x * C[4])))
-        s = S[0] + x * (S[1] + x * (S[2] + x * (S[3] + x * S[4])))
+    if x < _SMALL:
+        c = 1 + x * (-0.5 + x * (-B1 + x * (-B2 - x * B3)))
+        s = 1 + x * (A1 + x * (A2 + x * (A3 + x * A4)))
     else:
         f = math.sqrt(x)
         c = math.cos(f)
         s = math.sin(f) / f
     s *= 0.5
     return c, s * theta[0], s * theta[1], s * theta[2]
-
-
-@jit
-def rotation_vector(p: Any) -> Any:
-    """Return the rotation vector of a unit quaternion, of half a turn at most [rad]."""
-    s = math.sqrt(p[1] * p[1] + p[2] * p[2] + p[3] * p[3])
-    sign = 1.0 if p[0] >= 0.0 else -1.0
-    if s < 1e-7:  # atan(s / p0) / s
-        r = sign * (1 + s * s / 6)
-    else:
-        r = sign * math.atan2(s, sign * p[0]) / s
-    return 2 * r * p[1], 2 * r * p[2], 2 * r * p[3]
 
 
 @jit
@@ -108,5 +78,11 @@ def quaternion_matrix(p: Any) -> Any:
 @jit
 def tangent(theta: Any) -> Any:
     """Return T(theta), increments in inertial components."""
-    a, b, _, _ = coefficients(dot(theta, theta))
-    return operator(a, b, theta)
+    _, b, c = coefficients(theta[0] ** 2 + theta[1] ** 2 + theta[2] ** 2)
+    x, y, z = theta[0], theta[1], theta[2]
+    t = tilde(theta)
+    return (
+        1 - c * (y * y + z * z), b * t[1] + c * x * y, b * t[2] + c * x * z,
+        b * t[3] + c * x * y, 1 - c * (x * x + z * z), b * t[5] + c * y * z,
+        b * t[6] + c * x * z, b * t[7] + c * y * z, 1 - c * (x * x + y * y),
+    )  # fmt: skip

@@ -13,10 +13,10 @@ With the angular velocity and acceleration of R in the axes of the first frame,
 :math:`\dot R = \tilde\omega R`, :math:`\ddot R = (\tilde\alpha + \tilde\omega^2) R`,
 
 .. math:: \omega = T\dot\theta, \qquad \alpha = T\ddot\theta + \dot T\dot\theta, \qquad
-   \dot T\dot\theta = \dot a\,\theta\times\dot\theta + \dot b\,\theta\times(\theta\times\dot\theta)
-       + b\,\dot\theta\times(\theta\times\dot\theta),
+   \dot T\dot\theta = \dot b\,\theta\times\dot\theta + \dot c\,\theta\times(\theta\times\dot\theta)
+       + c\,\dot\theta\times(\theta\times\dot\theta),
 
-a and b the coefficients of the tangent operator T (``algebra/so3.py``). A law gives
+b and c the coefficients of the tangent operator T (``algebra/so3.py``). A law gives
 :math:`\theta, \dot\theta, \ddot\theta` (9 numbers, the number of the element is 0), or
 :math:`\theta` at :math:`t, t - 2h, t - h, t + h, t + 2h` (15 numbers, the number of the element is
 the tick h): then :math:`\omega` and :math:`\alpha` are the first and second derivative of the
@@ -41,7 +41,6 @@ from mbd.algebra.so3 import (
     quaternion_exp,
     quaternion_matrix,
     quaternion_product,
-    rotation_vector,
     tangent,
 )
 from mbd.algebra.vec import (
@@ -74,23 +73,42 @@ _ZERO, _EYE = (0.0,) * 9, (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
 
 
 @jit
+def _slopes(x: float) -> Any:
+    """Return db/dx, dc/dx of b = (1 - cos f)/f^2, c = (f - sin f)/f^3, x = f^2."""
+    if x < 1e-2:
+        return (
+            -1 / 24 + x * (1 / 360 - x * (1 / 13440 - x / 907200)),
+            -1 / 120 + x * (1 / 2520 - x * (1 / 120960 - x / 9979200)),
+        )
+    a, b, c = coefficients(x)
+    return (a - 2 * b) / (2 * x), (b - 3 * c) / (2 * x)
+
+
+@jit
 def spin(theta: Any, rate: Any, second: Any) -> Any:
     """Return omega [rad/s] and alpha [rad/s^2] of exp(tilde(theta))."""
     x, xd = dot(theta, theta), 2 * dot(theta, rate)
-    _, b, da, db = coefficients(x)
-    a_rate, b_rate = 0.5 * da * xd, 0.5 * db * xd
+    _, _, c = coefficients(x)
+    db, dc = _slopes(x)
     T, turned = tangent(theta), cross(theta, rate)
-    alpha = plus(mat_vec(T, second), times(a_rate, turned))
-    alpha = plus(alpha, times(b_rate, cross(theta, turned)))
-    return mat_vec(T, rate), plus(alpha, times(b, cross(rate, turned)))
+    alpha = plus(mat_vec(T, second), times(db * xd, turned))
+    alpha = plus(alpha, times(dc * xd, cross(theta, turned)))
+    return mat_vec(T, rate), plus(alpha, times(c, cross(rate, turned)))
+
+
+@jit
+def _vector(p: Any) -> Any:
+    """Return the rotation vector of a unit quaternion, shorter than pi."""
+    sine = math.sqrt(p[1] * p[1] + p[2] * p[2] + p[3] * p[3])
+    sign = -1.0 if p[0] < 0.0 else 1.0
+    k = 2 * sign if sine < 1e-12 else 2 * math.atan2(sign * sine, sign * p[0]) / sine
+    return k * p[1], k * p[2], k * p[3]
 
 
 @jit
 def _turned_by(F: Any, at: int, p: Any) -> Any:
     """Return the rotation vector from the quaternion p to the rotation vector at F[at]."""
-    return rotation_vector(
-        quaternion_product(quaternion_exp(load3(F, at)), (p[0], -p[1], -p[2], -p[3]))
-    )
+    return _vector(quaternion_product(quaternion_exp(load3(F, at)), (p[0], -p[1], -p[2], -p[3])))
 
 
 @jit
