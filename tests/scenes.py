@@ -56,22 +56,32 @@ def spinning_disc(formulation):
     return system
 
 
-def chain(n, formulations=("so3",), *, joint="Spherical", spin=0.0):
-    """Return a chain of n bars along x, hung at its left end in a horizontal start pose."""
-    system = mbd.System(gravity=GRAVITY)
+def chain(
+    n, formulations=("so3",), *, joint="Spherical", axis=(0, 1, 0), spin=0.0, along=(1, 0, 0),
+    gravity=GRAVITY, **options,
+):  # fmt: skip
+    """Return a chain of n bars of 1 m, held at its first end: from the origin along x, at rest.
+
+    `axis` and the `options` of bodies are values, or functions of the number of a bar.
+    """
+
+    def of(value, i):
+        return value(i) if callable(value) else value
+
+    system, along = mbd.System(gravity=gravity), np.asarray(along, float)
+    bar = {"mass": 1.0, "inertia": (1e-3, 0.02, 0.02), "angular_velocity": (spin, 0, 0)} | options
     last = system.ground
     for i in range(n):
-        bar = system.add(
+        here = system.add(
             mbd.RigidBody(
-                f"bar {i}", mass=1.0, inertia=(1e-3, 0.02, 0.02), position=(i + 0.5, 0, 0),
-                angular_velocity=(spin, 0, 0), formulation=formulations[i % len(formulations)],
+                f"bar {i}", position=(i + 0.5) * along,
+                formulation=formulations[i % len(formulations)],
+                **{name: of(x, i) for name, x in bar.items()},
             )
         )  # fmt: skip
-        if joint == "Spherical":
-            system.add(mbd.Spherical(f"pin {i}", last, bar, at=(i, 0, 0)))
-        else:
-            system.add(mbd.Revolute(f"pin {i}", last, bar, at=(i, 0, 0), axis=(0, 1, 0)))
-        last = bar
+        held = {} if of(joint, i) == "Spherical" else {"axis": of(axis, i)}
+        system.add(getattr(mbd, of(joint, i))(f"pin {i}", last, here, at=i * along, **held))
+        last = here
     return system
 
 

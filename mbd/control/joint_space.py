@@ -25,8 +25,7 @@ import scipy.linalg
 
 from mbd.analyses.ports import input_column, named_coordinates, output_rows
 from mbd.base.door import array, speaking_as
-from mbd.control.stepper import solution_at
-from mbd.front.solution import Solution
+from mbd.history.observation import Observation
 from mbd.integration.consistent import consistent
 from mbd.machine import buffer as m
 from mbd.model.frozen import state_of
@@ -159,8 +158,9 @@ def joint_space(
     C = np.array([_effort(motion, name) for name in which]).T
     left = null_space(motion.Bt.T, motion.scale)
     L = left @ np.linalg.inv(C.T @ left)
-    here = solution_at(model, state.replace(a=np.zeros(model.n_v)))
-    theta, rate, second = (np.array([_read(here, name + x) for name in which]) for x in _ORDERS)
+    observation = Observation(model, [name + x for x in _ORDERS for name in which], _WHO)
+    here = observation(state.replace(a=np.zeros(model.n_v)))
+    theta, rate, second = here.reshape(3, f).copy()
     work = Workspace(model, state)
     work.vector(m.A)[:] = 0.0
     work.evaluate()
@@ -180,12 +180,6 @@ def joint_space(
         L.T @ weight,
         motion, N, L,
     )  # fmt: skip
-
-
-def _read(solution: Solution, name: str) -> float:
-    """Return a coordinate of a joint, or a rate, at the one instant of a solution."""
-    joint, _, what = name.rpartition(".")
-    return float(getattr(solution[joint], what)[0])
 
 
 def _gradient(motion: SmallMotion, name: str) -> np.ndarray:

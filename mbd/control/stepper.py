@@ -19,8 +19,7 @@ from mbd.control.compiled_step import (
     renew_kernel,
     step_kernel,
 )
-from mbd.control.inputs import inputs_of
-from mbd.control.settable import Settable
+from mbd.control.inputs import Settable, inputs_of
 from mbd.front.solution import Solution
 from mbd.history.observation import Observation
 from mbd.integration.acting_rows import Past

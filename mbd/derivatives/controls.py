@@ -13,7 +13,7 @@ number of its values. Motions have two more, for the rates of u.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -21,18 +21,16 @@ import numpy as np
 
 from mbd.base.door import speaking_as
 from mbd.base.tolerances import BEGIN_REACH
-from mbd.derivatives import variations as at
 from mbd.derivatives.restarts import Restart
-from mbd.formulations.families import family
+from mbd.derivatives.variations import LinePoint, Touched, Variation
 from mbd.interactions.laws import Law
 from mbd.interactions.tables_of_time import TimeTable
-from mbd.machine import buffer as m
 from mbd.model.description import WHO, argument_now, argument_of
 from mbd.model.values import changed, declared
 from mbd.parts.interpolated import Interpolated
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Control:
     """An interpolated function of time in a model.
 
@@ -47,6 +45,8 @@ class Control:
         Of its element, with the table in which its coefficients stand.
     term : int
         Which term of the table it is.
+    values : (n,) array
+        Those that it has by now.
     """
 
     name: str
@@ -54,6 +54,10 @@ class Control:
     part: str
     law: Law
     term: int
+    values: np.ndarray = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.values = self.function.values
 
     @property
     def labels(self) -> list[str]:
@@ -68,6 +72,7 @@ class Control:
 
     def set(self, values: np.ndarray) -> None:
         """Let the function have other values, in all models that have this law."""
+        self.values = values
         self.table.numbers[self.table.places[self.term]] = self.function.coefficients(values)
 
     @cached_property
@@ -99,82 +104,32 @@ class Input:
                       for x in some)  # fmt: skip
         return one, other
 
-    def program(self, model: Any, appendix: at.Appendix) -> int:
-        """Write the tables of its variation, as of a parameter; return where they are."""
-        I, part = model.I, self.control.part
+    def variation(self, model: Any) -> Variation:
+        """Return the variation of the equations by it: weights one and minus one, of two laws."""
+        part = self.control.part
         elements = declared(model, part).elements
         number = next(i for i, e in enumerate(elements) if e.law is not None)
-        e, record = elements[number], model.records[part][number]
-        names = {place: name for name, place in model.node_records.items()}
-        bodies: dict[str, None] = {}
-        for a in range(len(e.attachments)):
-            end = int(I[record + m.E_ENDS + a])
-            if I[end + m.ATT_N]:
-                bodies[names[int(I[end + m.ATT_NODE])]] = None
-        ranges, faces = list[int](), list[int]()
-        if e.kind.n_rows:
-            ranges += [int(I[record + m.E_ROW]), e.kind.n_rows, 1]
-        for name in bodies:
-            node, formulation = model.node_records[name], model.nodes[name].formulation
-            ranges += [int(I[node + m.NODE_U]), formulation.n_v, 0]
-            faces += [int(I[node + m.NODE_Y]) + 12 * j for j in range(formulation.n_faces)]
-        points = list[int]()
-        for law, weight in zip(self.laws, (1.0, -1.0), strict=True):
-            points += self._point(model, appendix, (e, record), list(bodies), law, weight)
-        return appendix.table([
-            2, appendix.table(points), len(ranges) // 3, appendix.table(ranges),
-            len(faces), appendix.table(faces),
-        ])  # fmt: skip
-
-    def _point(
-        self, model: Any, appendix: at.Appendix, of: tuple[Any, int], bodies: Sequence[str],
-        law: Law, weight: float,
-    ) -> list[int]:  # fmt: skip
-        """Return the record of a point: its element with another law."""
-        I, (e, record) = model.I, of
-        head = e.kind.head(1, 0, len(e.memory))
-        copy = list(I[record : record + head[m.T_SIZE]])
-        copy[m.E_NUMBERS] = appendix.put([*e.numbers, *[0.0] * e.kind.room])
-        copy[m.E_LAW] = appendix.address(law.address)
-        for a in range(len(e.attachments)):
-            end = list(I[copy[m.E_ENDS + a] :][: m.ATT_SIZE])
-            end[m.ATT_W] = appendix.put(model.F[end[m.ATT_W] :][:4])
-            copy[m.E_ENDS + a] = appendix.table(end)
-        head[m.T_FIRST] = appendix.table(copy)
-        own = appendix.table(head)
-        forces, rates = (
-            [] if x is None else [appendix.address(x.address), own]
-            for x in (e.kind.forces, e.kind.rates)
-        )
-        nodes = list[int]()
-        for name in bodies:
-            kernel = family(model.nodes[name].formulation).residual
-            node = list(I[model.node_records[name] :][: m.NODE_SIZE])
-            one = appendix.table([1, len(appendix.I) + 2, *node])
-            nodes += [appendix.address(kernel.address), one]
-        return [
-            appendix.put([weight]), 0,
-            len(forces) // 2, appendix.table(forces), len(nodes) // 2, appendix.table(nodes),
-            len(rates) // 2, appendix.table(rates),
-        ]  # fmt: skip
+        one = Touched(elements[number], part, number, model.records[part][number])
+        points = [
+            LinePoint(w, model.F.__getitem__, lambda _, at=law.address: at)  # type: ignore[misc]
+            for law, w in zip(self.laws, (1.0, -1.0), strict=True)
+        ]
+        return Variation([one], points)
 
 
 def control_of(model: Any, name: str) -> Control | None:
     """Return the control that a name stands for; None where it is no interpolated function."""
     part, argument, component = argument_of(model.system, name)
-    if not part:
+    if not part or len(component) > 1:
         return None
-    value = argument_now(model.system, part, argument)
-    if component and isinstance(value, tuple | list) and component[0] in "xyz":
-        place = "xyz".index(component[0])
-        before = sum(isinstance(x, Interpolated) for x in value[:place])
-        value = value[place] if len(component) == 1 and place < len(value) else None
-    else:
-        before = 0
-    if not isinstance(value, Interpolated):
+    whole = argument_now(model.system, part, argument)
+    several = whole if component and isinstance(whole, tuple | list) else (whole,)
+    place = "xyz".find(component[0]) if component else 0
+    if not 0 <= place < len(several) or not isinstance(several[place], Interpolated):
         return None
     law = next(e.law for e in declared(model, part).elements if e.law is not None)
-    return Control(name, value, part, law, before)
+    before = sum(isinstance(x, Interpolated) for x in several[:place])
+    return Control(name, several[place], part, law, before)
 
 
 def sorted_out(owner: str, model: Any, parameters: Any) -> tuple[Any, list[Control]]:
@@ -201,21 +156,15 @@ def with_values(model: Any, values: Mapping[str, Any]) -> Any:
         of = control_of(model, name) if np.ndim(x) else None
         if of is None:
             changes[name] = x
-        else:
-            argument, whole = argument_with(model, of, x)
-            model = changed(model, {argument: whole})
+            continue
+        part, argument, component = argument_of(model.system, name)
+        whole: Any = of.function.replaced(x)
+        if component:
+            several = list(argument_now(model.system, part, argument))
+            several["xyz".index(component[0])] = whole
+            whole = tuple(several)
+        model = changed(model, {f"{part}.{argument}": whole})
     return model.with_values(changes) if changes else model
-
-
-def argument_with(model: Any, of: Control, values: Any) -> tuple[str, Any]:
-    """Return the name of the argument of a control as a whole, and it with other values."""
-    part, argument, component = argument_of(model.system, of.name)
-    own = of.function.replaced(values)
-    if not component:
-        return of.name, own
-    whole = list(argument_now(model.system, part, argument))
-    whole["xyz".index(component[0])] = own
-    return f"{part}.{argument}", tuple(whole)
 
 
 def by_controls(
@@ -232,24 +181,18 @@ def by_controls(
     return out
 
 
-def by_controls_of_start(
-    begin: Restart, controls: Sequence[Control], values: Sequence[np.ndarray], w: np.ndarray
-) -> list[np.ndarray]:
+def by_control_of_start(begin: Restart, of: Control, w: np.ndarray) -> np.ndarray:
     """Return derivatives of w.s (8, n_u) by the values, s what a segment begins with.
 
     That is as good as linear in the value at the start and that a step later.
     """
-    out, times = [np.zeros(len(c)) for c in values], begin.times
-    for of, c, slope in zip(controls, values, out, strict=True):
-        touched = np.unique(of.function.rows(times)[0])
-        e = BEGIN_REACH * (float(np.abs(c).max()) or 1.0)
-        for i in touched:
-            sides = []
-            for side in (e, -e):
-                there = c.copy()
-                there[i] += side
-                of.set(there)
-                sides.append(begin.again())
-            slope[i] = np.vdot(w, begin.difference(*sides)) / (2.0 * e)
-        of.set(c)
+    c = of.values
+    out, e = np.zeros(len(c)), BEGIN_REACH * (float(np.abs(c).max()) or 1.0)
+    for i in np.unique(of.function.rows(begin.times)[0]):
+        sides = []
+        for side in (e, -e):
+            of.set(c + side * np.eye(1, len(c), i)[0])
+            sides.append(begin.again())
+        out[i] = np.vdot(w, begin.difference(*sides)) / (2.0 * e)
+    of.set(c)
     return out

@@ -119,9 +119,9 @@ def differentiated(
             left |= bool(rough[j].any())
         if not left:
             break
-    for x, slope, error, size in zip(arrays, best, errors, sizes, strict=False):
-        open_ = error > SENSITIVITY_KINK * np.abs(slope).max(initial=0.0)
-        if open_.any() and (open_ & _is_broken(x, of, size)).any():
+    for j, x in enumerate(arrays):
+        open_ = rough[j] & (errors[j] > SENSITIVITY_KINK * np.abs(best[j]).max(initial=0.0))
+        if open_.any() and (open_ & _is_broken(x, of, sizes[j])).any():
             raise KinkError("has a kink here, and no derivative")
     return best
 

@@ -7,11 +7,13 @@ matrices are made again from the recorded instants.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from mbd.algebra.differences import fourth_order
 from mbd.analyses.buckling import Buckling
 from mbd.analyses.equilibrium import Equilibrium
 from mbd.analyses.linearize import Linearized
@@ -24,24 +26,19 @@ from mbd.base.tolerances import (
     START_MET,
     START_POSITION,
 )
-from mbd.derivatives.controls import by_controls, by_controls_of_start
+from mbd.derivatives.controls import by_control_of_start, by_controls
 from mbd.derivatives.named import not_unique
-from mbd.derivatives.objective import Objective, by_values, gradients, last_of
-from mbd.derivatives.parameters import Stencil, named, value_and_scale
+from mbd.derivatives.objective import Gradients, Objective, by_values, summed
+from mbd.derivatives.parameters import named, value_and_scale
 from mbd.derivatives.poses import gradient_of_pose
 from mbd.derivatives.restarts import Restart
-from mbd.derivatives.segments import (
-    Crossing,
-    DifferentiableRun,
-    Segment,
-    Setup,
-    keeping,
-    run,
-)
+from mbd.derivatives.runs import DifferentiableRun, Setup, keeping, setup
+from mbd.derivatives.segments import Crossing, Segment
 from mbd.derivatives.sensitivities import Forward
 from mbd.derivatives.small_motions import tangents_of
 from mbd.derivatives.step_kernels import DA, INSTANT_SIZE
 from mbd.derivatives.steps import StepMaps
+from mbd.derivatives.variables import variables_of
 from mbd.front.solution import Solution
 from mbd.integration.method import Method
 from mbd.machine import buffer as m
@@ -52,7 +49,7 @@ from mbd.model.state import State
 from mbd.model.system import System, model_of
 from mbd.model.values import changed
 
-_FOURTH_ORDER = ((1, 2 / 3), (-1, -2 / 3), (2, -1 / 12), (-2, 1 / 12))  # k, w
+_WHO = "gradient"
 
 
 class Gradient(Mapping[str, float]):
@@ -147,55 +144,38 @@ def gradient(
             f"{shown(objective)}"
         )
     if objective.of is not None:
-        model = model_of("gradient", system)
-        return _of_result(objective, objective.result(model), parameters, [t_end, step])
+        result = objective.result(model_of(_WHO, system))
+        return _of_result(objective, result, parameters, [t_end, step])
     if isinstance(system, Equilibrium | Modes | Linearized | Buckling):
         return _of_result(objective, system, parameters, [t_end, step])
-    (g,) = gradients_of_run(
-        [objective], system, parameters, t_end, step, method=method, state=state, project=project,
-        progress=progress, rtol=rtol, events=events, every=every,
-    )  # fmt: skip
-    return g
-
-
-def gradients_of_run(
-    objectives: Sequence[Objective], system: System | Model, parameters: Any, t_end: Any, step: Any,
-    *, every: int = 1, **options: Any,
-) -> list[Gradient]:  # fmt: skip
-    """Return the gradients of several objectives of one run, with the options of `gradient`."""
-    every = whole("gradient", "every", every, 1)
-    of = run("gradient", system, parameters, t_end, step, every=every, **options)
-    backs = [Backward(of.setup) for _ in objectives]
-    values = [x.function.values for x in of.setup.controls]
-    numbers = gradients_over(of, objectives, backs, values)
-    return [
-        Gradient(J, of.setup.labels, back.gradient, of.solution, back.stats)
-        for J, back in zip(numbers, backs, strict=True)
-    ]
+    every, model = whole(_WHO, "every", every, 1), model_of(_WHO, system)
+    variables = variables_of(_WHO, [model], parameters)
+    of = setup(
+        _WHO, model, variables, method=method, state=state, project=project, free=rtol is not None
+    )
+    run = of.run(t_end, step, progress=progress, rtol=rtol, events=events, every=every)
+    back = Backward(of)
+    (J,) = gradients_over(of, run, [objective], [back])
+    return Gradient(J, variables.labels, back.gradient, run.solution, back.stats)
 
 
 def gradients_over(
-    of: DifferentiableRun, objectives: Sequence[Objective], backs: Sequence[Backward],
-    values: Sequence[np.ndarray], alone: set[Any] | None = None,
-) -> list[float]:  # fmt: skip
-    """Go back over a run with the adjoint of each objective; return their values.
-
-    ``values`` are those of the controls, ``alone`` terms that read no parameters.
-    """
-    setup, n = of.setup, len(of.pieces)
-    numbers = [0.0] * len(objectives)
-    with keeping(of.solution):
-        if setup.model.redundant and setup.stencils:
+    of: Setup, run: DifferentiableRun, objectives: Sequence[Objective], backs: Sequence[Backward]
+) -> list[float]:
+    """Go back over a run with the adjoint of each objective; return their values."""
+    n, numbers = len(run.pieces), [0.0] * len(objectives)
+    with keeping(run.solution):
+        if of.model.redundant and of.stencils:
             # adjoints do not see rows that contradict each other
-            solution, (segment, *_) = of.pieces[0]()
+            solution, (segment, *_) = run.pieces[0]()
             one = replace(segment, steps=segment.steps.part(0, 1), end=None)
-            Forward(setup, solution, [one], "gradient")
+            Forward(of, solution, [one])
         for back in backs:
-            back.begin(values)
+            back.begin()
         for k in range(n - 1, -1, -1):
-            solution, segments = of.pieces[k]()
+            solution, segments = run.pieces[k]()
             for i, objective in enumerate(objectives):
-                J = terms_of(objective, solution, setup.stencils, of.h, k == n - 1, alone)
+                J = summed(objective, solution, of.stencils, run.h, k == n - 1, of.alone)
                 backs[i].over(solution, segments, J)
                 numbers[i] += J.value
     return numbers
@@ -222,55 +202,6 @@ def _of_result(objective: Objective, result: Any, parameters: Any, times: list[A
     return Gradient(value, of.names, slopes, None, of.stats)
 
 
-@dataclass(frozen=True, eq=False)
-class Terms:
-    """Derivatives of an objective by all instants of a run, weighted as its terms are.
-
-    Attributes
-    ----------
-    value : float
-    z : (n, 3, n_u) array
-        By q, v and (v', lam) of the instants.
-    t : (n,) array
-        By the times of the instants: of what depends on time, and of the rule of integration.
-    p : (n_p,) array
-    """
-
-    value: float
-    z: np.ndarray
-    t: np.ndarray
-    p: np.ndarray
-
-
-def terms_of(
-    objective: Objective, solution: Solution, stencils: list[Stencil], h: float,
-    last: bool = True, alone: set[Any] | None = None,
-) -> Terms:  # fmt: skip
-    """Return the derivatives of a number of a run; ``last``: the run ends there."""
-    t, value, by_t, p = (
-        np.asarray(solution.t),
-        0.0,
-        np.zeros(len(solution.t)),
-        np.zeros(len(stencils)),
-    )
-    z = np.zeros((len(t), INSTANT_SIZE, int(solution.model.I[m.N_U])))
-    if objective.running is not None:
-        w = 0.5 * (np.diff(t, prepend=t[0]) + np.diff(t, append=t[-1]))
-        g = gradients(objective.running, solution, stencils, False, h, alone)
-        value, z, by_t, p = float(w @ g.value), w[:, None, None] * g.z, w * g.t, g.p @ w
-        # of the trapezoidal rule: half the sum of the neighbours' differences
-        j = g.value
-        by_t += 0.5 * (np.append(j[:1], j[:-1]) - np.append(j[1:], j[-1:]))
-        by_t[0] -= j[0]
-        by_t[-1] += j[-1]
-    if last and objective.terminal is not None:
-        g = gradients(objective.terminal, last_of(solution), stencils, True, h, alone)
-        value, p = value + float(g.value[0]), p + g.p[:, 0]
-        z[-1] += g.z[0]
-        by_t[-1] += g.t[0]
-    return Terms(value, z, by_t, p)
-
-
 class Backward:
     """The adjoint of a run, carried back segment by segment.
 
@@ -287,17 +218,21 @@ class Backward:
         self.of = of
         inputs = [x for control in of.controls for x in control.inputs]
         self.maps = StepMaps(of.model, of.method, of.stencils, 1, True, inputs)
-        self.tangent = StepMaps(of.model, of.method, [], 1)  # by the size of a step, and memory
         self.z = self.maps.columns[0]
-        self.begin([])
+        self.begin()
 
-    def begin(self, values: Sequence[np.ndarray]) -> None:
-        """Begin at the end of a run, in which controls have these values."""
+    def begin(self) -> None:
+        """Begin at the end of a run."""
         self.z[:] = 0.0
         self.maps.work.S[[m.N_FACTOR, m.N_EVALUATE]] = 0
         self.t = 0.0  # adjoint of the time of the steps
         self.total = np.zeros(len(self.of.stencils))
-        self.values, self.by_values = values, [np.zeros(len(c)) for c in values]
+        self.by_values = [np.zeros(len(x.values)) for x in self.of.controls]
+
+    @cached_property
+    def tangent(self) -> StepMaps:
+        """The maps of the tangent by the size of a step, and of what elements remember."""
+        return StepMaps(self.of.model, self.of.method, [], 1)
 
     @property
     def gradient(self) -> np.ndarray:
@@ -310,7 +245,7 @@ class Backward:
         S = self.maps.work.S
         return {"factorizations": int(S[m.N_FACTOR]), "evaluations": int(S[m.N_EVALUATE])}
 
-    def over(self, solution: Solution, segments: list[Segment], J: Terms) -> None:
+    def over(self, solution: Solution, segments: list[Segment], J: Gradients) -> None:
         """Go back over the segments of a run."""
         self.total += J.p
         at_events = [x.end is not None and x.end.event is not None for x in segments]
@@ -318,7 +253,7 @@ class Backward:
             if not segments[k].branch:
                 self._over(solution, segments[k], J, timed=any(at_events[: k + 1]))
 
-    def _over(self, solution: Solution, segment: Segment, J: Terms, timed: bool) -> None:
+    def _over(self, solution: Solution, segment: Segment, J: Gradients, timed: bool) -> None:
         """Go back over a segment; `timed`: its instants move with parameters."""
         begin, steps = segment.begin, segment.steps
         first, N = segment.first, len(steps)
@@ -348,7 +283,7 @@ class Backward:
 
     def _begin(self, begin: Restart, w: np.ndarray) -> None:
         """Add the gradient that a restart has: in one way back, or parameter by parameter."""
-        stencils, controls = self.of.stencils, list(self.of.controls)
+        stencils, controls = self.of.stencils, self.of.controls
         left = list(range(len(stencils)))
         if begin.is_held:
             by, by_inputs, gaps = self.maps.apply_begin_transposed(begin.here, begin.h, w)
@@ -365,10 +300,9 @@ class Backward:
         self.total[left] += [
             np.vdot(w, x) for x in begin.by_parameters([stencils[j] for j in left])
         ]
-        which = [j for j, x in enumerate(self.of.controls) if x in controls]
-        values = [self.values[j] for j in which]
-        for j, more in zip(which, by_controls_of_start(begin, controls, values, w), strict=True):
-            self.by_values[j] += more
+        for j, x in enumerate(self.of.controls):
+            if x in controls:
+                self.by_values[j] += by_control_of_start(begin, x, w)
 
     def _end(self, solution: Solution, segment: Segment, crossing: Crossing) -> None:
         """Add the transpose of the saltation at the end of a segment."""
@@ -376,11 +310,11 @@ class Backward:
         zeta[:] = begin.by_size()[INSTANT_SIZE:]
         for _ in self.tangent.apply(begin.state, steps, 1.0, 1.0):
             pass
-        saltation = crossing.saltation("gradient", solution, self.of.stencils, steps.h[-1], zeta)
+        saltation = crossing.saltation(self.of.owner, solution, self.of.stencils, steps.h[-1], zeta)
         self.t, by_p = saltation.apply_transposed(self.z, self.t)
         self.total += by_p
 
-    def _check(self, J: Terms) -> None:
+    def _check(self, J: Gradients) -> None:
         """Refuse an objective that reads how rows share a load, and parameters that open rows."""
         if self.maps.F[m.OPEN] > SENSITIVITY_MET:
             numbering = self.of.model.numbering
@@ -393,7 +327,7 @@ class Backward:
                         "no exact derivative; leave out redundant rows, such as by a Spherical in "
                         "the place of a Revolute, or take motions, or forces of other joints"
                     )
-        self.maps.check_rows("gradient")
+        self.maps.check_rows(self.of.owner)
 
 
 # --- products with second derivatives -------------------------------------------------------------
@@ -456,8 +390,10 @@ def hvp(
     far = max(abs(d) / scale for d, (_, scale) in zip(along, sizes, strict=True))
     if far == 0.0:
         return dict.fromkeys(names, 0.0)
-    s, total = SECOND_ORDER_STEP / far, np.zeros(len(names))
-    for k, w in _FOURTH_ORDER:
+    s = SECOND_ORDER_STEP / far
+
+    def at(k: float) -> np.ndarray:
+        """Return the gradient at k steps along the direction."""
         pairs = zip(names, sizes, along, strict=True)
         values = {name: value + k * s * d for name, (value, _), d in pairs if d}
         try:
@@ -466,12 +402,12 @@ def hvp(
             raise ValueError(
                 f"hvp: the direction cannot be followed by {k * s:.3g} of itself: {error}"
             ) from None
-        g = gradient(
+        return gradient(
             objective, other, names, t_end, step, method=method, state=state, project=project,
             progress=progress, events=events, every=every,
-        )  # fmt: skip
-        total += w / s * g.array
-    return dict(zip(names, total.tolist(), strict=True))
+        ).array  # fmt: skip
+
+    return dict(zip(names, (fourth_order(at) / s).tolist(), strict=True))
 
 
 def _direction(names: list[str], direction: Any) -> list[float]:

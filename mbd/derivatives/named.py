@@ -17,10 +17,9 @@ from typing import Any
 import numpy as np
 
 from mbd.derivatives.parameters import Stencil
-from mbd.formulations.families import family
 from mbd.history.history import History
 from mbd.machine import buffer as m
-from mbd.machine.jit import address_at, call, kernel
+from mbd.machine.jit import kernel
 from mbd.model.evaluation import stage
 from mbd.model.frozen import FrozenModel
 from mbd.model.model import Model
@@ -46,56 +45,29 @@ class Tangents:
 
 @kernel
 def move_kernel(I: Any, F: Any, k: int) -> None:
-    """Write q [+] d of poses to their places: of all nodes, or by the one kernel that is named.
-
-    I[k:] has the number of poses, the place of the first (increments stand after each), the place
-    of the only increment (0: none), address and table of a kernel (0: those of all nodes).
-    """
-    n, alone = I[m.N_Q] + I[m.N_U], I[k + 2] > 0
-    size = I[m.N_Q] if alone else n
+    """Write q [+] d of I[k] poses to the places of q; I[k + 1] is the first, increments follow."""
+    size = I[m.N_Q] + I[m.N_U]
     for e in range(I[k]):
         q = I[k + 1] + e * size
-        d = I[k + 2] if alone else q + I[m.N_Q]
         for i in range(I[m.N_Q]):
             F[I[m.QN] + i] = F[q + i]
-        if e == 0 or not alone:
-            for i in range(I[m.N_U]):
-                F[I[m.D] + i] = F[d + i]
-                F[I[m.V] + i] = 0.0
-        if alone:
-            call(address_at(I, I[k + 3]), I, F, I[k + 4])
-        else:
-            stage(I, F, m.PLACE)
-        for i in range(0 if alone else I[m.N_Q]):
+        for i in range(I[m.N_U]):
+            F[I[m.D] + i] = F[q + I[m.N_Q] + i]
+            F[I[m.V] + i] = 0.0
+        stage(I, F, m.PLACE)
+        for i in range(I[m.N_Q]):
             F[q + i] = F[I[m.Q] + i]
-        for i in range(I[k + 6] if alone else 0):
-            F[q + I[k + 5] + i] = F[I[m.Q] + I[k + 5] + i]
 
 
-def moved(model: FrozenModel, q: np.ndarray, d: np.ndarray, node: str = "") -> np.ndarray:
-    """Return q [+] d of n poses, (n, n_q), by increments (n, n_v), or one for all of one node."""
-    n_u, n_q = int(model.I[m.N_U]), model.n_q
-    increments = np.zeros((len(d), n_u))
+def moved(model: FrozenModel, q: np.ndarray, d: np.ndarray) -> np.ndarray:
+    """Return q [+] d of n poses, (n, n_q), by increments (n, n_v)."""
+    increments = np.zeros((len(d), int(model.I[m.N_U])))
     increments[:, model.numbering.v] = d
-    head = [len(q), model.size, 0, 0, 0, 0, 0]
-    if node:
-        numbers = np.concatenate([np.ravel(q), increments[0]])
-        record, formulation = model.node_records[node], model.nodes[node].formulation
-        head[2:] = [
-            model.size + q.size, len(model.I) + len(head) + 2, len(model.I) + len(head),
-            int(model.I[record + m.NODE_Q]), formulation.n_q,
-        ]  # fmt: skip
-        head += [1, record, *m.halves(family(formulation).place.address)]
-    else:
-        numbers = np.hstack([q, increments]).ravel()
-    work = Workspace(model, None, extra=len(numbers))
-    I = m.entries(model.I, head)
-    work.F[model.size :] = numbers
-    move_kernel(I, work.F, len(model.I))
-    moved = work.F[model.size :]
-    if node:
-        return np.array(moved[: q.size].reshape(q.shape))
-    return np.array(moved.reshape(len(q), -1)[:, :n_q])
+    numbers = np.hstack([q, increments])
+    work = Workspace(model, None, extra=numbers.size)
+    work.F[model.size :] = numbers.ravel()
+    move_kernel(m.entries(model.I, [len(q), model.size]), work.F, len(model.I))
+    return np.array(work.F[model.size :].reshape(numbers.shape)[:, : model.n_q])
 
 
 Values = Callable[[float], list[Any]]

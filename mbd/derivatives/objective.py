@@ -153,13 +153,13 @@ class View:
 
 @dataclass(frozen=True, eq=False)
 class Gradients:
-    """Values of the terms of n instants (n,), and their derivatives.
+    """Values of the terms of n instants (n,), and their derivatives; or those of their sum.
 
     ``z`` (n, 3, n_u) by q, v and (v', lam), ``p`` (n_p, n) by parameters, ``t`` (n,) by time, of
-    what depends on it apart from the state.
+    what depends on it apart from the state. Of a sum ``value`` is a number and ``p`` (n_p,).
     """
 
-    value: np.ndarray
+    value: Any
     z: np.ndarray
     p: np.ndarray
     t: np.ndarray
@@ -237,6 +237,31 @@ def last_of(solution: Any) -> History:
     arrays = (np.asarray(x[-1:]) for x in (solution.q, solution.v, solution.a, solution.lam))
     before = turns_so_far(solution.model, solution.state)
     return History(solution.model, solution.t[-1:], *arrays, before=before)
+
+
+def summed(
+    objective: Objective, solution: Any, stencils: list[Stencil], h: float, last: bool,
+    alone: set[Any],
+) -> Gradients:  # fmt: skip
+    """Return the derivatives of a number of a run; ``last``: the run ends there."""
+    t = np.asarray(solution.t)
+    value, by_t, p = 0.0, np.zeros(len(t)), np.zeros(len(stencils))
+    z = np.zeros((len(t), INSTANT_SIZE, int(solution.model.I[m.N_U])))
+    if objective.running is not None:
+        w = 0.5 * (np.diff(t, prepend=t[0]) + np.diff(t, append=t[-1]))
+        g = gradients(objective.running, solution, stencils, False, h, alone)
+        value, z, by_t, p = float(w @ g.value), w[:, None, None] * g.z, w * g.t, g.p @ w
+        # of the trapezoidal rule: half the sum of the neighbours' differences
+        j = g.value
+        by_t += 0.5 * (np.append(j[:1], j[:-1]) - np.append(j[1:], j[-1:]))
+        by_t[0] -= j[0]
+        by_t[-1] += j[-1]
+    if last and objective.terminal is not None:
+        g = gradients(objective.terminal, last_of(solution), stencils, True, h, alone)
+        value, p = value + float(g.value[0]), p + g.p[:, 0]
+        z[-1] += g.z[0]
+        by_t[-1] += g.t[0]
+    return Gradients(value, z, p, by_t)
 
 
 def _coordinates(model: FrozenModel, names: set[str]) -> tuple[np.ndarray, np.ndarray]:
@@ -344,19 +369,17 @@ def _observed(
 ) -> Gradients:
     """Return the derivatives of a term that compiled code observes."""
     word = "terminal" if last else "running"
-    of = observed_term(term, here, word)
-    out = np.zeros((len(here.t), INSTANT_SIZE, of.by_q.shape[1]))
-    out[:, DQ], out[:, DV] = of.by_q, of.by_v
+    value, z, by_t = observed_term(term, here, word)
 
     def terms(model: Any) -> np.ndarray:
         there = History(model, here.t, here.q, here.v, here.a, here.lam, before=here.before)
-        return observed_term(term, there, word).value
+        return observed_term(term, there, word)[0]
 
-    by_p = np.zeros((len(stencils), len(of.value)))
+    by_p = np.zeros((len(stencils), len(value)))
     if term not in alone:
-        by_p, read = _by_parameters(here.model, stencils, of.value, terms)
+        by_p, read = _by_parameters(here.model, stencils, value, terms)
         alone |= set() if read else {term}
-    return Gradients(of.value, out, by_p, of.by_t)
+    return Gradients(value, z, by_p, by_t)
 
 
 def _by_parameters(

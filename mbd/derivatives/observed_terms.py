@@ -11,13 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from mbd.base.checked import called, listed, shown
 from mbd.base.door import array
 from mbd.base.tolerances import BEGIN_REACH
+from mbd.derivatives.step_kernels import DQ, DV, INSTANT_SIZE
 from mbd.history.observation import Observation
 from mbd.machine import buffer as m
 from mbd.model.frozen import some_per_model
@@ -84,15 +85,6 @@ def sum_of_squares(what: Any, target: Any = 0.0, weight: Any = 1.0) -> SumOfSqua
     return SumOfSquares(names, own, w)
 
 
-class ObservedTerm(NamedTuple):
-    """Values of a term at instants (n,), derivatives by their unknowns (n, n_u), and by time."""
-
-    value: np.ndarray
-    by_q: np.ndarray
-    by_v: np.ndarray
-    by_t: np.ndarray
-
-
 @some_per_model
 def _observation(model: Any, what: tuple[Any, ...]) -> Observation:
     """Return the observation of a model, made once."""
@@ -107,8 +99,13 @@ def _target(term: SumOfSquares, t: np.ndarray, size: int) -> np.ndarray:
     return np.broadcast_to(np.asarray(rows, float).reshape(len(t), -1), (len(t), size))
 
 
-def observed_term(term: SumOfSquares | str, here: Any, word: str) -> ObservedTerm:
-    """Return a term and its derivatives at the instants of a history."""
+def observed_term(
+    term: SumOfSquares | str, here: Any, word: str
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return a term at the instants of a history (n,), and its derivatives.
+
+    By their unknowns (n, 3, n_u), q, v and (v', lam), and by time (n,).
+    """
     model, t = here.model, np.asarray(here.t, float)
     what = (term,) if isinstance(term, str) else term.what
     try:
@@ -162,6 +159,6 @@ def observed_term(term: SumOfSquares | str, here: Any, word: str) -> ObservedTer
     which, q, velocities = program.slopes_over_time(
         t, here.q, here.v, seeds, BEGIN_REACH * sizes, y_of.turning
     )
-    by_q, by_v = np.zeros((len(t), n_u)), np.zeros((len(t), n_u))
-    by_q[:, which], by_v[:, which] = q, velocities
-    return ObservedTerm(value, by_q, by_v, by_t)
+    z = np.zeros((len(t), INSTANT_SIZE, n_u))
+    z[:, DQ, which], z[:, DV, which] = q, velocities
+    return value, z, by_t

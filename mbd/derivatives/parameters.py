@@ -10,18 +10,16 @@ for models at other values; these are described when that happens.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from mbd.base.checked import floats, listed, shown
+from mbd.base.checked import listed, shown
 from mbd.base.door import speaking_as
 from mbd.base.parameter import Parameter, evaluated
-from mbd.base.recorded_call import signature
 from mbd.base.tolerances import SENSITIVITY_STEP
 from mbd.derivatives.differences import (
     BACKWARD,
@@ -36,11 +34,10 @@ from mbd.model.description import (
     WHO,
     argument_now,
     argument_of,
-    component_now,
     described_parameters,
 )
 from mbd.model.frozen import FrozenModel
-from mbd.model.names import Name, Names, scale_of
+from mbd.model.names import Name, Names, described_value, scale_of
 from mbd.model.values import changed
 
 
@@ -187,10 +184,15 @@ class Stencil:
             raise KinkError(f"sensitivities: what follows {self.name!r} {error}") from None
 
 
-def stencils(owner: str, model: FrozenModel, parameters: Any) -> list[Stencil]:
-    """Return the stencils of parameters, names or Parameter; None: all that the system has."""
+def stencils(
+    owner: str, model: FrozenModel, parameters: Any, sizes: Iterable[tuple[float, float]] = ()
+) -> list[Stencil]:
+    """Return the stencils of parameters, names or Parameter; None: all that the system has.
+
+    ``sizes``: their values and scales, where these are known.
+    """
     names = named(owner, model, parameters)
-    sizes = [value_and_scale(owner, model, name) for name in names]
+    sizes = list(sizes) or [value_and_scale(owner, model, name) for name in names]
     with speaking_as(owner, WHO):
         records = Names(model).several(names, owner)
     for x in records:
@@ -221,31 +223,19 @@ def named(owner: str, model: FrozenModel, parameters: Any) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def value_and_scale(owner: str, model: FrozenModel, name: str) -> tuple[float, float]:
+def value_and_scale(owner: str, model: Any, name: str) -> tuple[float, float]:
     """Return the value of a parameter, and its scale."""
     with speaking_as(owner, WHO):
-        part, argument, places = argument_of(model.system, name)
-    now = evaluated(argument_now(model.system, part, argument))
-    if places:
-        value = component_now(name, now, places)
-        return value, scale_of(model, name)
-    try:
-        whole = floats(now)
-    except TypeError:
-        whole = np.zeros(0)
-    if whole.ndim:
+        part, argument, _ = argument_of(model.system, name)
+        try:
+            value = described_value(model, name)
+        except TypeError:  # described by no numbers
+            value = np.zeros(0)
+    if value.ndim:
         instead = f"name a component of it, such as {name + '.x'!r}, or give it a value"
-        if not 0 < whole.size <= 9:
-            instead = f"numbers of {part!r} are {', '.join(_numbers_of(model, part)) or 'none'}"
-        raise ValueError(f"{owner}: {name!r} must be one number, got {shown(now)}; {instead}")
-    return float(whole), scale_of(model, name)
-
-
-def _numbers_of(model: FrozenModel, part: str) -> list[str]:
-    """Return the arguments of a part that are one number, or a vector of them."""
-    names = []
-    for argument in signature(model.system.parts[part].call.maker).parameters:
-        with suppress(TypeError, ValueError):
-            if floats(evaluated(argument_now(model.system, part, argument))).ndim < 2:
-                names.append(argument)
-    return names
+        if not 0 < value.size <= 9:
+            numbers = [x.removeprefix(f"{part}.") for x in model.names if x.startswith(f"{part}.")]
+            instead = f"numbers of {part!r} are {', '.join(numbers) or 'none'}"
+        now = shown(evaluated(argument_now(model.system, part, argument)))
+        raise ValueError(f"{owner}: {name!r} must be one number, got {now}; {instead}")
+    return float(value), scale_of(model, name)

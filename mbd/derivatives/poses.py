@@ -35,10 +35,11 @@ from mbd.derivatives.named import Tangents, derivative_by_name, not_unique
 from mbd.derivatives.objective import Objective, gradients, last_of
 from mbd.derivatives.parameters import Stencil, stencils
 from mbd.derivatives.step_kernels import DA, DQ
-from mbd.derivatives.variations import Appendix, add_variation, flows, program
+from mbd.derivatives.variations import add_variation, by_parameter, flows
 from mbd.interactions.laws import check
 from mbd.machine import buffer as m
 from mbd.machine.jit import kernel
+from mbd.model.appendix import Appendix
 from mbd.model.assembly import assemble, rest_matrix
 from mbd.model.evaluation import clear_off
 from mbd.model.frozen import FrozenModel
@@ -94,14 +95,14 @@ class AtRest:
         self.which = [j for j, s in enumerate(of) if s is not None]
         self.others = [s for s in of if s is not None]
         self.n_parameters, self.assembled = len(of), 0
-        tables = Appendix(model.I.tolist(), start=model.size + n)  # after vector 0 of a method
-        programs = tables.table([program(model, tables, s) for s in of if s is not None])
-        self.out = tables.start + len(tables.F)
+        tables = Appendix(model, start=model.size + n)  # after vector 0 of a method
+        programs = tables.table([by_parameter(model, s).program(tables) for s in self.others])
+        self.out = tables.end
         self.k = tables.table([len(self.which), programs, self.out])
-        self.flows = flows(model, tables)
+        self.flows = flows(tables)
         self.work = work = Workspace(model, state, own=self.out + len(self.which) * n - model.size)
-        work.I = m.entries(tables.I)
-        work.F[tables.start : self.out] = tables.F
+        work.I = tables.all_entries
+        tables.write(work.F)
         still = np.zeros(model.n_v)
         self.here = SmallChange(still, still, still, np.zeros(model.n_lam))
 

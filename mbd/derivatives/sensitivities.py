@@ -17,7 +17,8 @@ from mbd.base.parameter import Parameter
 from mbd.derivatives.named import Named, Tangents, derivative_by_name, not_unique
 from mbd.derivatives.parameters import Stencil
 from mbd.derivatives.poses import PoseTangent, of_equilibrium
-from mbd.derivatives.segments import Segment, Setup, keeping, run
+from mbd.derivatives.runs import DifferentiableRun, Setup, keeping, setup
+from mbd.derivatives.segments import Segment
 from mbd.derivatives.small_motions import (
     BucklingTangent,
     LinearTangent,
@@ -26,12 +27,15 @@ from mbd.derivatives.small_motions import (
 )
 from mbd.derivatives.step_kernels import DA, DQ, DV, INSTANT_SIZE
 from mbd.derivatives.steps import StepMaps
+from mbd.derivatives.variables import variables_of
 from mbd.front.solution import Solution
 from mbd.integration.method import Method
 from mbd.machine import buffer as m
 from mbd.model.model import Model
 from mbd.model.state import State
-from mbd.model.system import System
+from mbd.model.system import System, model_of
+
+_WHO = "sensitivities"
 
 
 class Sensitivities:
@@ -166,20 +170,25 @@ def sensitivities(
         if isinstance(system, Equilibrium):
             return of_equilibrium("sensitivities", system, parameters)
         return tangents_of("sensitivities", system, parameters).tangents()
-    of = run(
-        "sensitivities", system, parameters, t_end, step, method=method, state=state,
-        project=project, progress=progress, rtol=rtol, events=events,
-    )  # fmt: skip
-    if of.setup.controls:
+    model = model_of(_WHO, system)
+    variables = variables_of(_WHO, [model], parameters)
+    if variables.controls:
         raise ValueError(
-            f"sensitivities: {of.setup.controls[0].name!r} is interpolated, with many values; take "
+            f"{_WHO}: {variables.controls[0].name!r} is interpolated, with many values; take "
             "the gradient of a number by them, mbd.gradient or mbd.Problem"
         )
-    with keeping(of.solution):
-        stencils = of.setup.stencils
-        forward = Forward(of.setup, *of.pieces[0]())
-        tangents = [forward.tangents(j) for j in range(len(stencils))]
-    return Sensitivities(of.solution, stencils, tangents)
+    of = setup(
+        _WHO, model, variables, method=method, state=state, project=project, free=rtol is not None
+    )
+    return sensitivities_over(of, of.run(t_end, step, progress=progress, rtol=rtol, events=events))
+
+
+def sensitivities_over(of: Setup, run: DifferentiableRun) -> Sensitivities:
+    """Return the derivatives of a run in one piece."""
+    with keeping(run.solution):
+        forward = Forward(of, *run.pieces[0]())
+        tangents = [forward.tangents(j) for j in range(len(of.stencils))]
+    return Sensitivities(run.solution, of.stencils, tangents)
 
 
 class Forward:
@@ -195,11 +204,8 @@ class Forward:
         By event, how its instants move: a list of (n_p,) arrays [s].
     """
 
-    def __init__(
-        self, of: Setup, solution: Solution, segments: Sequence[Segment],
-        owner: str = "sensitivities",
-    ) -> None:  # fmt: skip
-        self.of, self.solution, self.owner = of, solution, owner
+    def __init__(self, of: Setup, solution: Solution, segments: Sequence[Segment]) -> None:
+        self.of, self.solution, self.owner = of, solution, of.owner
         model, n_p = of.model, len(of.stencils)
         sized = any(x.end is not None for x in segments)  # the last column: by the size of a step
         self.maps = StepMaps(model, of.method, of.stencils, n_p + sized)

@@ -47,7 +47,7 @@ from mbd.derivatives.step_kernels import (
     SOLVERS,
 )
 from mbd.derivatives.step_kernels import copy as write
-from mbd.derivatives.variations import N_RANGES, RANGES, add_variation, taken_along
+from mbd.derivatives.variations import N_RANGES, RANGES, add_variation, variation_along
 from mbd.linear.products import add_transposed_product
 from mbd.linear.saddle import accelerations, evaluate_unmet, factor_saddle
 from mbd.machine import buffer as m
@@ -70,10 +70,8 @@ def _add_products(I: Any, F: Any, k: int, y: int, order: int, of_inputs: int) ->
     for p in range(n_p + I[k + N_INPUTS]):
         own = p < n_p
         program = I[I[k + PROGRAMS] + p] if own else I[I[k + INPUTS] + p - n_p]
-        add_variation(I, F, program, free, order)
-        clear_off(I, F, free)
         to = result + p if own else result + n_p + 3 * (p - n_p) + of_inputs
-        F[to] += taken_along(I, F, program, free, y)
+        F[to] += variation_along(I, F, program, free, y, order)
 
 
 @jit

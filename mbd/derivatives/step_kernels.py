@@ -37,7 +37,7 @@ from __future__ import annotations
 from typing import Any
 
 from mbd.algebra.newmark import change_rates
-from mbd.derivatives.variations import add_variation, subtracted_from, taken_along
+from mbd.derivatives.variations import add_variation, subtracted_from, variation_along
 from mbd.integration.newton_loop import set_weights
 from mbd.linear.products import add_transposed_product
 from mbd.machine import buffer as m
@@ -559,15 +559,10 @@ def backward(I: Any, F: Any, k: int) -> None:
             F[masked + i] = 0.0
         for p in range(n_p):
             program = I[I[k + PROGRAMS] + p]
-            add_variation(I, F, program, masked, order)
-            clear_off(I, F, masked)
-            F[gradient + p] += taken_along(I, F, program, masked, y)
+            F[gradient + p] += variation_along(I, F, program, masked, y, order)
         for p in range(I[k + N_INPUTS]):
-            program = I[I[k + INPUTS] + p]
-            add_variation(I, F, program, masked, order)
-            clear_off(I, F, masked)
             at = gradient + n_p + 1 + step * I[k + N_INPUTS] + p
-            F[at] = taken_along(I, F, program, masked, y)
+            F[at] = variation_along(I, F, I[I[k + INPUTS] + p], masked, y, order)
         if I[k + TIMED]:
             for i in range(n):
                 F[gradient + n_p] += F[I[k + BY_TIME] + i] * F[y + i]

@@ -24,13 +24,14 @@ from mbd.derivatives.step_kernels import (
     follow,
     forward,
 )
-from mbd.derivatives.variations import Appendix, flows, program
+from mbd.derivatives.variations import by_parameter, flows
 from mbd.formulations.families import family
 from mbd.integration.method import Method
 from mbd.interactions.laws import check
 from mbd.linear.fronts import factor_and_solve, factor_kernel, transposed_kernel
 from mbd.linear.products import products_kernel, solve_kernel
 from mbd.machine import buffer as m
+from mbd.model.appendix import Appendix
 from mbd.model.evaluation import evaluate_kernel
 from mbd.model.frozen import FrozenModel
 from mbd.model.state import State
@@ -162,10 +163,10 @@ class StepMaps:
             3 * n + len(inputs) if backwards else max(many * (3 * n_v + n_lam), len(memory))
         )
         self.room = max(1, _CHUNK_BYTES // (8 * (self.size + self.of_step)))
-        appendix = Appendix(model.I.tolist(), start=model.size + n)  # after vector 0 of the method
-        programs = [program(model, appendix, s) for s in stencils]
-        of_inputs = [x.program(model, appendix) for x in inputs]
-        own = appendix.start + len(appendix.F)
+        appendix = Appendix(model, start=model.size + n)  # after vector 0 of the method
+        programs = [by_parameter(model, s).program(appendix) for s in stencils]
+        of_inputs = [x.variation(model).program(appendix) for x in inputs]
+        own = appendix.end
         matrix = int(model.I[m.MATRIX])
         places: dict[str, int] = {}
         for name, size in (
@@ -185,8 +186,8 @@ class StepMaps:
             n_own = body.formulation.n_v
             nodes += [int(model.I[model.node_records[name] + m.NODE_U]), n_own, to]
             to += 2 * n_own**2
-        flow_pairs = [x for kernel, table in flows(model, appendix)
-                      for x in (appendix.address(kernel.address), table)]  # fmt: skip
+        flow_pairs = [x for kernel, table in flows(appendix)
+                      for x in (appendix.address(kernel), table)]  # fmt: skip
         interactions, damped, of_nodes = self._tangents(appendix, method.facts.level == "position")
         record = {
             at.STEPS: places["steps"], at.STEP_SIZE: self.size,
@@ -210,19 +211,19 @@ class StepMaps:
             at.BEGIN: places["begin"],
         }  # fmt: skip
         for i, kernel in enumerate((evaluate_kernel, factor_kernel, transposed_kernel)):
-            record[at.SOLVERS + i] = appendix.address(kernel.address)
+            record[at.SOLVERS + i] = appendix.address(kernel)
         z, r, y = (places[x] for x in ("columns", "residual", "work"))
         left, x, away = y + n * many, y + 2 * n * many, record[at.AWAY]
         for first, kernel, tables in (
             (at.PRODUCTS, products_kernel, ((0, z, r), (0, y, left), (away, x, left))),
             (at.SOLVE, solve_kernel, ((x, y), (left, y))),
         ):
-            record[first] = appendix.address(kernel.address)
+            record[first] = appendix.address(kernel)
             record |= {first + 1 + i: appendix.table([*e, many]) for i, e in enumerate(tables)}
         self.k = appendix.table(record.get(i, 0) for i in range(at.RECORD_SIZE))
         self.work = Workspace(model, None, own=own - model.size)
-        self.I, self.F = m.entries(appendix.I), self.work.F
-        self.F[appendix.start : appendix.start + len(appendix.F)] = appendix.F
+        self.I, self.F = appendix.all_entries, self.work.F
+        appendix.write(self.F)
         method.prepare(model, self.work.S, self.F)
         whole = self.F[z : z + many * COLUMN_SIZE * n].reshape(COLUMN_SIZE, n, many)
         self.columns = whole.transpose(2, 0, 1)[:columns]
@@ -246,7 +247,7 @@ class StepMaps:
                     velocity.add(id(e.kind.tangent))
         out: tuple[list[int], list[int], list[int]] = [], [], []
         for kernel, table in model.kernels[m.TANGENT]:
-            pair = appendix.address(kernel.address), table
+            pair = appendix.address(kernel), table
             if id(kernel) in heavy:
                 out[2].extend(pair)
                 continue

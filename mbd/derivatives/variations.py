@@ -13,9 +13,10 @@ as rarely as round-off allows; where they are smooth, those of order eight.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,8 +24,11 @@ from mbd.base.tolerances import SENSITIVITY_NEAR, SENSITIVITY_STEP
 from mbd.derivatives.differences import PAIRS
 from mbd.derivatives.parameters import Stencil
 from mbd.formulations.families import family
+from mbd.interactions.kind import Element
 from mbd.machine import buffer as m
 from mbd.machine.jit import address_at, call, jit
+from mbd.model.appendix import Appendix
+from mbd.model.evaluation import clear_off
 from mbd.model.frozen import FrozenModel
 from mbd.model.values import declared
 
@@ -34,33 +38,9 @@ N_POINTS, POINTS, N_RANGES, RANGES, N_FACES, FACES, PROGRAM_SIZE = range(7)
 WEIGHT, GRAVITY, N_FORCES, FORCES, N_NODES, NODES, N_RATES, RATES, POINT_SIZE = range(9)
 
 
-@dataclass
-class Appendix:
-    """Tables after those of a model, and numbers after those of a run."""
-
-    I: list[int]
-    F: list[float] = field(default_factory=list)
-    start: int = 0  # where the numbers begin
-
-    def table(self, values: Any) -> int:
-        """Append integers; return where."""
-        where = len(self.I)
-        self.I.extend(map(int, values))
-        return where
-
-    def address(self, address: int) -> int:
-        """Append an address; return where it is, for an entry that stands for it."""
-        return self.table(m.halves(address))
-
-    def put(self, values: Any) -> int:
-        """Append numbers; return where."""
-        where = self.start + len(self.F)
-        self.F.extend(map(float, values))
-        return where
-
-
-def flows(model: FrozenModel, appendix: Appendix) -> list[tuple[Any, int]]:
+def flows(appendix: Appendix) -> list[tuple[Any, int]]:
     """Return kernels that write T^-1 v of the nodes of each formulation, and their tables."""
+    model = appendix.model
     groups: dict[Any, list[int]] = {}
     for name, node in model.nodes.items():
         groups.setdefault(node.formulation, []).append(model.node_records[name])
@@ -141,8 +121,10 @@ def subtracted_from(I: Any, F: Any, p: int, x: int, y: int, many: int) -> None:
 
 
 @jit
-def taken_along(I: Any, F: Any, p: int, x: int, y: int) -> float:
-    """Return x.y of a vector x that has entries of one program alone; leave it zero."""
+def variation_along(I: Any, F: Any, p: int, x: int, y: int, order: int) -> float:
+    """Return the product of y with the derivative by a parameter; x is work, zero, and stays so."""
+    add_variation(I, F, p, x, order)
+    clear_off(I, F, x)
     s = 0.0
     for r in range(I[p + N_RANGES]):
         r3 = I[p + RANGES] + 3 * r
@@ -152,163 +134,170 @@ def taken_along(I: Any, F: Any, p: int, x: int, y: int) -> float:
     return s
 
 
-class _Touched:
-    """The constants of a parameter's model along its slopes, and what they change.
+class Touched(NamedTuple):
+    """An element that a variation changes, where it is declared, and its record."""
+
+    element: Element
+    part: str
+    number: int
+    record: int
+
+
+class LinePoint(NamedTuple):
+    """A point of a variation: its weight, the constants there, and the laws of elements.
+
+    ``F`` returns constants of the model in which a parameter has places; ``law`` the address of the
+    law of an element, 0 for none.
+    """
+
+    weight: float
+    F: Callable[[slice], np.ndarray]
+    law: Callable[[Touched], int]
+
+
+@dataclass(frozen=True, eq=False)
+class Variation:
+    """Elements and nodes that a parameter or an input touches, with their constants at some points.
 
     Attributes
     ----------
-    elements : list of (Element, int, str, int)
-        With their records, parts and numbers among the elements of these.
+    elements : list of Touched
     nodes : set of str
-    weight : bool
+    points : list of LinePoint
+    gravity : bool
         Whether gravity changes, and with it the forces on all that has mass.
     """
 
-    def __init__(self, model: FrozenModel, stencil: Stencil) -> None:
-        self.model, self.stencil = model, stencil
-        of = stencil.of
-        self.slopes = np.zeros(len(self.model.F))
-        self.slopes[of.places] = of.slopes
-        self.weight = bool(self.slopes[m.GX : m.GX + 3].any())
-        self.elements = list[tuple[Any, int, str, int]]()
-        self.nodes = set[str]()
-        far = SENSITIVITY_NEAR * stencil.scale
-        for name in model.system.parts if self.weight else of.parts:
-            elements = declared(model, name).elements
-            for i, (record, e) in enumerate(zip(model.records[name], elements, strict=True)):
-                if (
-                    (self.weight and e.kind.accelerated)
-                    or any(self.slopes[x].any() for x in self.places(e, name, i))
-                    or (of.by_law and e.law and self.law(record, name, i, far) != e.law.address)
-                ):
-                    self.elements.append((e, record, name, i))
-            nodes = model.system.parts[name].nodes()
-            self.nodes |= {x.name for x in nodes if self.slopes[self.of_node(x.name)].any()}
+    elements: list[Touched]
+    points: list[LinePoint]
+    nodes: Collection[str] = ()
+    gravity: bool = False
 
-    @property
-    def kinked(self) -> bool:
-        """Whether equations may have a kink; of laws, those of forces.
+    def program(self, appendix: Appendix) -> int:
+        """Write the tables; return where the program is."""
+        model = appendix.model
+        I, names = model.I, {record: name for name, record in model.node_records.items()}
+        bodies = dict.fromkeys(names.values() if self.gravity else sorted(self.nodes))
+        ranges: dict[tuple[int, int, int], None] = {}
+        for e, _, _, record in self.elements:
+            for a in range(len(e.attachments)):
+                end = I[record + m.E_ENDS + a]
+                if I[end + m.ATT_N]:
+                    bodies[names[int(I[end + m.ATT_NODE])]] = None
+            if e.kind.n_rows:
+                ranges[int(I[record + m.E_ROW]), e.kind.n_rows, 1] = None
+        faces = []
+        for name in bodies:
+            record, n = model.node_records[name], model.nodes[name].formulation
+            ranges[int(I[record + m.NODE_U]), n.n_v, 0] = None
+            faces += [int(I[record + m.NODE_Y]) + 12 * j for j in range(n.n_faces)]
+        table = [x for point in self.points for x in self._point(appendix, bodies, point)]
+        flat = [x for stretch in ranges for x in stretch]
+        return appendix.table([
+            len(self.points), appendix.table(table), len(ranges), appendix.table(flat),
+            len(faces), appendix.table(faces),
+        ])  # fmt: skip
 
-        Rates of motions that are laws are differences in time, the round-off of which would drown
-        what two near points differ by.
-        """
-        return any(not e.kind.smooth or (e.law and not e.kind.n_rows) for e, *_ in self.elements)
-
-    @property
-    def quadratic(self) -> bool:
-        """Whether residual and rows are at most quadratic along the line.
-
-        They are linear in the constants of nodes, and in gravity; quadratic in numbers and
-        attachments of rows that are so in the face.
-        """
-        return not any(
-            self.weight or e.law or e.kind.own_block or not (e.kind.n_rows and e.kind.secant)
-            for e, *_ in self.elements
+    def _point(self, appendix: Appendix, bodies: Iterable[str], at: LinePoint) -> list[int]:
+        """Return the record of a point, after its tables are written."""
+        model, forces, rates, nodes = appendix.model, list[int](), list[int](), list[int]()
+        for one in self.elements:
+            head = self._element(appendix, one, at)
+            forces += _pair(appendix, one.element.kind.forces, head)
+            rates += _pair(appendix, one.element.kind.rates, head)
+        for name in bodies:
+            copy = list(model.I[model.node_records[name] :][: m.NODE_SIZE])
+            if name in self.nodes:
+                copy[m.NODE_PAR] = appendix.put(at.F(constants_of_node(model, name)))
+            kernel = family(model.nodes[name].formulation).residual
+            one_node = appendix.table([1, appendix.here + 2, *copy])
+            nodes += [appendix.address(kernel), one_node]
+        gravity = appendix.put(at.F(slice(m.GX, m.GX + 3))) if self.gravity else 0
+        lists = (
+            x for some in (forces, nodes, rates) for x in (len(some) // 2, appendix.table(some))
         )
+        return [appendix.put([at.weight]), gravity, *lists]
 
-    def points(self) -> list[tuple[float, float]]:
-        """Return distances and weights of the points."""
-        scale, own = self.stencil.scale, ((1, 0.5), (-1, -0.5))
-        step = (SENSITIVITY_NEAR if self.kinked else SENSITIVITY_STEP) * scale
-        few = self.kinked or self.quadratic
-        return [(k * step, w / step) for k, w in (own if few else PAIRS)]
-
-    def at(self, where: slice, e: float) -> np.ndarray:
-        """Return constants at a distance along the line."""
-        return np.asarray(self.model.F[where] + e * self.slopes[where])
-
-    def places(self, e: Any, part: str, number: int) -> list[slice]:
-        """Return where numbers and weights of an element are."""
-        I, record = self.model.I, self.model.records[part][number]
-        ends = (int(I[record + m.E_ENDS + a]) for a in range(len(e.attachments)))
-        weights = (int(I[end + m.ATT_W]) for end in ends)
-        at = int(I[record + m.E_NUMBERS])
-        return [slice(at, at + len(e.numbers)), *(slice(w, w + 4) for w in weights)]
-
-    def of_node(self, name: str) -> slice:
-        """Return where the constants of a node are."""
-        body = self.model.nodes[name]
-        n = len(body.formulation.constants(body.mass, body.center_of_mass, body.second_moments))
-        at = int(self.model.I[self.model.node_records[name] + m.NODE_PAR])
-        return slice(at, at + n)
-
-    def law(self, record: int, part: str, number: int, e: float) -> int:
-        """Return the address of the law of an element at a distance, 0 without one."""
-        model: Any = self.model
-        if self.stencil.of.by_law:
-            model = self.stencil.described_at(e)
-            record = model.records[part][number]
-        at = int(model.I[record + m.E_LAW])
-        return m.joined(model.I, at) if at else 0
+    def _element(self, appendix: Appendix, one: Touched, at: LinePoint) -> int:
+        """Write the record of an element at a point; return the place of its head."""
+        e, I, law = one.element, appendix.model.I, at.law(one)
+        head = e.kind.head(1, 0, len(e.memory))
+        copy = list(I[one.record : one.record + head[m.T_SIZE]])
+        numbers, *weights = (at.F(x) for x in constants_of(appendix.model, one))
+        copy[m.E_NUMBERS] = appendix.own([*numbers, *[0.0] * e.kind.room])
+        copy[m.E_LAW] = appendix.table(m.halves(law)) if law else 0
+        for a, w in enumerate(weights):
+            end = list(I[copy[m.E_ENDS + a] :][: m.ATT_SIZE])
+            end[m.ATT_W] = appendix.put(w)
+            copy[m.E_ENDS + a] = appendix.table(end)
+        head[m.T_FIRST] = appendix.table(copy)
+        return appendix.table(head)
 
 
-def program(model: FrozenModel, appendix: Appendix, stencil: Stencil) -> int:
-    """Write the tables of a parameter; return where its program is."""
-    I, along = model.I, _Touched(model, stencil)
-    names = {record: name for name, record in model.node_records.items()}
-    bodies = dict.fromkeys(names.values() if along.weight else sorted(along.nodes))
-    ranges: dict[tuple[int, int, int], None] = {}
-    for e, record, *_ in along.elements:
-        for a in range(len(e.attachments)):
-            end = I[record + m.E_ENDS + a]
-            if I[end + m.ATT_N]:
-                bodies[names[int(I[end + m.ATT_NODE])]] = None
-        if e.kind.n_rows:
-            ranges[int(I[record + m.E_ROW]), e.kind.n_rows, 1] = None
-    faces = []
-    for name in bodies:
-        record = model.node_records[name]
-        n = model.nodes[name].formulation
-        ranges[int(I[record + m.NODE_U]), n.n_v, 0] = None
-        faces += [int(I[record + m.NODE_Y]) + 12 * j for j in range(n.n_faces)]
-    points = along.points()
-    table = [x for e, w in points for x in _point(appendix, along, bodies, e, w)]
-    flat = [x for stretch in ranges for x in stretch]
-    return appendix.table([
-        len(points), appendix.table(table), len(ranges), appendix.table(flat),
-        len(faces), appendix.table(faces),
-    ])  # fmt: skip
+def _pair(appendix: Appendix, kernel: Any, table: int) -> list[int]:
+    return [] if kernel is None else [appendix.address(kernel), table]
 
 
-def _point(
-    appendix: Appendix, along: _Touched, bodies: Iterable[str], e: float, weight: float
-) -> list[int]:
-    """Return a point of a program, after its tables are written."""
-    I, forces, rates, nodes = along.model.I, list[int](), list[int](), list[int]()
-    for element, record, part, number in along.elements:
-        head = _element(appendix, along, element, record, (part, number), e)
-        if element.kind.forces is not None:
-            forces += [appendix.address(element.kind.forces.address), head]
-        if element.kind.rates is not None:
-            rates += [appendix.address(element.kind.rates.address), head]
-    for name in bodies:
-        copy = list(I[along.model.node_records[name] :][: m.NODE_SIZE])
-        if name in along.nodes:
-            copy[m.NODE_PAR] = appendix.put(along.at(along.of_node(name), e))
-        one = appendix.table([1, len(appendix.I) + 2, *copy])
-        kernel = family(along.model.nodes[name].formulation).residual
-        nodes += [appendix.address(kernel.address), one]
-    gravity = appendix.put(along.at(slice(m.GX, m.GX + 3), e)) if along.weight else 0
-    return [
-        appendix.put([weight]), gravity,
-        len(forces) // 2, appendix.table(forces), len(nodes) // 2, appendix.table(nodes),
-        len(rates) // 2, appendix.table(rates),
+def constants_of(model: FrozenModel, one: Touched) -> list[slice]:
+    """Return where the numbers of an element, and the weights of its ends, are."""
+    I, record, e = model.I, model.records[one.part][one.number], one.element
+    weights = (int(I[I[record + m.E_ENDS + a] + m.ATT_W]) for a in range(len(e.attachments)))
+    at = int(I[record + m.E_NUMBERS])
+    return [slice(at, at + len(e.numbers)), *(slice(w, w + 4) for w in weights)]
+
+
+def constants_of_node(model: FrozenModel, name: str) -> slice:
+    """Return where the constants of a node are."""
+    body = model.nodes[name]
+    n = len(body.formulation.constants(body.mass, body.center_of_mass, body.second_moments))
+    at = int(model.I[model.node_records[name] + m.NODE_PAR])
+    return slice(at, at + n)
+
+
+def law_of(model: FrozenModel, one: Touched) -> int:
+    """Return the address of the law of an element in a model, 0 without one."""
+    at = int(model.I[model.records[one.part][one.number] + m.E_LAW])
+    return m.joined(model.I, at) if at else 0
+
+
+def by_parameter(model: FrozenModel, stencil: Stencil) -> Variation:
+    """Return the variation by a parameter, along the slopes of its constants.
+
+    Equations may have a kink where an element is not smooth, or has a law of forces. Rates of
+    motions that are laws are differences in time, the round-off of which would drown what two near
+    points differ by. They are at most quadratic along the line in numbers and attachments of rows
+    that are so in the face, in the constants of nodes, and in gravity.
+    """
+    of, scale = stencil.of, stencil.scale
+    slopes = np.zeros(len(model.F))
+    slopes[of.places] = of.slopes
+    gravity = bool(slopes[m.GX : m.GX + 3].any())
+
+    def law(one: Touched, e: float) -> int:
+        return law_of(stencil.described_at(e) if of.by_law else model, one)
+
+    elements, nodes = list[Touched](), set[str]()
+    for name in model.system.parts if gravity else of.parts:
+        pairs = zip(model.records[name], declared(model, name).elements, strict=True)
+        for i, (record, e) in enumerate(pairs):
+            one = Touched(e, name, i, record)
+            if (
+                (gravity and e.kind.accelerated)
+                or any(slopes[x].any() for x in constants_of(model, one))
+                or (of.by_law and e.law and law(one, SENSITIVITY_NEAR * scale) != e.law.address)
+            ):
+                elements.append(one)
+        own = (x.name for x in model.system.parts[name].nodes())
+        nodes |= {x for x in own if slopes[constants_of_node(model, x)].any()}
+    some = [x.element for x in elements]
+    kinked = any(not e.kind.smooth or (e.law and not e.kind.n_rows) for e in some)
+    quadratic = not any(
+        gravity or e.law or e.kind.own_block or not (e.kind.n_rows and e.kind.secant) for e in some
+    )
+    step = (SENSITIVITY_NEAR if kinked else SENSITIVITY_STEP) * scale
+    points = [
+        LinePoint(w / step, lambda at, e=k * step: model.F[at] + e * slopes[at],  # type: ignore[misc]
+              partial(law, e=k * step))
+        for k, w in (((1, 0.5), (-1, -0.5)) if kinked or quadratic else PAIRS)
     ]  # fmt: skip
-
-
-def _element(
-    appendix: Appendix, along: _Touched, e: Any, record: int, which: tuple[str, int], far: float
-) -> int:
-    """Write the record of an element at a distance along a parameter; return its head's place."""
-    I, n = along.model.I, len(e.attachments)
-    head = e.kind.head(1, 0, len(e.memory))
-    copy = list(I[record : record + head[m.T_SIZE]])
-    numbers, *weights = (along.at(x, far) for x in along.places(e, *which))
-    copy[m.E_NUMBERS] = appendix.put([*numbers, *[0.0] * e.kind.room])
-    copy[m.E_LAW] = appendix.address(law) if (law := along.law(record, *which, far)) else 0
-    for a in range(n):
-        end = list(I[copy[m.E_ENDS + a] :][: m.ATT_SIZE])
-        end[m.ATT_W] = appendix.put(weights[a])
-        copy[m.E_ENDS + a] = appendix.table(end)
-    head[m.T_FIRST] = appendix.table(copy)
-    return appendix.table(head)
+    return Variation(elements, points, nodes, gravity)

@@ -1,33 +1,28 @@
-"""Parameters that are varied, and evaluations at their values, kept in memory and in a file.
+"""Evaluations at values of parameters, each made once, kept in memory and in a file.
 
-Each is made once. Solvers of scipy are deterministic: one that is started again asks for the same
+ Solvers of scipy are deterministic: one that is started again asks for the same
 values, and is answered from the file up to where it was stopped.
 """
 
 from __future__ import annotations
 
-import hashlib
-import io
 import json
 import os
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from base64 import b64decode, b64encode
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, Self
+from typing import Any, Self
+from zlib import crc32
 
 import numpy as np
 
 from mbd.base.atomic import explained, replaced
-from mbd.base.checked import file_path, flag, floats, mapping, meant, shown
-from mbd.base.door import number, speaking_as
+from mbd.base.checked import file_path, flag
 from mbd.base.identity import Identity, differences
-from mbd.base.parameter import Parameter
 from mbd.base.tolerances import FIT_SAME
-from mbd.derivatives.controls import sorted_out
-from mbd.derivatives.parameters import named, value_and_scale
 from mbd.front.simulate import SimulationError
-from mbd.model.description import WHO, argument_of, described_parameters
 from mbd.runs.progress import Progress
 from mbd.statics.search import EquilibriumError
 
@@ -35,152 +30,6 @@ Function = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
 _FAILURES = (SimulationError, EquilibriumError, ValueError, ArithmeticError)
 
 
-@dataclass(frozen=True, eq=False)
-class Variables:
-    """Parameters that are varied.
-
-    Attributes
-    ----------
-    names : list of str
-        Of each number, "rod.mass", "motor.effort[0]".
-    start, low, high, size : (p,) arrays
-        Where they start, between which bounds, and of which size they are.
-    controls : dict
-        How many of the last numbers are those of each control, by name.
-    """
-
-    names: list[str]
-    start: np.ndarray
-    low: np.ndarray
-    high: np.ndarray
-    size: np.ndarray
-    controls: dict[str, int]
-
-    def values(self, z: np.ndarray) -> np.ndarray:
-        """Return the values that are z times the sizes."""
-        return z * self.size
-
-    def with_more(
-        self, starts: Mapping[str, float], sizes: Mapping[str, float], who: str, bounds: Any
-    ) -> Variables:
-        """Return these and some that are no arguments of parts."""
-        start = np.array(list(starts.values()), float)
-        low, high = _bounds(who, list(starts), {}, start, bounds)
-        size = np.array([abs(x) or sizes[name] for name, x in starts.items()])
-        pairs = ((self.start, start), (self.low, low), (self.high, high), (self.size, size))
-        both = [np.concatenate(x) for x in pairs]
-        names = [*self.names, *starts]
-        return Variables(names, both[0], both[1], both[2], both[3], self.controls)
-
-    @property
-    def arguments(self) -> list[str]:
-        """Names of parameters and controls."""
-        return [*self.names[: len(self.names) - sum(self.controls.values())], *self.controls]
-
-    def by_name(self, x: np.ndarray) -> dict[str, Any]:
-        """Return values by name, of controls (n,) arrays."""
-        n = len(x) - sum(self.controls.values())
-        out: dict[str, Any] = dict(zip(self.names, map(float, x[:n]), strict=False))
-        for name, many in self.controls.items():
-            out[name], n = x[n : n + many].copy(), n + many
-        return out
-
-
-def knows(model: Any, name: str) -> bool:
-    """Tell whether a parameter is one of a model."""
-    try:
-        argument_of(model.system, name)
-    except ValueError:
-        return False
-    return True
-
-
-def interval(pair: Any) -> tuple[float, float]:
-    """Return (low, high), infinite for None; NaN where there are no two numbers."""
-    try:
-        low, high = pair
-        return (
-            -np.inf if low is None else float(floats(low)),
-            np.inf if high is None else float(floats(high)),
-        )
-    except (TypeError, ValueError):
-        return np.nan, np.nan
-
-
-def variables_of(who: str, models: Sequence[Any], parameters: Any, bounds: Any) -> Variables:
-    """Return the variables that arguments ``parameters`` and ``bounds`` stand for."""
-    if parameters is None:
-        parameters = [name for x in models for name in described_parameters(x.system)]
-        if not parameters:
-            raise ValueError(
-                f"{who}: the systems have no Parameter; name arguments instead, such as "
-                'parameters=["rod.mass", "spring.stiffness"]'
-            )
-    starts = dict[str, Any]()
-    if isinstance(parameters, Mapping):
-        starts = {getattr(key, "name", key): x for key, x in parameters.items()}
-        parameters = list(parameters)
-    others, controls = sorted_out(who, models[0], parameters)
-    names = named(who, models[0], others) if not controls or others else []
-    start, size = list[float](), list[float]()
-    for name in names:
-        model = next((x for x in models if knows(x, name)), models[0])
-        if name in starts:
-            value = number(who, f"the start of {name!r}", starts[name], "SI")
-            with speaking_as(who, WHO):
-                model = model.with_values({name: value})
-        own, scale = value_and_scale(who, model, name)
-        start.append(own)
-        size.append(abs(own) or scale)
-    labels = list(names)
-    for x in controls:
-        function = x.function
-        if x.name in starts:
-            with speaking_as(who, "Interpolated"):
-                function = function.replaced(starts[x.name])
-        labels += x.labels
-        start += function.values.tolist()
-        size += [float(np.abs(function.values).max()) or 1.0] * len(x.labels)
-    sizes = {x.name: len(x.labels) for x in controls}
-    low, high = _bounds(who, labels, sizes, np.array(start), bounds)
-    wide = (np.array(start) == 0.0) & np.isfinite(high - low)
-    scales = np.where(wide, high - low, size)
-    return Variables(labels, np.array(start), low, high, scales, sizes)
-
-
-def _bounds(
-    who: str, labels: list[str], controls: Mapping[str, int], start: np.ndarray, bounds: Any
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the bounds of all numbers; those of a control are of all of its values."""
-    low, high = np.full(len(labels), -np.inf), np.full(len(labels), np.inf)
-    named = {name: [i] for i, name in enumerate(labels)}
-    n = len(labels) - sum(controls.values())
-    for name, many in controls.items():
-        named[name], n = list(range(n, n + many)), n + many
-    for key, pair in mapping(who, "bounds", bounds, '{"rod.mass": (0.1, 10.0)}').items():
-        name = key.name if isinstance(key, Parameter) else key
-        if name not in named:
-            raise ValueError(
-                f"{who}: bounds are of {shown(name)}, which is no parameter{meant(name, named)}; "
-                f"there are {', '.join(named)}"
-            )
-        ends = interval(pair)
-        if not ends[0] < ends[1]:
-            raise (TypeError if np.isnan(ends[0]) else ValueError)(
-                f"{who}: bounds of {name!r} must be (low, high), None for none, low < high, got "
-                f"{shown(pair)}"
-            )
-        for i in named[name]:
-            low[i], high[i] = ends
-            if not low[i] <= start[i] <= high[i]:
-                raise ValueError(
-                    f"{who}: {labels[i]!r} starts at {start[i]:g}, which is not between its bounds "
-                    f"{low[i]:g} and {high[i]:g}; give another start, {{{name!r}: ...}}"
-                )
-    return low, high
-
-
-# --- evaluations ----------------------------------------------------------------------------------
 @dataclass(frozen=True, eq=False)
 class Evaluation:
     """What was computed at some values of the parameters.
@@ -291,14 +140,15 @@ class Evaluations:
         return Evaluation(x, np.zeros(0), np.zeros((0, p)), text)
 
     def _open(self, path: Path, now: dict[str, str]) -> None:
-        """Read what is in the file; leave out a record that was cut off."""
+        """Read what is in the file; leave out a line that was cut off or damaged."""
         if not path.exists() or path.stat().st_size == 0:
-            text = json.dumps({"mbd": self.who, "parameters": self.names, "identity": now})
             with replaced(path, self.who) as stream:
-                _write(stream, np.frombuffer(text.encode(), np.uint8))
+                head = {"mbd": self.who, "parameters": self.names, "identity": now}
+                stream.write(_line(head))
             return
         with path.open("r+b") as stream:
-            head = _head(stream)
+            line = stream.readline()
+            head = _read(line)
             if (head.get("mbd"), head.get("parameters")) != (self.who, self.names):
                 raise ValueError(
                     f"{self.who}: {path} must be a file of this call with the parameters "
@@ -309,31 +159,21 @@ class Evaluations:
                     f"{self.who}: {path} has evaluations of another call, which differs in "
                     f"{other}; choose another name, or remove it"
                 )
-            good = stream.tell()
-            while (record := self._record(stream)) is not None:
-                seal = _read(stream, np.uint8)
-                if seal is None:
+            good, p = len(line), len(self.names)
+            for line in stream:
+                if not line.endswith(b"\n"):
                     break
-                if seal.size and _bytes_of(record).endswith(seal.tobytes()):  # or it is made again
-                    self.kept[record.x.tobytes()] = record
-                good = stream.tell()
+                good += len(line)
+                if one := _read(line):  # or it is made again
+                    numbers = np.frombuffer(b64decode(one["numbers"]))
+                    m = (len(numbers) - p) // (1 + p)
+                    x, values, jacobian = np.split(numbers, [p, p + m])
+                    self.kept[x.tobytes()] = Evaluation(
+                        x, values, jacobian.reshape(m, p), one["failure"]
+                    )
             stream.truncate(good)
         if self.kept:
             self._check(path, next(iter(self.kept.values())))
-
-    def _record(self, stream: BinaryIO) -> Evaluation | None:
-        """Return the next evaluation: x, values and Jacobian in one array, or x and a failure."""
-        numbers, p = _read(stream), len(self.names)
-        if numbers is None or len(numbers) % (1 + p) != p:
-            return None
-        x, rest = numbers[:p], numbers[p:]
-        m = len(rest) // (1 + p)
-        text = np.zeros(0, np.uint8) if m else _read(stream, np.uint8)
-        if text is None:
-            return None
-        return Evaluation(
-            x, rest[:m], rest[m:].reshape(m, p), text.tobytes().decode("utf-8", "replace")
-        )
 
     def _check(self, path: Path, old: Evaluation) -> None:
         """Refuse a file of another model or other measurements: its first values are made again."""
@@ -353,7 +193,7 @@ class Evaluations:
             with self.file.open("ab", buffering=0) as stream:
                 whole = stream.tell()
                 try:
-                    rest = memoryview(_bytes_of(new))
+                    rest = memoryview(_record(new))
                     while rest:  # a disk that is nearly full takes a piece
                         rest = rest[stream.write(rest) :]
                     os.fsync(stream.fileno())
@@ -368,34 +208,19 @@ class Evaluations:
             )
 
 
-def _bytes_of(x: Evaluation) -> bytes:
-    """Return an evaluation as bytes: x, values and Jacobian; why there are none; a digest."""
-    out = io.BytesIO()
-    _write(out, np.concatenate([x.x, x.values, x.jacobian.ravel()]))
-    if x.failure:
-        _write(out, np.frombuffer(x.failure.encode(), np.uint8))
-    _write(out, np.frombuffer(hashlib.sha256(out.getvalue()).digest(), np.uint8))
-    return out.getvalue()
+def _record(x: Evaluation) -> bytes:
+    """Return the line of an evaluation."""
+    numbers = np.concatenate([x.x, x.values, x.jacobian.ravel()])
+    return _line({"numbers": b64encode(numbers.tobytes()).decode(), "failure": x.failure})
 
 
-def _head(stream: BinaryIO) -> dict[str, Any]:
-    """Return what the first array of a file says; nothing of a file of another kind."""
-    first = _read(stream, np.uint8)
-    try:
-        head = {} if first is None else json.loads(first.tobytes())
-    except (ValueError, RecursionError):
-        return {}
-    return head if isinstance(head, dict) else {}
+def _line(values: Any) -> bytes:
+    """Return a line of a file: a checksum, and JSON."""
+    text = json.dumps(values).encode()
+    return b"%08x %s\n" % (crc32(text), text)
 
 
-def _write(stream: Any, array: np.ndarray) -> None:
-    np.lib.format.write_array(stream, array, allow_pickle=False)
-
-
-def _read(stream: BinaryIO, dtype: type = float) -> np.ndarray | None:
-    """Return the next array (n,) of a file; None where there is no whole one of this kind."""
-    try:
-        array = np.lib.format.read_array(stream, allow_pickle=False)
-    except Exception:  # numpy reads its header as Python, which raises whatever it likes
-        return None
-    return array if array.dtype == dtype and array.ndim == 1 else None
+def _read(line: bytes) -> dict[str, Any]:
+    """Return what a line says; nothing of one that is damaged, or of a file of another kind."""
+    checksum, _, text = line.rstrip(b"\n").partition(b" ")
+    return json.loads(text) if checksum == b"%08x" % crc32(text) else {}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -12,10 +12,11 @@ import numpy as np
 from mbd.base.checked import floats, mapping, shown
 from mbd.base.door import number, speaking_as
 from mbd.base.identity import Identity
-from mbd.derivatives.sensitivities import Sensitivities, sensitivities
+from mbd.derivatives.runs import KeptRuns
+from mbd.derivatives.sensitivities import Sensitivities, sensitivities_over
+from mbd.derivatives.variables import knows, variables_of
 from mbd.drawing.curves import curves
 from mbd.fitting.curve import Curve
-from mbd.fitting.evaluations import knows
 from mbd.fitting.sensors import shown_by
 from mbd.model.description import WHO, put_system
 from mbd.model.model import Model
@@ -84,7 +85,7 @@ class Experiments:
                 f"{shown(data)}"
             )
         self.who, self.options = who, dict(options)
-        self.of_sensors: set[str] = set()  # names that are no arguments of parts
+        self.of_sensors: list[str] = []  # names that are no arguments of parts
         if step is not None:
             step = number(who, "step", step, "s", positive=True)
         base = None if all(isinstance(x, Experiment) and x.system is not None for x in several) \
@@ -133,23 +134,26 @@ class Experiments:
             return [x.with_values({k: values[k] for k in self._own(x, values)})
                     for x in self.models]  # fmt: skip
 
-    def _own(self, model: Model, values: Mapping[str, Any]) -> list[str]:
+    def _own(self, model: Model, values: Iterable[str]) -> list[str]:
         """Return the names that are arguments of a model."""
         return [k for k in values if k not in self.of_sensors and knows(model, k)]
 
-    def at(self, values: Mapping[str, float]) -> list[Sensitivities]:
-        """Run all experiments with other values of parameters, and differentiate them by these."""
-        runs = []
-        models = self.with_values(values)
-        for model, (step, state), some in zip(models, self.starts, self.curves, strict=True):
-            own = self._own(model, values)
+    def vary(self, names: Sequence[str]) -> None:
+        """Let parameters be varied, each in the models that know it."""
+        self.runs = list[KeptRuns]()
+        for model, (step, state), some in zip(self.models, self.starts, self.curves, strict=True):
             t_end = max(float(curve.t.max()) for curve in some)
             if step is not None and "rtol" not in self.options:
                 begin = model.state.t if state is None else state.t
                 t_end = begin + step * max(1, int(np.ceil((t_end - begin) / step - 1e-6)))
             options = self.options | ({} if state is None else {"state": state})
-            runs.append(sensitivities(model, own, t_end, step, progress=False, **options))
-        return runs
+            variables = variables_of(self.who, [model], self._own(model, names))
+            self.runs.append(KeptRuns(self.who, model, variables, t_end, step, options))
+
+    def at(self, values: Mapping[str, float], held: bool = True) -> list[Sensitivities]:
+        """Run all experiments with other values of parameters, and differentiate them by these."""
+        own = ((x, np.array([values[k] for k in x.variables.names])) for x in self.runs)
+        return [sensitivities_over(*x.at(at, held)) for x, at in own]
 
     def residuals(
         self, runs: list[Sensitivities], values_of: Mapping[str, float]

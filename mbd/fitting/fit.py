@@ -28,8 +28,9 @@ from mbd.base.html_tables import facts, page, table
 from mbd.base.identity import Identity
 from mbd.base.tolerances import FIT_ARRIVED, FIT_PERFECT, FIT_RANK, FIT_SEEN, FIT_TOL
 from mbd.derivatives.sensitivities import sensitivities
+from mbd.derivatives.variables import Variables, variables_of
 from mbd.fitting.curve import Curve
-from mbd.fitting.evaluations import Evaluation, Evaluations, Variables, variables_of
+from mbd.fitting.evaluations import Evaluation, Evaluations
 from mbd.fitting.experiments import Experiments, quantity
 from mbd.fitting.sensors import Sensor
 from mbd.runs.interrupts import listening
@@ -226,7 +227,7 @@ class Fit:
     @cached_property
     def runs(self) -> list[Any]:
         """The fitted run of each experiment with its derivatives, as of ``mbd.sensitivities``."""
-        return self._experiments.at(self.values)
+        return self._experiments.at(self.values, held=False)
 
     @property
     def solution(self) -> Any:
@@ -370,19 +371,13 @@ def fit(
     all_of = Experiments(_WHO, system, data, step, options)
     all_of.fix(mapping(_WHO, "fixed", fixed, '{"rod.mass": 2.0}'))
     curves = all_of.all_curves
-    more, sizes = _sensors(all_of, sensors)
-    all_of.of_sensors |= set(more)
-    limits = mapping(_WHO, "bounds", bounds, '{"rod.mass": (0.1, 10.0)}')
-    own = {k: x for k, x in limits.items() if k not in more}
-    variables = variables_of(_WHO, all_of.models, parameters, own)
+    variables = variables_of(_WHO, all_of.models, parameters, _sensors(all_of, sensors))
     if variables.controls:
         raise ValueError(
-            f"{_WHO}: {next(iter(variables.controls))!r} is a control, with many values; take "
+            f"{_WHO}: {variables.controls[0].name!r} is a control, with many values; take "
             "mbd.optimize, with mbd.sum_of_squares as the objective"
         )
-    if more:
-        limits = {k: x for k, x in limits.items() if k in more}
-        variables = variables.with_more(more, sizes, _WHO, limits)
+    variables = variables.bounded(_WHO, bounds)
     unsure = [curve.label for curve in curves if curve.sigma is None]
     if unsure and len(unsure) < len(curves):
         raise ValueError(
@@ -395,14 +390,16 @@ def fit(
             f"{all_of.count}"
         )
 
+    all_of.vary(variables.names)
+
     def evaluated(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         values = variables.by_name(x)
         return all_of.residuals(all_of.at(values), values)
 
     def carry(into: Identity) -> None:
         all_of.carry(into)
-        if more:
-            into.put("sensors", list(more))
+        if all_of.of_sensors:
+            into.put("sensors", list(all_of.of_sensors))
 
     with listening(), Evaluations(_WHO, names, evaluated, carry, file, progress) as runs:
         best = runs.first(variables.start)
@@ -429,9 +426,9 @@ def fit(
     return Fit(all_of, variables, best, weights, held, absolute, (status, message), runs)
 
 
-def _sensors(all_of: Experiments, sensors: Any) -> tuple[dict[str, float], dict[str, float]]:
+def _sensors(all_of: Experiments, sensors: Any) -> dict[str, tuple[float, float]]:
     """Return where the numbers of sensors start, and their sizes."""
-    starts, sizes = dict[str, float](), dict[str, float]()
+    numbers = dict[str, tuple[float, float]]()
     curves = {curve.key: curve for curve in all_of.all_curves}
     example = '{"hinge.angle": mbd.Sensor(offset=0.0)}'
     for name, sensor in mapping(_WHO, "sensors", sensors, example).items():
@@ -442,13 +439,12 @@ def _sensors(all_of: Experiments, sensors: Any) -> tuple[dict[str, float], dict[
                 f"{_WHO}: sensors have {shown(name)}, which is not measured{meant(name, curves)}; "
                 f"there are {', '.join(curves)}"
             )
-        own = sensor.starts(name)
-        starts |= own
         span = float(np.ptp(curves[name].t)) or 1.0
-        for key in own:
-            word = key.rpartition(".")[2]
-            sizes[key] = {"gain": 1.0, "lag": 1e-2 * span}.get(word, curves[name].spread)
-    return starts, sizes
+        sizes = {"offset": curves[name].spread, "gain": 1.0, "lag": 1e-2 * span}
+        for word, start in sensor.starts.items():
+            numbers[f"{name}.{word}"] = start, sizes[word]
+    all_of.of_sensors = list(numbers)
+    return numbers
 
 
 def _inside(variables: Variables, x: np.ndarray) -> bool:

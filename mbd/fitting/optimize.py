@@ -28,13 +28,8 @@ from mbd.derivatives.differences import slope as slope_of
 from mbd.derivatives.gradient import gradient
 from mbd.derivatives.objective import Objective
 from mbd.derivatives.problem import Problem
-from mbd.fitting.evaluations import (
-    Evaluation,
-    Evaluations,
-    Variables,
-    interval,
-    variables_of,
-)
+from mbd.derivatives.variables import Variables, interval, variables_of
+from mbd.fitting.evaluations import Evaluation, Evaluations
 from mbd.model.description import put_system
 from mbd.model.system import model_of
 from mbd.runs.interrupts import listening
@@ -197,14 +192,14 @@ def optimize(
                 f"values by name, got {shown(what)}"
             )
     model = model_of(_WHO, system)
-    variables = variables_of(_WHO, [model], parameters, bounds)
+    variables = variables_of(_WHO, [model], parameters).bounded(_WHO, bounds)
 
     of_run = [what for what in several if isinstance(what, Objective) and what.of is None]
     problem = None
     if of_run and (t_end is not None or step is not None):
         problem = _problem(model, variables, of_run, t_end, step, options)
     elif variables.controls:
-        name = next(iter(variables.controls))
+        name = variables.controls[0].name
         raise ValueError(f"{_WHO}: {name!r} is a control of a run; give t_end= and step= [s]")
 
     def evaluated(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -214,7 +209,7 @@ def optimize(
             of_one_run = iter(list(zip(*problem(x), strict=True)))
         else:
             here = model.with_values(variables.by_name(x))
-            of_one_run = iter(_of_one_pose(of_run, here, variables.names, options))
+            of_one_run = iter(_of_one_pose(of_run, here, variables.labels, options))
         for what in several:
             if not isinstance(what, Objective):
                 pairs.append(_of_values(what, variables, x))
@@ -222,11 +217,11 @@ def optimize(
                 pairs.append(next(of_one_run))
             else:
                 here = model.with_values(variables.by_name(x))
-                g = gradient(what, here, variables.names)
+                g = gradient(what, here, variables.labels)
                 pairs.append((g.value, g.array))
         words = ["the objective", *(f"the constraint {name!r}" for name in limits)]
         for what, (value, slope) in zip(words, pairs, strict=True):
-            _check_finite(what, value, slope, variables.names)
+            _check_finite(what, value, slope, variables.labels)
         return np.array([v for v, _ in pairs]), np.array([g for _, g in pairs])
 
     def carry(into: Identity) -> None:
@@ -238,7 +233,7 @@ def optimize(
         for name, option in options.items():
             into.put(f"option {name!r}", option)
 
-    with listening(), Evaluations(_WHO, variables.names, evaluated, carry, file, progress) as runs:
+    with listening(), Evaluations(_WHO, variables.labels, evaluated, carry, file, progress) as runs:
         search = _Iterates(runs, variables, list(limits.values()), solver, most)
         ended = search.run()
         return search.optimum(model, list(limits), ended)
@@ -399,7 +394,7 @@ class _Iterates:
         ends = (("low", np.concatenate([self.low, self.c_low]), -1.0),
                 ("high", np.concatenate([self.high, self.c_high]), 1.0))  # fmt: skip
         sides = [
-            ([*self.variables.names, *names][i], side, unit[0] / scales[i], sign * slopes[i])
+            ([*self.variables.labels, *names][i], side, unit[0] / scales[i], sign * slopes[i])
             for side, end, sign in ends for i in np.flatnonzero(np.abs(at - end) <= OPTIMUM_MET)
         ]  # fmt: skip
         g = best.jacobian[0] * size / unit[0]

@@ -51,10 +51,11 @@ class Sensor:
         if all(getattr(self, word) is None for word in words):
             raise ValueError("Sensor: give offset=, gain= or lag=, from which it is fitted")
 
-    def starts(self, name: str) -> dict[str, float]:
-        """Return the names of the numbers that are fitted, and where they start."""
+    @property
+    def starts(self) -> dict[str, float]:
+        """Where the numbers that are fitted start, by name."""
         pairs = ((x.name, getattr(self, x.name)) for x in fields(self))
-        return {f"{name}.{word}": float(x) for word, x in pairs if x is not None}
+        return {word: float(x) for word, x in pairs if x is not None}
 
 
 def shown_by(

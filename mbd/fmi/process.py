@@ -22,9 +22,8 @@ import numpy as np
 from mbd.base.checked import shown
 from mbd.base.identity import Identity, differences
 from mbd.base.tolerances import WHOLE_STEPS
-from mbd.control.stepper import Stepper
+from mbd.control.stepper import Stepper, StepperSnapshot
 from mbd.fmi.variables import Variable
-from mbd.history.observation import Observation
 from mbd.integration.method import Method
 from mbd.model.description import Description, put_system
 from mbd.model.system import model_of
@@ -83,60 +82,56 @@ def token_of(data: bytes) -> str:
     return f"{{{hashlib.sha256(data).hexdigest()[:32]}}}"
 
 
-class _KeptState(NamedTuple):
-    """A state of the unit that can be gone back to."""
-
-    stepper: Stepper
-    snapshot: Any
-    inputs: dict[str, np.ndarray]
-
-
 class Running:
     """A unit that runs: a ``Stepper``, its inputs and the values of its parameters."""
 
     def __init__(self, unit: Described) -> None:
         self.unit = unit
         self.model = model_of("unit", unit.system, set_valued=True)
-        self.kept: dict[int, _KeptState] = {}
-        self._outputs: Observation | None = None
+        self.kept: dict[int, tuple[Stepper, StepperSnapshot, np.ndarray]] = {}
+        of: dict[str, list[Variable]] = {"input": [], "output": [], "parameter": []}
+        self.places: list[int] = []  # of each variable among those of its causality
+        for x in unit.variables:
+            self.places.append(len(of[x.causality]))
+            of[x.causality].append(x)
+        self.of = of
         self.reset()
 
     def reset(self) -> None:
         """Go back to what was described."""
-        start = [(x, x.start) for x in self.unit.variables if x.start is not None]
-        self.parameters = {x.source: value for x, value in start if x.causality == "parameter"}
-        self.inputs: dict[str, np.ndarray] = {}
-        self.changed: set[str] = set()  # inputs that the stepper does not have yet
-        for x, value in start:
-            if x.causality == "input":
-                self.inputs[x.source] = np.append(self.inputs.get(x.source, ()), value)
+        self.parameters: dict[str, Any] = {x.source: x.start for x in self.of["parameter"]}
+        self.u = np.array([x.start for x in self.of["input"]], float)
         self.t_start, self.begun = 0.0, False
         self.stepper: Stepper | None = None
 
-    def _value(self, name: str) -> Any:
-        """Return an input as its part takes it."""
-        x = self.inputs[name]
-        return float(x[0]) if len(x) == 1 else x
+    def _inputs(self) -> dict[str, Any]:
+        """Return the inputs as their parts take them."""
+        values: dict[str, list[float]] = {}
+        for x, value in zip(self.of["input"], self.u.tolist(), strict=True):
+            values.setdefault(x.source, []).append(value)
+        return {name: x[0] if len(x) == 1 else np.array(x) for name, x in values.items()}
 
     def _at(self, h: float) -> Stepper:
         """Return the stepper with steps h; before the first one it is at the initial state."""
         now = self.stepper
         if now is None or now.h != h:
-            moved = now is not None and now.run.done
-            values = self.parameters | {name: self._value(name) for name in self.inputs}
-            model, state = self.model.with_values(values), now.state if now and moved else None
+            moved, inputs = now is not None and now.run.done, self._inputs()
+            model = self.model.with_values(self.parameters | inputs)
+            state = now.state if now and moved else None
             if state is None and self.t_start:
                 state = model.state.replace(t=self.t_start)
             unit = self.unit
             self.stepper = now = Stepper(
-                model, h, method=unit.method, state=state, inputs=list(self.inputs),
+                model, h, method=unit.method, state=state, inputs=list(inputs),
+                observe=[*dict.fromkeys(x.source for x in self.of["output"])],
                 project=None if moved else unit.project,
             )  # fmt: skip
-            self.changed.clear()
-        for name in self.changed:
-            now[name] = self._value(name)
-        self.changed.clear()
+        now.u = self.u
         return now
+
+    def _now(self) -> Stepper:
+        """Return the stepper at the present time."""
+        return self._at(self.stepper.h if self.stepper else self.unit.step)
 
     def enter(self, t_start: float) -> None:
         """Begin at a time [s]."""
@@ -156,8 +151,7 @@ class Running:
                     f"{x.name!r} must be finite [{x.unit or 'SI'}], got {shown(value)}"
                 )
             if x.causality == "input":
-                self.inputs[x.source][x.place] = value
-                self.changed.add(x.source)
+                self.u[self.places[number - 1]] = value
             elif x.causality == "parameter" and not self.begun:
                 self.parameters[x.source] = value
                 self.stepper = None
@@ -172,25 +166,17 @@ class Running:
 
     def get(self, which: Sequence[int]) -> list[float]:
         """Return values of variables."""
-        observed: list[np.ndarray] = []  # once for all of them
-        return [self._get(number, observed) for number in which]
+        outputs = any(n and self._variable(n).causality == "output" for n in which)
+        y = self._now().observe() if outputs else self.u
+        return [self._get(number, y) for number in which]
 
-    def _get(self, number: int, observed: list[np.ndarray]) -> float:
+    def _get(self, number: int, y: np.ndarray) -> float:
         if number == 0:
             return self.stepper.t if self.stepper else self.t_start
         x = self._variable(number)
-        if x.causality == "input":
-            return float(self.inputs[x.source][x.place])
         if x.causality == "parameter":
             return self.parameters[x.source]
-        if not observed:
-            stepper = self._at(self.stepper.h if self.stepper else self.unit.step)
-            if self._outputs is None or self._outputs.model is not stepper.model:
-                outputs = (x.source for x in self.unit.variables if x.causality == "output")
-                self._outputs = Observation(stepper.model, [*dict.fromkeys(outputs)], "unit")
-            observed.append(self._outputs(stepper))
-        assert self._outputs is not None
-        return float(observed[0][self._outputs.slices[x.source]][x.place])
+        return float((self.u if x.causality == "input" else y)[self.places[number - 1]])
 
     def do(self, t: float, size: float) -> None:
         """Go from t to t + size [s] in equal steps, none larger than that of the unit."""
@@ -207,19 +193,14 @@ class Running:
 
     def keep(self, number: int) -> int:
         """Keep the state under a number, 0 for a new one; return the number."""
-        stepper = self._at(self.stepper.h if self.stepper else self.unit.step)
-        number = number or max(self.kept, default=0) + 1
-        inputs = {name: x.copy() for name, x in self.inputs.items()}
-        self.kept[number] = _KeptState(stepper, stepper.snapshot(), inputs)
+        stepper, number = self._now(), number or max(self.kept, default=0) + 1
+        self.kept[number] = stepper, stepper.snapshot(), self.u.copy()
         return number
 
     def go_back(self, number: int) -> None:
         """Go back to a kept state."""
-        kept = self.kept[number]
-        self.stepper = kept.stepper
-        self.inputs = {name: x.copy() for name, x in kept.inputs.items()}
-        self.changed.clear()
-        kept.stepper.restore(kept.snapshot)
+        self.stepper, snapshot, self.u[:] = self.kept[number]
+        self.stepper.restore(snapshot)
 
 
 def _answer(running: Running, what: str, data: bytes) -> bytes:

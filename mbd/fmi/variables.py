@@ -11,7 +11,7 @@ import numpy as np
 from mbd.base.checked import floats, names, shown
 from mbd.base.door import speaking_as
 from mbd.base.parameter import evaluated
-from mbd.control.settable import Settable
+from mbd.control.inputs import Settable
 from mbd.control.stepper import Stepper, solution_at
 from mbd.drawing.curves import curves
 from mbd.history.columns import parts
@@ -80,24 +80,21 @@ def inputs_of(model: Model, sources: Sequence[str]) -> list[Variable]:
 
 def outputs_of(stepper: Stepper, sources: Any) -> list[Variable]:
     """Return quantities by the names of results; None stands for the main ones of every part."""
-    solution = solution_at(stepper.model, stepper.state)
-    if sources is None:
-        sources = [*parts(solution.columns)]
-    variables: dict[str, Variable] = {}
+    model, solution = stepper.model, solution_at(stepper.model, stepper.state)
+    sources = [*parts(solution.columns)] if sources is None else sources
+    wanted: dict[str, None] = {}
     for source in names("export_fmu", "outputs", sources):
-        for name in (source, *(x.name for x in curves(solution, source, "export_fmu"))):
-            refuse_sum(name, "export_fmu: outputs")
-        for series in curves(solution, source, "export_fmu"):
-            words = series.components or ("",)
-            size = int(np.asarray(series.values)[-1].size)
-            if size != len(words):
-                raise ValueError(f"export_fmu: outputs: {series.name!r} is no number or vector")
-            key = source if len(words) == 1 and series.components else series.name
-            for i, word in enumerate(words):
-                name = f"{series.name}.{word}" if word else series.name
-                variables[name] = Variable(name, "output", key, i, series.unit)
-    Observation(stepper.model, [*{x.source: None for x in variables.values()}], "export_fmu")
-    return list(variables.values())
+        refuse_sum(source, "export_fmu: outputs")
+        wanted |= dict.fromkeys(x.title for x in curves(solution, source, "export_fmu"))
+    for name in wanted:
+        refuse_sum(name, "export_fmu: outputs")
+    observed = Observation(model, [*wanted], "export_fmu")
+    labels, units = observed.labels, observed.units
+    return [
+        Variable(labels[i], "output", source, i - here.start, units[i])
+        for source, here in observed.slices.items()
+        for i in range(here.start, here.stop)
+    ]
 
 
 def parameters_of(system: Description, sources: Any) -> list[Variable]:

@@ -23,8 +23,7 @@ from mbd.base.door import symmetric
 from mbd.base.tolerances import RANK
 from mbd.front.solution import Solution
 from mbd.history.instants import acting
-from mbd.history.joints import of_all_joints, over_time
-from mbd.history.quantities import Reaction
+from mbd.history.quantities import PartHistory, Reaction
 from mbd.model.frozen import refuse_set_valued
 from mbd.model.independent_rows import rows_in_loops
 from mbd.model.model import Model
@@ -181,10 +180,10 @@ def _wrenches(run: Solution) -> dict[str, np.ndarray]:
         unit = np.zeros(np.shape(run.lam))
         with_it = {name: s for name, s in owners.items() if s.start + row < s.stop}
         unit[:, [s.start + row for s in with_it.values()]] = 1.0
-        one = over_time(run, of_all_joints(model), unit)
+        force, moment = run.of_owners([PartHistory.force, PartHistory.moment], [*owners], unit)
         for j, name in enumerate(owners):
             if name in with_it:
-                W[name][:, :3, row], W[name][:, 3:, row] = one.force[:, j], one.moment[:, j]
+                W[name][:, :3, row], W[name][:, 3:, row] = force[:, j], moment[:, j]
     return W
 
 

@@ -14,16 +14,13 @@ from functools import cached_property
 
 import numpy as np
 
-from mbd.history.beams import Sections, bars_over_time, cables, lines
+from mbd.history.columns import model_items
 from mbd.history.instants import Instants, instants
 from mbd.history.joint_coordinates import after, freedoms, periodic
 from mbd.history.joint_coordinates import over_time as coordinates_over_time
-from mbd.history.joints import of_all_joints
-from mbd.history.joints import over_time as reactions_over_time
 from mbd.history.loads import all_loads
 from mbd.history.loads import over_time as loads_over_time
-from mbd.history.program import columns_of
-from mbd.history.quantities import PartHistory, Reaction
+from mbd.history.quantities import PartHistory, Reaction, table
 from mbd.history.quantity import Owner, Quantity
 from mbd.history.trajectory import Trajectory
 from mbd.model.turns_so_far import Before
@@ -44,6 +41,7 @@ class AllParts:
     def __init__(self, trajectory: Trajectory) -> None:
         self.trajectory, self.model = trajectory, trajectory.model
         self._of_bodies: dict[Quantity, np.ndarray] = {}
+        self._of_owners: dict[Owner, dict[Quantity, np.ndarray]] = {}
 
     def of_bodies(self, quantity: Quantity) -> np.ndarray:
         """Return a quantity of all bodies, (n, bodies, ...); NaN of what points do not have."""
@@ -59,40 +57,32 @@ class AllParts:
 
     def values(self, quantity: Quantity) -> np.ndarray:
         """Return a quantity of all its owners, (n, owners, ...)."""
-        if quantity.of not in (Owner.BODY, Owner.TURNING, Owner.BREATHING):
-            return quantity.of_history(self)
-        return self.of_bodies(quantity)
+        if quantity.of in (Owner.BODY, Owner.TURNING, Owner.BREATHING):
+            return self.of_bodies(quantity)
+        return (
+            self._of_kind(quantity.of)[quantity]
+            if quantity.by_kernels
+            else quantity.of_history(self)
+        )
+
+    def _of_kind(self, of: Owner) -> dict[Quantity, np.ndarray]:
+        """Return all that kernels observe of owners of a kind, by one program."""
+        if of not in self._of_owners:
+            some = [x for x in table() if x.of is of and x.by_kernels]
+            owners = [x.name for x in model_items(self.model)[of.dimension] if of in x.owners]
+            each = self.trajectory.of_owners(some, owners)
+            self._of_owners[of] = dict(zip(some, each, strict=True))
+        return self._of_owners[of]
 
     @property
     def lam(self) -> np.ndarray:
         """Multipliers of all rows, (n, n_lam)."""
         return np.asarray(self.trajectory.lam)
 
-    @cached_property
+    @property
     def reactions(self) -> Reaction:
         """Reactions of all joints on their second bodies, at the joint, (n, joints, 3)."""
-        return reactions_over_time(self.trajectory, of_all_joints(self.model))
-
-    @cached_property
-    def sections(self) -> Sections:
-        """Forces, moments and strains of the sections of all beams, (n, elements, ...)."""
-        return Sections(self.trajectory, [*lines(self.model).values()])
-
-    @cached_property
-    def bars(self) -> tuple[np.ndarray, np.ndarray]:
-        """Tension and energy of the bars of all cables, (n, bars) each."""
-        bars = [x for some in cables(self.model).values() for x in some]
-        return bars_over_time(self.trajectory, bars)
-
-    @property
-    def modal(self) -> tuple[np.ndarray, np.ndarray]:
-        """Coordinates of the shapes of all flexible bodies and their rates, (n, modes) each."""
-        numbers: tuple[list[int], list[int]] = [], []
-        for name, both in columns_of(self.model).items():
-            n = self.model.nodes[name].formulation.n_inner
-            for own, x in zip(numbers, both, strict=True):
-                own.extend(range(x.stop - n, x.stop))
-        return self.trajectory.q[:, numbers[0]], self.trajectory.v[:, numbers[1]]
+        return Reaction(self.values(PartHistory.force), self.values(PartHistory.moment))
 
     @cached_property
     def freedoms(self) -> tuple[np.ndarray, np.ndarray]:

@@ -12,7 +12,6 @@ from mbd.base.checked import whole
 from mbd.beams.helicoids import logarithm, points_between
 from mbd.history.bodies import StructureHistory
 from mbd.history.observed import point
-from mbd.history.observed_forces import energy, section, tension
 from mbd.history.quantities import COLUMNS, PartHistory
 from mbd.history.quantity import Owner, Quantity
 from mbd.interactions.beams.element import BEAM
@@ -37,8 +36,8 @@ SECTION_FORCES = {
 _TURN, _BUSHING_TURN = 2.8, 3.02  # [rad] of an element: nearly pi; the law of a bushing is exact
 _PULL = 4.0  # [EI/h^2] tension of an element that is a third of what makes it buckle
 _LOOKED_AT = 500  # instants
-BAR_WORDS = [x.flat[1:] for x in COLUMNS if x.of is Owner.BAR]
-SECTION_WORDS = [x.flat[1:] for x in COLUMNS if x.of in (Owner.SECTION, Owner.ELEMENT)]
+BAR_WORDS = {x.flat[1:]: x for x in COLUMNS if x.of is Owner.BAR}
+SECTION_WORDS = {x.flat[1:]: x for x in COLUMNS if x.of in (Owner.SECTION, Owner.ELEMENT)}
 
 
 @per_model
@@ -129,16 +128,8 @@ def _first_far(R: np.ndarray, most: float) -> tuple[int, int, float] | None:
     return (i, e, float(turn[i, e])) if turn[i, e] > most else None
 
 
-class SectionResults(Protocol):
-    """Results of the sections of beams over time, computed or stored."""
-
-    @property
-    def force(self) -> np.ndarray:
-        """Normal force and two shear forces (n, elements, 2 ends, 3) [N]."""
-
-    @property
-    def moment(self) -> np.ndarray:
-        """Torsion and two bending moments (n, elements, 2 ends, 3) [N m]."""
+class SectionEnds(Protocol):
+    """The sections at both ends of elements of beams over time, computed or stored."""
 
     @property
     def stations(self) -> np.ndarray:
@@ -164,13 +155,8 @@ def _frames(run: Trajectory, elements: Sequence[Element]) -> tuple[np.ndarray, n
     return x[..., 0, :], np.swapaxes(x[..., 1:, :], -1, -2)
 
 
-def _energies(run: Trajectory, elements: Sequence[Element]) -> np.ndarray:
-    """Return the elastic energies of elements (n, k)."""
-    return run.observed(lambda tables: (energy(tables, x) for x in elements))
-
-
 class Sections:
-    """Results of the sections of some beams over time."""
+    """The sections at both ends of the elements of some beams over time."""
 
     def __init__(self, run: Trajectory, some: Sequence[Line]) -> None:
         self._run = run
@@ -193,41 +179,6 @@ class Sections:
         r, R = self._ends
         return r + self._run.model.origin, R
 
-    @cached_property
-    def _numbers(self) -> np.ndarray:
-        """Force, moment, strain, curvature (n, elements, 4, 2 ends, 3), in section axes."""
-
-        def add(tables: ProgramTables) -> Iterator[int]:
-            for x, C in zip(self._elements, self._flexibility, strict=True):
-                yield from section(tables, x, C)
-
-        return self._run.observed(add).reshape(len(self._run.t), -1, 4, 2, 3)
-
-    @property
-    def force(self) -> np.ndarray:
-        """Normal force and two shear forces."""
-        return self._numbers[:, :, 0]
-
-    @property
-    def moment(self) -> np.ndarray:
-        """Torsion and two bending moments."""
-        return self._numbers[:, :, 1]
-
-    @property
-    def strain(self) -> np.ndarray:
-        """Stretch and two shears."""
-        return self._numbers[:, :, 2]
-
-    @property
-    def curvature(self) -> np.ndarray:
-        """Twist and two bendings."""
-        return self._numbers[:, :, 3]
-
-    @cached_property
-    def energy(self) -> np.ndarray:
-        """Elastic energy of each element (n, elements)."""
-        return _energies(self._run, self._elements)
-
     def pull(self, some: np.ndarray) -> np.ndarray:
         """Return the tension of elements at some instants (n, elements) [EI/h^2]."""
         r, R = (x[some] for x in self._ends)
@@ -247,24 +198,24 @@ class BeamHistory(StructureHistory):
 
     def __init__(
         self, name: str, nodes: Sequence[PartHistory], rows: PartHistory | None,
-        sections: SectionResults,
+        sections: SectionEnds, take: Callable[[str], np.ndarray],
     ) -> None:  # fmt: skip
         more = [x for x in SECTION_WORDS if x not in ("force", "moment")]
-        super().__init__(name, nodes, rows, more, lambda word: getattr(sections, word))
-        self.sections = sections
+        super().__init__(name, nodes, rows, more, take)
+        self.sections, self._section = sections, take
         self.owners = (*{*self.owners, Owner.JOINT},)
         self.methods = (*self.methods, "curve(points)")
 
     def _value(self, quantity: Quantity) -> np.ndarray:
         """Return force or moment of the sections in their axes, or a quantity of nodes or rows."""
-        if quantity is PartHistory.force:
-            return self.sections.force
-        return self.sections.moment if quantity is PartHistory.moment else super()._value(quantity)
+        if quantity in (PartHistory.force, PartHistory.moment):
+            return self._section(quantity.name)
+        return super()._value(quantity)
 
     @property
     def section_forces(self) -> np.ndarray:
         """The six of ``SECTION_FORCES`` (n, elements, 2 ends, 6) [N, N m]."""
-        return np.concatenate([self.sections.force, self.sections.moment], axis=-1)
+        return np.concatenate([self.force, self.moment], axis=-1)
 
     def curve(self, points: Any = 4) -> np.ndarray:
         """Return the line through `points` points an element, (n, points elements + 1, 3) [m]."""
@@ -281,12 +232,6 @@ def cables(model: Model) -> dict[str, Sequence[Element]]:
     return {name: x.bars for name, x in model.system.structures.items() if x.bars}
 
 
-def bars_over_time(run: Trajectory, bars: Sequence[Element]) -> tuple[np.ndarray, np.ndarray]:
-    """Return tension, with that of damping, and elastic energy of bars, (n, bars) each [N, J]."""
-    N = run.observed(lambda tables: (tension(tables, x) for x in bars))
-    return N, _energies(run, bars)
-
-
 class CableHistory(StructureHistory):
     """A cable over time: its nodes, and tension and energy of its bars, (n, bars)."""
 
@@ -294,7 +239,7 @@ class CableHistory(StructureHistory):
         self, name: str, nodes: Sequence[PartHistory], rows: PartHistory | None,
         bars: Callable[[str], np.ndarray],
     ) -> None:  # fmt: skip
-        super().__init__(name, nodes, rows, BAR_WORDS, bars)
+        super().__init__(name, nodes, rows, [*BAR_WORDS], bars)
         self.methods = (*self.methods, "curve(points)")
 
     def curve(self, points: int = 4) -> np.ndarray:

@@ -110,7 +110,7 @@ class BodyHistory(PartHistory):
     def _value(self, quantity: Quantity) -> np.ndarray:
         if quantity.of in (Owner.TURNING, Owner.BREATHING) and quantity.of not in self.owners:
             raise AttributeError(f"{self.name!r} is a point, it has no {quantity.words}")
-        if quantity.see is None or quantity.of not in self.owners:
+        if not quantity.by_kernels or quantity.of not in self.owners:
             return super()._value(quantity)
         return self._run.of_bodies(quantity, [self.name])[:, 0]
 

@@ -41,12 +41,13 @@ class Item(NamedTuple):
 
 
 class Column(NamedTuple):
-    """A quantity of someone: unit, components, labelled array that has it, index there."""
+    """A quantity of someone: unit, components, labelled array that has it, index there, owner."""
 
     unit: str
     components: tuple[str, ...] = ()
     array: str = ""
     place: tuple[Any, ...] = ()
+    owner: str = ""
 
 
 @dataclass(frozen=True)
@@ -268,7 +269,11 @@ def columns(items: Items) -> dict[str, Column]:
     named = [x for x in fitting(items) if x.of not in (Owner.POSITIONS, Owner.SPEEDS)]
     return {
         f"{item.name}{x.flat}": Column(
-            x.unit.format(item.unit), x.axes.components or item.components, x.array, item.place
+            x.unit.format(item.unit),
+            x.axes.components or item.components,
+            x.array,
+            item.place,
+            item.name,
         )
         for dimension, group in groupby(named, lambda x: x.of.dimension)
         for item, x in product(items[dimension], list(group))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache, cached_property
+from functools import cached_property
 from typing import Self
 
 import numpy as np
@@ -13,10 +13,10 @@ from mbd.base.read_only import read_only
 from mbd.history.all_parts import in_pieces, past_of
 from mbd.history.beams import (
     BAR_WORDS,
+    SECTION_WORDS,
     BeamHistory,
     CableHistory,
     Sections,
-    bars_over_time,
     lines,
 )
 from mbd.history.bodies import StructureHistory
@@ -60,12 +60,18 @@ class History(Trajectory):
             nodes_of = [self.body(x.name) for x in part.nodes()]
             line = lines(self.model).get(name)
             if line is not None:
-                return BeamHistory(name, nodes_of, own, Sections(self, [line]))
-            if part.bars:
-                both = cache(
-                    lambda: dict(zip(BAR_WORDS, bars_over_time(self, part.bars), strict=True))
+                ends = Sections(self, [line])
+                return BeamHistory(
+                    name,
+                    nodes_of,
+                    own,
+                    ends,
+                    lambda word: self.of_owners([SECTION_WORDS[word]], [name])[0],
                 )
-                return CableHistory(name, nodes_of, own, lambda word: both()[word])
+            if part.bars:
+                return CableHistory(
+                    name, nodes_of, own, lambda word: self.of_owners([BAR_WORDS[word]], [name])[0]
+                )
             return StructureHistory(name, nodes_of, own)
         if own is not None:
             return own

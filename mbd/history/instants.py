@@ -17,27 +17,16 @@ tables are evaluated by the same kernel, with the same bits.
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
-from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mbd.history.totals import (
-    OF_TOTALS,
-    TOTALS,
-    begin,
-    masses,
-    owned_rows,
-    places_of_masses,
-    record_of_instant,
-    write_instant,
-)
+from mbd.history.observed_forces import totals
+from mbd.history.program import Program, ProgramTables
+from mbd.history.totals import TOTALS, owned_rows
 from mbd.machine import buffer as m
-from mbd.machine.jit import kernel
 from mbd.model.turns_so_far import MEMORY, Before
-from mbd.model.workspace import Workspace
 
 if TYPE_CHECKING:
     from mbd.history.trajectory import Trajectory
@@ -45,7 +34,6 @@ if TYPE_CHECKING:
 
 _WORK = ".work"  # key in what came before: t, dissipated energy and work there, both powers
 _TURNS = ".turns"  # another one: t, all that is remembered there, and its rates
-_BYTES = 1 << 23  # of instants that are handed over at once
 _RUNS = 1 << 20  # bytes of runs that are evaluated at once, and stay in the cache
 _NUMBERS = 3 + TOTALS  # numbers of an instant: largest row, both powers, sums
 
@@ -90,31 +78,6 @@ class Instants:
         return self.values[..., 5:8], self.values[..., 8:]
 
 
-@kernel
-def instants_kernel(I: Any, F: Any, k: int) -> None:
-    """Write the numbers of n instants.
-
-    I[k:] has n, the places of instants (recorded rows: t, q, velocities, then accelerations and
-    multipliers, work of impulses) and of the results, the number of multipliers, their unknowns;
-    the record of ``write_instant`` is at the last place before these.
-    """
-    n, at, out, of_instant, rows, n_lam = (
-        I[k], I[k + 1], I[k + 2], I[k + 3], I[k + 4], I[k + 5],
-    )  # fmt: skip
-    n_q, n_u = I[m.N_Q], I[m.N_U]
-    for _ in range(n):
-        F[m.T] = F[at]
-        for i in range(n_q):
-            F[I[m.QN] + i] = F[at + 1 + i]  # poses are placed by an increment from here
-        for i in range(n_u):
-            F[I[m.V] + i] = F[at + 1 + n_q + i]
-        for r in range(rows, rows + n_lam):
-            F[I[m.A] + I[r]] = F[at + 1 + n_q + n_u + I[r]]
-        write_instant(I, F, of_instant, out)
-        at += 2 + n_q + 2 * n_u
-        out += 3 + TOTALS
-
-
 def acting(model: Model, lam: np.ndarray) -> np.ndarray:
     """Return which rows act, (n, n_lam): those of a joint that is switched off carry nothing."""
     acts, starts = np.ones(lam.shape), owned_rows(model)
@@ -137,34 +100,12 @@ def _work(t: np.ndarray, power: np.ndarray, last: np.ndarray | None) -> np.ndarr
     return np.cumsum(np.concatenate([so_far, h * mean], axis=-2), axis=-2)[..., 1:, :]
 
 
-class _Evaluator:
-    """A work space, of one run or of many, that evaluates some instants at a time."""
-
-    def __init__(self, model: Model, most: int, constants: np.ndarray | None = None) -> None:
-        self.size, self.most = 2 + model.n_q + 2 * int(model.I[m.N_U]), most
-        bodies = places_of_masses(model)
-        of_masses = model.size + most * (self.size + _NUMBERS)
-        end = of_masses + int(bodies[-1, 1] ** 2 + bodies[-1, 2])
-        self.work = work = Workspace(
-            model, extra=end - model.size, runs=constants, stages=OF_TOTALS
-        )
-        begin(work, True)
-        rows = model.size, model.size + most * self.size, of_masses, end
-        self.at, self.out, self.masses = (slice(a, b) for a, b in pairwise(rows))
-        self.k = k = len(work.I)
-        record = record_of_instant(model, k + 6, of_masses)
-        lam = k + 6 + 3 + len(owned_rows(model)) + 2
-        head = [0, rows[0], rows[1], k + 6, lam, len(model.numbering.lam)]
-        work.I = m.entries(work.I, head, record)
-
-    def evaluate(self, rows: np.ndarray) -> np.ndarray:
-        """Return the numbers (..., n, 11) of recorded rows (..., n, .)."""
-        work, n = self.work, rows.shape[-2]
-        many = work.F.shape[:-1]
-        work.F[..., self.at].reshape(*many, self.most, -1)[..., :n, :] = rows
-        work.I[self.k] = n
-        work.run(instants_kernel, self.k)
-        return work.F[..., self.out].reshape(*many, self.most, -1)[..., :n, :].copy()
+def _program(model: Model, runs: np.ndarray | None = None, most: int = 0) -> tuple[Program, int]:
+    """Return the program of the numbers of instants, and where the matrices of bodies are."""
+    tables = ProgramTables(model)
+    tables.counts = True
+    program = Program(tables, totals(0, _NUMBERS)(tables, ""), runs, most)
+    return program, tables.places["masses",].start
 
 
 def instants(trajectory: Trajectory) -> Instants:
@@ -173,33 +114,19 @@ def instants(trajectory: Trajectory) -> Instants:
     A joint's rows count while it acts: not where all its multipliers are exactly zero.
     """
     model, t = trajectory.model, trajectory.t
-    values = np.zeros((len(t), _NUMBERS))
     if not len(t):
+        values = np.zeros((0, _NUMBERS))
         return Instants(values, values[:, 1:3], trajectory.impulsive, {})
-    n_q, n_u = model.n_q, int(model.I[m.N_U])
-    size = 2 + n_q + 2 * n_u
-    many = min(max(1, _BYTES // (8 * size)), len(t))
-    evaluator = _Evaluator(model, many)
-    work = evaluator.work
-    work.F[evaluator.masses] = masses(model)
+    program, _ = _program(model)
+    work = program.work
     work.remember(trajectory.before.get(MEMORY))
     first, rates, n = (int(model.I[x]) for x in (m.REMEMBERED, m.TURN_RATES, m.N_MEMORY))
     turns = np.r_[first : first + n, rates : rates + n]
     t_last, *angles = trajectory.before.get(_TURNS, [t[0], *work.F[turns]])
     work.F[[m.T_LAST, m.T_STEP]], work.F[turns] = t_last, angles
-    rows = np.zeros((many, size))
-    v, lam = 1 + n_q + model.numbering.v, 1 + n_q + n_u + model.numbering.lam
-    for first in range(0, len(t), many):
-        here = slice(first, first + many)
-        n = len(t[here])
-        rows[:n, 0], rows[:n, 1 : 1 + n_q] = t[here], trajectory.q[here]
-        rows[:n, v], rows[:n, lam] = trajectory.v[here], trajectory.acting_lam(here)
-        values[here] = evaluator.evaluate(rows[:n])
-        try:
-            work.check_laws()
-        except RuntimeError as error:  # results are not lost by what they are asked for
-            warnings.warn(f"energies are not known: {error}", stacklevel=2)
-            work.S[m.BAD_HOW] = 0
+    v, lam = trajectory.v, trajectory.acting_lam(slice(None))
+    # results are not lost by what they are asked for
+    values = program.over_time(t, trajectory.q, v, v, lam, told="energies are not known")
     exchanged = _work(t, values[:, 1:3], trajectory.before.get(_WORK))
     last = np.concatenate([t[-1:], exchanged[-1], values[-1, 1:3]])
     now = np.concatenate([t[-1:], work.F[turns]])
@@ -212,13 +139,16 @@ def instants_of_runs(
 ) -> Instants:
     """Return the numbers of the instants of n runs: constants (n, .), `masses`, rows (n, k, .)."""
     n, k, size = rows.shape
+    n_q, n_u = model.n_q, int(model.I[m.N_U])
+    v, lam = 1 + n_q + model.numbering.v, 1 + n_q + n_u + model.numbering.lam
+    taken = np.r_[: 1 + n_q, v, lam]
     values = np.empty((n, k, _NUMBERS))
     some = max(1, _RUNS // (8 * (model.size + k * (size + _NUMBERS))))
     for first in range(0, n, some):
         here = slice(first, first + some)
-        evaluator = _Evaluator(model, k, constants[here])
-        evaluator.work.F[:, evaluator.masses] = of_masses[here]
-        evaluator.work.F[:, [m.T_LAST, m.T_STEP]] = rows[here, :1, 0]
-        values[here] = evaluator.evaluate(rows[here])
+        program, at = _program(model, constants[here], k)
+        program.F[:, at : at + of_masses.shape[1]] = of_masses[here]
+        program.F[:, [m.T_LAST, m.T_STEP]] = rows[here, :1, 0]
+        values[here] = program.of_rows(rows[here][..., taken])
     t = rows[0, :, 0] if n else np.empty(0)
     return Instants(values, _work(t, values[..., 1:3], None), rows[..., -1], {})

@@ -10,13 +10,11 @@ import numpy as np
 
 from mbd.base.checked import meant, names, shown
 from mbd.base.door import vector
-from mbd.history.beams import SECTION_WORDS
-from mbd.history.columns import labels, model_columns, of_rows
-from mbd.history.observed import ORIGIN, accelerometer, made_of, measured, point
-from mbd.history.observed_forces import energy, load, section, tension
+from mbd.history.columns import labels, model_columns, of_rows, parts
+from mbd.history.observed import ORIGIN, accelerometer, coordinate, made_of, measured, point
 from mbd.history.program import ProgramTables, faces_of
 from mbd.history.quantities import (
-    GAP,
+    COLUMNS,
     SINCE_THE_START,
     Energy,
     Momentum,
@@ -24,20 +22,18 @@ from mbd.history.quantities import (
     table,
 )
 from mbd.history.quantity import INERTIAL, Owner, Quantity
-from mbd.interactions.beams.line import Line
 from mbd.interactions.kind import Attachment
 from mbd.interactions.measures import LENGTH
 from mbd.machine import buffer as m
 from mbd.model.model import Model
 from mbd.model.state import State
-from mbd.parts.part import Coordinate, Part
 
 _RATES = ("", "_rate", "_second_rate")
 _OF_POINTS = {
     "position": "m", "velocity": "m/s", "acceleration": "m/s^2", "accelerometer": "m/s^2",
 }  # fmt: skip
 _LIKE = {"gyroscope": "angular_velocity_body", "accelerometer": "acceleration"}  # in unit and axes
-_OF_MODEL = {"q": ("coordinate_unit", ""), "v": ("speed_unit", ""), "a": ("speed_unit", "/s")}
+_OF_MODEL = [x for x in COLUMNS if x.of in (Owner.POSITIONS, Owner.SPEEDS)]  # q, v, a
 
 
 class RunUnderWay(Protocol):
@@ -101,8 +97,8 @@ class Observation:
         places = [i for x in some for i in x.places]
         self.program = tables.program(places)
         self.table = self.program.table
-        self.turning = finder.turning
-        self.angles = [places.index(place) for place, _ in finder.turning]
+        self.turning = tables.turning
+        self.angles = [places.index(place) for place, _ in tables.turning]
         # rows that depend on others may be dropped: then least multipliers are found in Python
         self._shared = bool(self.program.rows and model.I[m.LOOPS])
 
@@ -162,7 +158,6 @@ class Finder:
 
     def __init__(self, tables: ProgramTables, who: str) -> None:
         self.tables, self.model, self.who = tables, tables.model, who
-        self.turning: list[tuple[int, int]] = []  # places of angles, and of their memory
 
     def find(self, what: Any) -> ObservedNumbers:
         """Return a quantity, by name or by a tuple."""
@@ -207,9 +202,9 @@ class Finder:
     def _described(self, part: str, word: str, n: int) -> tuple[Sequence[str], Sequence[str]]:
         """Return units and components of the n numbers of a quantity."""
         model, numbered = self.model, tuple(map(str, range(n)))
-        if not word and part in _OF_MODEL:
-            kind, per = _OF_MODEL[part]
-            return [f"{x}{per}" for x in labels(model)[kind][1]], numbered
+        if not word and part in ("q", "v", "a"):
+            kind, per = "coordinate" if part == "q" else "speed", "/s" if part == "a" else ""
+            return [f"{x}{per}" for x in labels(model)[f"{kind}_unit"][1]], numbered
         column = model_columns(model).get(f"{part}.{word}" if word else part)
         if word == "multipliers":
             return of_rows(model)[model.numbering.owners[part]], column.components if column else ()
@@ -228,23 +223,22 @@ class Finder:
     @cached_property
     def _owners(self) -> dict[str, Callable[[], Words]]:
         """What finds the words of each owner."""
-        model = self.model
+        totals = {x.flat: x for x in table() if x.of in (Owner.TIME, Owner.TOTAL)}
         owners: dict[str, Callable[[], Words]] = {
             "energy": lambda: {x.name: partial(self._entry, x, "") for x in table(Energy)},
             "momentum": lambda: {x.name: partial(self._entry, x, "") for x in table(Momentum)},
-            "gap": lambda: {"": partial(self._entry, GAP, "")},
-            "t": lambda: {"": lambda: [m.T]},
         }
-        owners |= {x: partial(self._of_model, x) for x in _OF_MODEL}
-        owners |= {x: partial(self._of_part, part) for x, part in model.system.parts.items()}
-        for name, body in model.nodes.items():
+        alone = {x: totals[x] for x in ("gap", "t")} | {x.array: x for x in _OF_MODEL}
+        owners |= {name: lambda x=x: {"": partial(self._entry, x, "")} for name, x in alone.items()}
+        owners |= {x: partial(self._of_part, x) for x in self.model.system.parts}
+        for name, body in self.model.nodes.items():
             faces = faces_of(body)
             owners |= {x: partial(self._of_body, x) for x in faces}
             both = zip(body.face_names, faces[1:], strict=False)
             owners |= {f"{name}/{x}": partial(self._of_body, face) for x, face in both}
         return owners
 
-    def _entry(self, entry: Quantity, place: str) -> Sequence[int]:
+    def _entry(self, entry: Quantity, owner: str) -> Sequence[int]:
         """Return where a quantity of the table will be."""
         if entry.see is None:
             raise ValueError(
@@ -252,17 +246,23 @@ class Finder:
                 "entry of the table has no kernel, see=; name 'energy.total' or 'gap', or take it "
                 "from the solution of mbd.simulate"
             )
-        return entry.see(self.tables, place)
+        return entry.see(self.tables, owner)
 
-    def _of_model(self, word: str) -> Words:
-        """Return all numbers q, v or a of the model."""
+    @cached_property
+    def _results(self) -> tuple[dict[str, list[str]], dict[str, Quantity]]:
+        """Words of the parts in results, entries of the table by the array that has them."""
+        return parts(model_columns(self.model)), {x.array: x for x in table()}
 
-        def places() -> Sequence[int]:
-            vector = {"q": m.QN, "v": m.V, "a": m.A}[word]
-            self.tables.second |= word == "a"
-            return [i for x in self.model.nodes for i in self.tables.coordinates(vector, x)]
-
-        return {"": places}
+    def _of_part(self, name: str) -> Words:
+        """Return the quantities of a part by their words: those of results, and second rates."""
+        words, (there, entries) = Words(), self._results
+        for word in there.get(name, ()):
+            column = model_columns(self.model)[f"{name}.{word}"]
+            words[word] = partial(self._entry, entries[column.array], column.owner)
+        part = self.model.system.parts.get(name)
+        for x in part.coordinates if part else ():
+            words[f"{x}{_RATES[2]}"] = partial(coordinate(2), self.tables, f"{name}.{x}")
+        return words
 
     def _of_body(self, place: str) -> Words:
         """Return the quantities of a face of a body by their words."""
@@ -275,65 +275,7 @@ class Finder:
         if form.axes:
             words["gyroscope"] = words["angular_velocity_body"]
             words["accelerometer"] = partial(self._at_point, place, ORIGIN, "accelerometer")
-        if not face and form.n_own:
-            words["multipliers"] = partial(self._multipliers, name)
-        if not face and form.n_inner:
-            coordinates, n = self.tables.coordinates, form.n_inner
-            words["modal"] = lambda: coordinates(m.QN, name)[-n:]
-            words["modal_rate"] = lambda: coordinates(m.V, name)[-n:]
-        return words
-
-    def _multipliers(self, owner: str) -> Sequence[int]:
-        """Return the multipliers of the rows of a part, or of a body."""
-        rows = self.model.numbering.owners[owner]
-        return [self.tables.multiplier(i) for i in range(rows.start, rows.stop)]
-
-    def _of_part(self, part: Part) -> Words:
-        """Return the quantities of a part that is no body, by their words."""
-        name, words, tables = part.name, Words(), self.tables
-        if name in self.model.system.joints:
-            entries = PartHistory.force, PartHistory.moment
-            words |= {x.name: partial(self._entry, x, name) for x in entries}
-        if name in self.model.numbering.owners:
-            words["multipliers"] = partial(self._multipliers, name)
-        for x, free in part.coordinates.items():
-            for i, ending in enumerate(_RATES):
-                words[f"{x}{ending}"] = partial(self._coordinate, free, i)
-        words |= {x: partial(self._load, part, x) for x in part.reads}
-        line = part.line
-        if line is not None:
-            words |= {x: partial(self._sections, line, i) for i, x in enumerate(SECTION_WORDS[:4])}
-        bars = part.bars if line is None else line.elements
-        if bars:
-            words["energy"] = lambda: [energy(tables, x) for x in bars]
-        if part.bars:
-            words["tension"] = lambda: [tension(tables, x) for x in bars]
-        return words
-
-    def _load(self, part: Part, what: str) -> Sequence[int]:
-        """Return the load of a motor, drive, transmission or rope."""
-        return [load(self.tables, part, what, self._memory(part.drives))]
-
-    def _sections(self, line: Line, order: int) -> Sequence[int]:
-        """Return forces, moments, strains or curvatures of the sections of a beam."""
-        both = zip(line.elements, np.linalg.inv(line.stiffness), strict=True)
-        here = slice(6 * order, 6 * order + 6)
-        return [i for x, C in both for i in section(self.tables, x, C)[here]]
-
-    def _memory(self, free: Coordinate | None) -> int:
-        """Return where the turns of an angle are remembered."""
-        name = "" if free is None else f"{free.joint}.{free.name}"
-        if name not in self.model.remembered:
-            return 0
-        return int(self.model.memory[self.model.remembered.index(name)])
-
-    def _coordinate(self, free: Coordinate, order: int) -> Sequence[int]:
-        """Return a coordinate or one of its rates; angles count turns by the memory of a run."""
-        orders, memory = range(order, order + 1), self._memory(free)
-        places = measured(self.tables, free.measure, free.attachments, free.numbers, orders, memory)
-        if memory and order == 0:
-            self.turning.append((places[0], memory))
-        return places
+        return words if face else self._of_part(name) | words
 
     # --- points ----------------------------------------------------------------------------------
     def _of_points(self, what: tuple[Any, ...]) -> ObservedNumbers:

@@ -29,6 +29,8 @@ from mbd.interactions.pullback import ElementRecord
 from mbd.interactions.turns import with_turns
 from mbd.machine import buffer as m
 from mbd.machine.jit import PYTHON, is_compiled, jit, kernel
+from mbd.model.frozen import FrozenModel
+from mbd.parts.part import Coordinate
 
 Weights = Sequence[float]
 ORIGIN = (1.0, 0.0, 0.0, 0.0)
@@ -180,21 +182,21 @@ def accelerometer_kernel(I: Any, F: Any, s: Any) -> None:
 def coordinate_kernel(measure: Measure) -> Any:
     """Return the kernel that writes values of a measure, their rates, second rates.
 
-    Records have out, orders from and to, attachments, numbers, the place of a zero, memory: an
-    angle is in (-pi, pi], or the nearest one to what that has.
+    Records have out, orders from and to, attachments, numbers, the place of a zero, code, memory:
+    an angle is in (-pi, pi], or the nearest one to what that has.
     """
     value, of, periodic = value_of(measure), measure.shape, measure.periodic
     counted = jit(with_turns)
 
     @kernel
     def coordinate(I: Any, F: Any, k: int) -> None:
-        for r in range(k + 1, k + 1 + 7 * I[k], 7):
+        for r in range(k + 1, k + 1 + 8 * I[k], 8):
             first, last = I[r + 1], I[r + 2]
-            e = ElementRecord(0, I[r + 4], I[r + 5], 0, I[r + 3], 0, 0, 0)
+            e = ElementRecord(0, I[r + 4], I[r + 5], 0, I[r + 3], 0, 0, 0, I[r + 6])
             u, ud = value(I, F, e, True)
             udd = second_rate(I, F, e, of, ud) if last == 3 else 0.0
-            if periodic and I[r + 6] != 0:
-                u = counted(u, math.floor((F[I[r + 6]] - u) / (2 * math.pi) + 0.5))
+            if periodic and I[r + 7] != 0:
+                u = counted(u, math.floor((F[I[r + 7]] - u) / (2 * math.pi) + 0.5))
             for i in range(first, last):
                 F[I[r] + i - first] = u if i == 0 else ud if i == 1 else udd
 
@@ -205,14 +207,14 @@ def coordinate_kernel(measure: Measure) -> Any:
 def _gradient_kernel(measure: Measure) -> Any:
     """Return the kernel that writes the gradient of a measure by each of its vectors.
 
-    Records have out, attachments, numbers, the place of a zero.
+    Records have out, attachments, numbers, the place of a zero, code.
     """
     value, of = value_of(measure), measure.shape
 
     @kernel
     def gradients(I: Any, F: Any, k: int) -> None:
-        for r in range(k + 1, k + 1 + 4 * I[k], 4):
-            value(I, F, ElementRecord(0, I[r + 2], I[r + 3], 0, I[r + 1], 0, 0, 0), True)
+        for r in range(k + 1, k + 1 + 5 * I[k], 5):
+            value(I, F, ElementRecord(0, I[r + 2], I[r + 3], 0, I[r + 1], 0, 0, 0, I[r + 4]), True)
             for a in range(of.n):
                 store3(F, I[r] + 3 * a, gradient(I, F, of, a))
 
@@ -273,6 +275,55 @@ def measured(
     return range(out, out + len(orders))
 
 
+def turns_of(model: FrozenModel, free: Coordinate | None) -> int:
+    """Return where the turns of an angle are remembered, 0 if they are not."""
+    name = "" if free is None else f"{free.joint}.{free.name}"
+    return int(model.memory[model.remembered.index(name)]) if name in model.remembered else 0
+
+
+def coordinate(order: int) -> Callable[[ProgramTables, str], range]:
+    """Return the function that observes a coordinate of a part, ``hinge.angle``, or its rates.
+
+    Angles count turns by the memory of a run.
+    """
+
+    def add(tables: ProgramTables, name: str) -> range:
+        part, _, word = name.rpartition(".")
+        free = tables.model.system.parts[part].coordinates[word]
+        memory, orders = turns_of(tables.model, free), range(order, order + 1)
+        places = measured(tables, free.measure, free.attachments, free.numbers, orders, memory)
+        if memory and order == 0:
+            tables.turning.append((places[0], memory))
+        return places
+
+    return add
+
+
+def modal(vector: int) -> Callable[[ProgramTables, str], range]:
+    """Return the function that observes coordinates (QN) of shapes of a body, or rates (V)."""
+
+    def add(tables: ProgramTables, body: str) -> range:
+        return tables.coordinates(vector, body)[-tables.model.nodes[body].formulation.n_inner :]
+
+    return add
+
+
+def numbers_of_model(vector: int) -> Callable[[ProgramTables, str], Sequence[int]]:
+    """Return the function that observes all numbers q (QN), v (V) or a (A) of the model."""
+
+    def add(tables: ProgramTables, _: str) -> Sequence[int]:
+        tables.second |= vector == m.A
+        return [i for x in tables.model.nodes for i in tables.coordinates(vector, x)]
+
+    return add
+
+
+def multipliers(tables: ProgramTables, owner: str) -> Sequence[int]:
+    """Return the places of the multipliers of the rows of a part, or of a body."""
+    rows = tables.model.numbering.owners[owner]
+    return [tables.multiplier(i) for i in range(rows.start, rows.stop)]
+
+
 def gradient_of(
     tables: ProgramTables, measure: Measure, attachments: Sequence[Attachment],
     numbers: Sequence[float],
@@ -286,10 +337,11 @@ def gradient_of(
 def _of_measure(
     tables: ProgramTables, measure: Measure, attachments: Sequence[Attachment],
     numbers: Sequence[float],
-) -> tuple[int, int, int]:  # fmt: skip
-    """Return where attachments and numbers of a measure are, and a zero."""
+) -> tuple[int, int, int, int]:  # fmt: skip
+    """Return where attachments and numbers of a measure are, a zero, and what it calls."""
     tables.scratch = max(tables.scratch, m.SCRATCH_OWN + m.SCRATCH_EACH * measure.n + measure.work)
-    return tables.ends(attachments), tables.put((*numbers, 0.0)), tables.put((0.0,))
+    code = tables.table(x for function in measure.code for x in tables.address(function))
+    return tables.ends(attachments), tables.put((*numbers, 0.0)), tables.put((0.0,)), code
 
 
 @cache

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from mbd.algebra.vec import cross, dot, load3, minus, plus, store3, times, weighted
-from mbd.history.observed import ORIGIN, Weights, measured
+from mbd.history.observed import ORIGIN, Weights, measured, turns_of
 from mbd.history.program import ProgramTables
 from mbd.history.totals import TOTALS, masses, record_of_instant, totals_kernel
 from mbd.interactions.kind import Element
@@ -164,7 +164,7 @@ def elements(tables: ProgramTables, some: Sequence[tuple[Element, int]], name: s
             records += record + [0] * (head[m.T_SIZE] - len(record))
         tables.scratch = max(tables.scratch, kind.scratch)
         at = tables.table(kind.head(len(mine), tables.table(records)))
-        calls += [*tables.address(getattr(kind, name)), at]
+        calls += [*m.halves(getattr(kind, name).address), at]
     return calls
 
 
@@ -214,18 +214,47 @@ def section(tables: ProgramTables, element: Element, flexibility: np.ndarray) ->
     return tables.places[key]
 
 
-def tension(tables: ProgramTables, bar: Element) -> int:
-    """Return where the tension of a bar between two origins will be."""
-    out, pushes = tables.room(1), _pushes(tables, [(bar, 0)])
-    tables.call(tension_kernel, out, pushes, *(tables.face(x.place) for x in bar.attachments))
-    return out
+def sections(order: int) -> Callable[[ProgramTables, str], Sequence[int]]:
+    """Return the function that observes the sections at both ends of the elements of a beam.
+
+    Their forces (order 0), moments, strains or curvatures.
+    """
+    here = slice(6 * order, 6 * order + 6)
+
+    def add(tables: ProgramTables, beam: str) -> Sequence[int]:
+        line = tables.model.system.structures[beam].line
+        assert line is not None
+        both = zip(line.elements, np.linalg.inv(line.stiffness), strict=True)
+        return [i for x, C in both for i in section(tables, x, C)[here]]
+
+    return add
 
 
-def energy(tables: ProgramTables, element: Element) -> int:
-    """Return where the elastic energy of an element will be."""
-    out = tables.room(1)
-    tables.call(energy_kernel, out, *elements(tables, [(element, 0)], "energy"))
-    return out
+def tensions(tables: ProgramTables, cable: str) -> Sequence[int]:
+    """Return the places of the tensions of the bars of a cable, between two origins each."""
+    bars = tables.model.system.structures[cable].bars
+    out = tables.room(len(bars))
+    for i, bar in enumerate(bars, out):
+        ends = (tables.face(x.place) for x in bar.attachments)
+        tables.call(tension_kernel, i, _pushes(tables, [(bar, 0)]), *ends)
+    return range(out, out + len(bars))
+
+
+def energies(tables: ProgramTables, name: str) -> Sequence[int]:
+    """Return the places of the elastic energies of the elements of a beam or cable."""
+    part = tables.model.system.structures[name]
+    some = part.bars if part.line is None else part.line.elements
+    out = tables.room(len(some))
+    for i, element in enumerate(some, out):
+        tables.call(energy_kernel, i, *elements(tables, [(element, 0)], "energy"))
+    return range(out, out + len(some))
+
+
+def load_by_name(tables: ProgramTables, name: str) -> Sequence[int]:
+    """Return the place of a load by its name, ``motor.load``; turns are those of the run."""
+    owner, _, what = name.rpartition(".")
+    part = tables.model.system.parts[owner]
+    return [load(tables, part, what, turns_of(tables.model, part.drives))]
 
 
 def load(tables: ProgramTables, part: Part, what: str, memory: int = 0) -> int:
@@ -241,7 +270,7 @@ def load(tables: ProgramTables, part: Part, what: str, memory: int = 0) -> int:
         u = part.drives
         at = measured(tables, u.measure, u.attachments, u.numbers, range(2), memory)
         tension, tables.laws = tables.room(1), True
-        address = tables.table(m.halves(part.law.address))
+        address = tables.address(part.law)
         tables.call(law_kernel, tension, *at, address, level=1)
     else:  # a number, which may be set while a run goes on
         (record,) = tables.model.records[part.name]
@@ -265,7 +294,8 @@ def totals(first: int, size: int = 1) -> Callable[[ProgramTables, str], range]:
             for row in range(model.n_lam):
                 tables.multiplier(row)
             W = tables.own(masses(model).tolist())
-            spare = _numbers_of_laws(tables)
+            tables.places["masses",] = range(W, W + 1)
+            spare = [] if tables.counts else _numbers_of_laws(tables)
             kept = tables.room(len(spare))
             pairs = [i for j, at in enumerate(spare) for i in (at, kept + j)]
             tables.of_laws = spare, kept

@@ -12,6 +12,7 @@ instant have the same bits.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -31,6 +32,7 @@ from mbd.machine.jit import (
     kernel,
     tables_at,
 )
+from mbd.model.appendix import Appendix
 from mbd.model.frozen import FrozenModel, per_model
 from mbd.model.model import Model
 from mbd.model.state import State
@@ -39,10 +41,11 @@ from mbd.parts.part import Body
 
 # record of a program: how many numbers it writes, where, where they come from, pairs (place in a
 # run, place here), stretches copied from a run alone (first, size), calls (address, record); where
-# its own numbers are; instants, where they are and where the numbers of each go
+# its own numbers are; instants, where they are and where the numbers of each go; whether angles
+# count turns from one of them to the next
 (
     N_VALUES, VALUES, SOURCES, N_TAKEN, TAKEN, N_STRETCHES, STRETCHES, N_CALLS, CALLS,
-    OWN, _OWN_HIGH, N_INSTANTS, INSTANTS, RESULTS, PROGRAM_SIZE,
+    OWN, _OWN_HIGH, N_INSTANTS, INSTANTS, RESULTS, COUNTS,
 ) = range(15)  # fmt: skip
 _BLOCK = 1 << 13  # floats of instants that are handed over at once, which stay in the cache
 
@@ -50,7 +53,8 @@ _BLOCK = 1 << 13  # floats of instants that are handed over at once, which stay 
 @jit
 def _observe(I: Any, F: Any, k: int, out: int) -> None:
     """Call all kernels; write what is observed to F[out:]."""
-    F[m.T_LAST] = F[m.T_STEP] = F[m.T]
+    if I[k + COUNTS] == 0:
+        F[m.T_LAST] = F[m.T_STEP] = F[m.T]
     for c in range(I[k + CALLS], I[k + CALLS] + 3 * I[k + N_CALLS], 3):
         call(address_at(I, c), I, F, I[c + 2])
     for i in range(I[k + N_VALUES]):
@@ -168,7 +172,7 @@ def faces_of(body: Body) -> list[str]:
     return [face_name(body.name, i) for i in range(body.formulation.n_faces)]
 
 
-class ProgramTables:
+class ProgramTables(Appendix):
     """The tables of an observation while they grow.
 
     Attributes
@@ -186,15 +190,20 @@ class ProgramTables:
         Whose numbers are taken.
     second, totals, laws : bool
         Whether something needs accelerations, all stages of the model, laws of a user.
+    counts : bool
+        Whether elements go on from one instant to the next as in a run: angles count their turns.
     of_laws : (list of int, int)
         Places of constants that laws write, and where they are kept as they are at the start.
+    turning : list of (int, int)
+        Places of angles that count turns, and of the memory by which they do.
     scratch : int
         Floats of the scratch space.
     """
 
     def __init__(self, model: Model) -> None:
-        self.model = model
-        self.second = self.totals = self.laws = False
+        super().__init__(model)
+        self.model: Model = model
+        self.second = self.totals = self.laws = self.counts = False
         self.calls: dict[tuple[int, Any], list[tuple[int, ...]]] = {}
         self.first_calls: list[tuple[Any, int]] = []
         self.places: dict[Any, range] = {}
@@ -204,34 +213,8 @@ class ProgramTables:
         if n_memory := int(model.I[m.N_MEMORY]):
             self.stretches.append((int(model.I[m.REMEMBERED]), n_memory))
         self.of_laws: tuple[list[int], int] = [], 0
+        self.turning: list[tuple[int, int]] = []
         self.scratch = m.SCRATCH_OWN
-        self.entries: list[int] = []
-        self.floats: list[float] = []
-        self._put: dict[tuple[float, ...], int] = {}
-
-    def room(self, n: int) -> int:
-        """Reserve floats; return the place of the first."""
-        self.floats += [0.0] * n
-        return self.model.size + len(self.floats) - n
-
-    def put(self, numbers: Sequence[float]) -> int:
-        """Return the place of some constants."""
-        key = tuple(map(float, numbers))
-        if key not in self._put:
-            self.floats += key
-            self._put[key] = self.model.size + len(self.floats) - len(key)
-        return self._put[key]
-
-    @property
-    def here(self) -> int:
-        """Where the next entry goes."""
-        return len(self.model.I) + len(self.entries)
-
-    def table(self, entries: Iterable[int]) -> int:
-        """Append entries; return the place of the first."""
-        start = self.here
-        self.entries += entries
-        return start
 
     def face(self, place: str) -> int:
         """Return where a face, "rod" or "rod/1", begins in Y; it is placed before kernels run."""
@@ -252,15 +235,6 @@ class ProgramTables:
     def call(self, kernel_: Any, *record: int, level: int = 0) -> None:
         """Let a kernel have one more record; those of higher levels run later."""
         self.calls.setdefault((level, kernel_), []).append(record)
-
-    def own(self, numbers: Sequence[float]) -> int:
-        """Return the place of numbers that kernels may write."""
-        self.floats += numbers
-        return self.model.size + len(self.floats) - len(numbers)
-
-    def address(self, kernel_: Any) -> list[int]:
-        """Return the two entries of the address of a kernel, which is compiled now."""
-        return m.halves(kernel_.address)
 
     def coordinates(self, name: int, body: str) -> range:
         """Return where the numbers of a body are in QN, V or A."""
@@ -288,9 +262,16 @@ class Program:
     ----------
     values : (n,) array
         What was observed last, always the same memory.
+    most : int
+        Instants that are evaluated at once.
+
+    Of many `runs`, constants (runs, .), with `most` instants each, numbers are (runs, .).
     """
 
-    def __init__(self, tables: ProgramTables, places: Sequence[int]) -> None:
+    def __init__(
+        self, tables: ProgramTables, places: Sequence[int], runs: np.ndarray | None = None,
+        most: int = 0,
+    ) -> None:  # fmt: skip
         model, self.n = tables.model, len(places)
         self.model, self.bodies, self.rows = model, list(tables.bodies), list(tables.rows)
         self.second, self.laws = tables.second, tables.laws or tables.totals
@@ -299,36 +280,39 @@ class Program:
         for (_, kernel_), some in sorted(tables.calls.items(), key=lambda x: x[0][0]):
             calls.append((kernel_, tables.table([len(some), *(i for x in some for i in x)])))
         taken, out, scratch = self._taken(tables), tables.room(self.n), tables.room(tables.scratch)
-        size, own = len(taken) + self.n, len(tables.floats)
-        self.most = max(1, _BLOCK // size)
+        size, own = len(taken) + self.n, tables.end - model.size
+        self.most = most or max(1, _BLOCK // size)
         stages = OF_TOTALS if tables.totals else ()
-        self.work = Workspace(model, extra=own + self.most * size, stages=stages)
+        self.work = Workspace(model, extra=own + self.most * size, runs=runs, stages=stages)
         self.F = F = self.work.F
-        F[model.size :][:own] = tables.floats
-        F[model.size + own :] = 0.0
-        self.values = F[out : out + self.n]
+        F[..., model.size :] = 0.0
+        tables.write(F)
+        self.values = F[..., out : out + self.n]
         self._first_row = rows = model.size + own
-        self._rows = F[rows:][: self.most * len(taken)].reshape(self.most, -1)
-        self._results = F[rows + self._rows.size :].reshape(self.most, self.n)
+        results, many = rows + self.most * len(taken), F.shape[:-1]
+        self._rows = F[..., rows:results].reshape(*many, self.most, -1)
+        self._results = F[..., results:].reshape(*many, self.most, self.n)
         record = [
             self.n, out, tables.table(places), len(taken),
             tables.table(i for pair in taken for i in pair), len(tables.stretches),
             tables.table(i for x in tables.stretches for i in x), len(calls),
             tables.table(i for x, k in calls for i in (*m.halves(x.address), k)),
-            *m.halves(address_of(F)), 0, rows, rows + self._rows.size,
+            *m.halves(address_of(F)), 0, rows, results, tables.counts,
         ]  # fmt: skip
         self.k = tables.table(record)
         begin(self.work, tables.totals)
         spare, kept = tables.of_laws
-        F[kept : kept + len(spare)] = F[spare]
-        self.I = self.work.I = np.concatenate([model.I, m.entries(tables.entries)])
+        F[..., kept : kept + len(spare)] = F[..., spare]
+        self.I = self.work.I = tables.all_entries
         self.I[m.SCRATCH] = scratch
         self._addresses = np.array([address_of(self.I), address_of(F), self.k])
         self.table = address_of(self._addresses)
         self._kept = tables.calls  # kernels of users' functions stay alive
 
     def _faces(self, tables: ProgramTables) -> list[tuple[Any, int]]:
-        """Return the calls that place the faces of the bodies, with rates."""
+        """Return the calls that place the faces of the bodies, with rates; sums do so anyway."""
+        if tables.totals and not self.second:
+            return []
         by_formulation: dict[Any, list[str]] = {}
         for name in self.bodies:
             by_formulation.setdefault(self.model.nodes[name].formulation, []).append(name)
@@ -416,18 +400,38 @@ class Program:
             rows[:n, at : at + x.shape[1]] = x[here]
             at += x.shape[1]
 
-    def over_time(self, t: np.ndarray, q: Any, v: Any, a: Any, lam: Any) -> np.ndarray:
-        """Return what is observed of instants (n, .), of numbers in memory or on disk."""
+    def of_rows(self, rows: np.ndarray) -> np.ndarray:
+        """Return what is observed of up to `most` instants (..., n, .), of the numbers it takes."""
+        n = rows.shape[-2]
+        self._rows[..., :n, :] = rows
+        return self._evaluated(n)
+
+    def _evaluated(self, n: int) -> np.ndarray:
+        self.I[self.k + N_INSTANTS] = n
+        self.work.run(over_time_kernel, self.k)
+        return self._results[..., :n, :]
+
+    def over_time(
+        self, t: np.ndarray, q: Any, v: Any, a: Any, lam: Any, *, told: str = ""
+    ) -> np.ndarray:
+        """Return what is observed of instants (n, .), of numbers in memory or on disk.
+
+        What laws raise is raised; or it is a warning, after what is `told`.
+        """
         values = np.empty((len(t), self.n))
         columns = self._columns(q, v, a, lam)
         for first in range(0, len(t), self.most):
             here = slice(first, first + self.most)
             self._fill(self._rows, t, columns, here)
-            self.I[self.k + N_INSTANTS] = n = len(t[here])
-            over_time_kernel(self.I, self.F, self.k)
-            if self.laws:
-                self.work.check_laws()
-            values[here] = self._results[:n]
+            values[here] = self._evaluated(len(t[here]))
+            try:
+                if self.laws:
+                    self.work.check_laws()
+            except RuntimeError as error:
+                if not told:
+                    raise
+                warnings.warn(f"{told}: {error}", stacklevel=2)
+                self.work.S[m.BAD_HOW] = 0
         return values
 
     def _columns(self, q: Any, v: Any, a: Any, lam: Any) -> list[np.ndarray]:

@@ -16,6 +16,10 @@ import numpy as np
 from mbd.base.checked import meant, shown
 from mbd.base.read_only import read_only
 from mbd.history.observed import (
+    coordinate,
+    modal,
+    multipliers,
+    numbers_of_model,
     point,
     quaternion_kernel,
     rotation_kernel,
@@ -23,7 +27,15 @@ from mbd.history.observed import (
     spin_kernel,
     turning,
 )
-from mbd.history.observed_forces import of_joint, total_energy, totals
+from mbd.history.observed_forces import (
+    energies,
+    load_by_name,
+    of_joint,
+    sections,
+    tensions,
+    total_energy,
+    totals,
+)
 from mbd.history.quantity import (
     BODY_AXES,
     INERTIAL,
@@ -34,6 +46,7 @@ from mbd.history.quantity import (
     Owner,
     Quantity,
 )
+from mbd.machine import buffer as m
 
 
 @dataclass(frozen=True)
@@ -128,16 +141,17 @@ class PartHistory:
         Owner.BREATHING, "-", SCALAR, "length of the directors", see=turning(scale_kernel, 1)
     )
     force = Quantity(
-        Owner.JOINT, "N", INERTIAL, "reaction on the second body, at the joint",
-        lambda h: h.reactions.force, main=True, see=of_joint(0),
+        Owner.JOINT, "N", INERTIAL, "reaction on the second body, at the joint", main=True,
+        see=of_joint(0),
     )  # fmt: skip
     moment = Quantity(
-        Owner.JOINT, "N m", INERTIAL, "reaction on the second body, about the joint",
-        lambda h: h.reactions.moment, main=True, see=of_joint(3),
+        Owner.JOINT, "N m", INERTIAL, "reaction on the second body, about the joint", main=True,
+        see=of_joint(3),
     )  # fmt: skip
     multipliers = Quantity(
-        Owner.ROWS, "{}", SCALAR, "multiplier of each row, in its row_unit", lambda h: h.lam
-    )
+        Owner.ROWS, "{}", SCALAR, "multiplier of each row, in its row_unit", lambda h: h.lam,
+        see=multipliers,
+    )  # fmt: skip
 
     # what joints of the library leave free [rad, m], motors and drives report [N m, N]
     angle: np.ndarray
@@ -335,66 +349,69 @@ GAP = Quantity(
 
 #: Quantities that are no attributes of a part under their own names; numbers of the model.
 COLUMNS = (
-    Quantity(Owner.TIME, "s", SCALAR, "time", lambda x: x.trajectory.t, array="time"),
+    Quantity(
+        Owner.TIME, "s", SCALAR, "time", lambda x: x.trajectory.t, array="time",
+        see=lambda t, x: [m.T],
+    ),
     Quantity(
         Owner.SECTION, "N", SECTION_AXES, "normal force and two shear forces of a section",
-        lambda x: x.sections.force, array="section_force", flat=".force",
+        array="section_force", flat=".force", see=sections(0),
     ),
     Quantity(
         Owner.SECTION, "N m", SECTION_AXES, "torsion and two bending moments of a section",
-        lambda x: x.sections.moment, array="section_moment", flat=".moment",
+        array="section_moment", flat=".moment", see=sections(1),
     ),
     Quantity(
         Owner.SECTION, "-", SECTION_AXES, "stretch and two shears of a section",
-        lambda x: x.sections.strain, array="section_strain", flat=".strain",
+        array="section_strain", flat=".strain", see=sections(2),
     ),
     Quantity(
         Owner.SECTION, "rad/m", SECTION_AXES, "twist and two bendings, from those at rest",
-        lambda x: x.sections.curvature, array="section_curvature", flat=".curvature",
+        array="section_curvature", flat=".curvature", see=sections(3),
     ),
     Quantity(
         Owner.ELEMENT, "J", SCALAR, "elastic energy of an element of a beam",
-        lambda x: x.sections.energy, array="element_energy", flat=".energy",
+        array="element_energy", flat=".energy", see=energies,
     ),
     Quantity(
-        Owner.BAR, "N", SCALAR, "tension of a bar of a cable", lambda x: x.bars[0],
-        array="bar_tension", flat=".tension",
+        Owner.BAR, "N", SCALAR, "tension of a bar of a cable, with that of damping",
+        array="bar_tension", flat=".tension", see=tensions,
     ),
     Quantity(
-        Owner.BAR, "J", SCALAR, "elastic energy of a bar of a cable", lambda x: x.bars[1],
-        array="bar_energy", flat=".energy",
+        Owner.BAR, "J", SCALAR, "elastic energy of a bar of a cable",
+        array="bar_energy", flat=".energy", see=energies,
     ),
     Quantity(Owner.MODE, "m", SCALAR, "largest displacement of a shape of a flexible body",
-             lambda x: x.modal[0], array="modal", flat=".modal"),
+             array="modal", flat=".modal", see=modal(m.QN)),
     Quantity(Owner.MODE, "m/s", SCALAR, "rate of the largest displacement of a shape",
-             lambda x: x.modal[1], array="modal_rate", flat=".modal_rate"),
+             array="modal_rate", flat=".modal_rate", see=modal(m.V)),
     Quantity(
         Owner.COORDINATE, "{}", SCALAR,
         "what a joint leaves free, in its freedom_unit; angles count turns",
-        lambda x: x.freedoms[0], array="joint_coordinate",
+        lambda x: x.freedoms[0], array="joint_coordinate", see=coordinate(0),
     ),
     Quantity(
         Owner.COORDINATE, "{}/s", SCALAR,
         "rate of a joint coordinate, in its freedom_unit per second",
-        lambda x: x.freedoms[1], array="joint_rate", flat="_rate",
+        lambda x: x.freedoms[1], array="joint_rate", flat="_rate", see=coordinate(1),
     ),
     Quantity(
         Owner.LOAD, "{}", SCALAR,
         "load of a motor, drive, transmission or rope, in its reading_unit",
-        lambda x: x.loads, array="effort",
+        lambda x: x.loads, array="effort", see=load_by_name,
     ),
     GAP,
     Quantity(
         Owner.POSITIONS, "{}", SCALAR, "stored coordinates, in their coordinate_unit",
-        lambda x: x.trajectory.q, array="q",
+        lambda x: x.trajectory.q, array="q", see=numbers_of_model(m.QN),
     ),
     Quantity(
         Owner.SPEEDS, "{}", SCALAR, "velocities of the formulations, in their speed_unit",
-        lambda x: x.trajectory.v, array="v",
+        lambda x: x.trajectory.v, array="v", see=numbers_of_model(m.V),
     ),
     Quantity(
         Owner.SPEEDS, "{}", SCALAR, "rates of v, in its speed_unit per second",
-        lambda x: x.trajectory.a, array="a",
+        lambda x: x.trajectory.a, array="a", see=numbers_of_model(m.A),
     ),
 )  # fmt: skip
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from enum import Enum
 from typing import Any, NamedTuple, Self, overload
 
@@ -11,26 +11,27 @@ import numpy as np
 from mbd.base.read_only import read_only
 
 Take = Callable[[Any], np.ndarray]
-See = Callable[[Any, str], range]
+See = Callable[[Any, str], Sequence[int]]
 Follow = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 
 class Axes(NamedTuple):
-    """Components of a quantity: their dimensions in labelled data, names, axes of a vector."""
+    """Components of a quantity: dimensions in labelled data, names, axes of a vector, shape."""
 
     dimensions: tuple[str, ...] = ()
     components: tuple[str, ...] = ()
     frame: str = ""
+    shape: tuple[int, ...] = ()
 
 
 SCALAR = Axes()
-INERTIAL = Axes(("component",), ("x", "y", "z"), "inertial axes")
+INERTIAL = Axes(("component",), ("x", "y", "z"), "inertial axes", (3,))
 BODY_AXES = INERTIAL._replace(frame="body axes")
-QUATERNION = Axes(("quaternion_component",), ("w", "x", "y", "z"))
-MATRIX = Axes(
-    ("matrix",), tuple(i + j for i in "xyz" for j in "xyz")
-)  # (n, 3, 3), of attributes only
-SECTION_AXES = Axes(("end", "section_axis"), frame="section axes")
+QUATERNION = Axes(("quaternion_component",), ("w", "x", "y", "z"), "", (4,))
+MATRIX = Axes(  # of attributes only
+    ("matrix",), tuple(i + j for i in "xyz" for j in "xyz"), "", (3, 3)
+)
+SECTION_AXES = Axes(("end", "section_axis"), (), "section axes", (2, 3))
 
 
 class Owner(Enum):
@@ -72,11 +73,12 @@ class Quantity:
     axes : Axes
     meaning : str
     take : callable, optional
-        ``(history) -> array``, time first, of what no kernel observes. Of bodies the argument is a
-        ``BodyHistory``; of joints it has ``reactions``, of rows ``lam``; else it is ``AllParts``.
+        ``(history) -> array``, time first, of what no kernel observes, or not over time: what looks
+        back at earlier instants. Of bodies the argument is a ``BodyHistory``; of joints it has
+        ``reactions``, of rows ``lam``; else it is ``AllParts``.
     see : callable, optional
         ``(tables, owner) -> places``: adds to the tables of an observation what observes it, and
-        returns the places of its numbers.
+        returns the places of its numbers. Results over time follow from it too, without `take`.
     derive : callable, optional
         ``(part) -> array``: how it follows from other quantities, where a file does not have it.
     array : str, optional
@@ -118,6 +120,11 @@ class Quantity:
     def words(self) -> str:
         """Name as text."""
         return self.name.replace("_", " ")
+
+    @property
+    def by_kernels(self) -> bool:
+        """Whether kernels observe it over time too."""
+        return self.see is not None and self.take is None
 
     def of_history(self, history: Any) -> np.ndarray:
         """Return its values, taken of a computed history."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -11,7 +12,7 @@ from mbd.base.read_only import read_only
 from mbd.history.bodies import BodyHistory, FlexibleHistory
 from mbd.history.observed import point
 from mbd.history.program import ProgramTables
-from mbd.history.quantity import MATRIX, Quantity
+from mbd.history.quantity import Quantity
 from mbd.machine import buffer as m
 from mbd.model.least_multipliers import resolved
 from mbd.model.model import Model
@@ -109,20 +110,39 @@ class Trajectory:
             lam = self.lam
         return program.over_time(self.t, self.q, self.v, self.a, lam)
 
+    def of_owners(
+        self, quantities: Sequence[Quantity], owners: Sequence[str], lam: np.ndarray | None = None
+    ) -> list[np.ndarray]:
+        """Return what kernels observe of all that some owners have, (n, k, ...) each.
+
+        Multipliers are those of the run, or others.
+        """
+        counts: list[int] = []
+
+        def add(tables: ProgramTables) -> Iterator[int]:
+            for quantity in quantities:
+                places = [i for x in owners for i in quantity.see(tables, x)]  # type: ignore[misc]
+                counts.append(len(places))
+                yield from places
+
+        each = np.split(self.observed(add, lam), np.cumsum(counts)[:-1], axis=1)
+        shapes = [x.axes.shape for x in quantities]
+        return [
+            x.reshape(len(x), x.shape[1] // math.prod(shape), *shape)
+            for x, shape in zip(each, shapes, strict=True)
+        ]
+
     def of_bodies(self, quantity: Quantity, names: Sequence[str]) -> np.ndarray:
         """Return a quantity of some bodies, or other faces of them: "rod/1", (n, bodies, ...)."""
-        see, size = quantity.see, len(quantity.axes.components)
-        if see is None:
+        if not quantity.by_kernels:
             each = [quantity.of_history(self.body(x)) for x in names]
             return np.stack(each, axis=1) if each else np.empty((len(self.t), 0))
-        values = self.observed(lambda tables: (i for x in names for i in see(tables, x)))
-        shape = (3, 3) if quantity.axes is MATRIX else (size,) * bool(size)
-        values = values.reshape(len(self.t), len(names), *shape)
+        (values,) = self.of_owners([quantity], names)
         if quantity.follow is None:
             return values
-        unknown = np.full(shape, np.nan)
+        unknown = np.full(values.shape[2:], np.nan)
         before = np.array([self.before.get(x, unknown) for x in names])
-        return quantity.follow(values, before.reshape(len(names), *shape))
+        return quantity.follow(values, before.reshape(values.shape[1:]))
 
     def body(self, name: str) -> BodyHistory:
         """Return the history of a body, or of another face of it: "rod/1"."""

@@ -107,7 +107,7 @@ def compliant(measure: Measure) -> Kind:
         f"compliant {measure.name} row", n, 1, measure.all_pairs, forces, tangent, _rates(1),
         accept_of(measure), turns=measure.periodic, room=2, stresses=1, secant=measure.conserves,
         conserving=means if measure.conserves else None, smooth=True, own_block=True, energy=energy,
-        work=measure.work, unit=measure.unit,
+        work=measure.work, code=measure.code, unit=measure.unit,
     )  # fmt: skip
 
 

@@ -242,5 +242,17 @@ def rates(I: Any, F: Any, e: Any) -> None:
         F[I[PHIDD] + e.u + r] = dot(bdd, tau) + 2 * dot(bd, first) + dot(b, second)
 
 
+@each
+def energy(I: Any, F: Any, e: Any) -> None:
+    """Add the power lam b_a . (sum_k R'_kc a_k) with which the motion drives."""
+    _, Rd, _ = _target(I, F, e)
+    for r in range(3):
+        a, c = (r + 1) % 3, (r + 2) % 3
+        driven = dot(at(I, F, Y, I[e.ends + SECOND + a]), _column(I, F, Y, e, Rd, c))
+        F[m.SUPPLIED] += F[I[A] + e.u + r] * driven
+
+
 _PAIRS = tuple(p for k in range(3) for a in range(3) for p in ((k, SECOND + a), (SECOND + a, k)))
-DRIVEN_ROTATION = Kind("turned", 6, 3, _PAIRS, forces, tangents, rates, smooth=True, secant=False)
+DRIVEN_ROTATION = Kind(
+    "turned", 6, 3, _PAIRS, forces, tangents, rates, smooth=True, secant=False, energy=energy
+)

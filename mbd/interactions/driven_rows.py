@@ -51,16 +51,17 @@ def motion(I: Any, F: Any, numbers: int, law: int) -> Any:
 def _first(e: Any) -> Any:
     """Return the record of the first term."""
     return ElementRecord(
-        e.u, e.numbers + FACTORS, e.memory, e.law, e.ends, e.blocks, e.pairs, e.end
+        e.u, e.numbers + FACTORS, e.memory, e.law, e.ends, e.blocks, e.pairs, e.end, e.code
     )  # fmt: skip
 
 
 @jit
-def _following(e: Any, n: int, numbers: int) -> Any:
-    """Return the record of the term after one with n attachments and these numbers."""
+def _following(e: Any, of: Any, numbers: int) -> Any:
+    """Return the record of the term after one of this shape with so many numbers."""
+    n = of.n
     return ElementRecord(
         e.u, e.numbers + 1 + numbers, e.memory + 1, e.law, e.ends + n, e.blocks + 4 * n,
-        e.pairs + 2 * n * n, e.end,
+        e.pairs + 2 * n * n, e.end, e.code + (2 if of.full else 0),
     )  # fmt: skip
 
 
@@ -91,7 +92,7 @@ def _forces(measures: tuple[Measure, ...]) -> Any:
         u, ud = value(I, F, e, True)
         for a in range(n):
             push(I, F, m.FY, I[e.ends + a], lam * k, gradient(I, F, of, a))
-        rest, rest_rate = following(I, F, _following(e, n, numbers), lam)
+        rest, rest_rate = following(I, F, _following(e, of, numbers), lam)
         return k * u + rest, k * ud + rest_rate
 
     return forces
@@ -114,7 +115,7 @@ def _second_rates(measures: tuple[Measure, ...]) -> Any:
     def second(I: Any, F: Any, e: Any) -> float:
         _, ud = value(I, F, e, True)
         udd = second_rate(I, F, e, of, ud)
-        return F[e.numbers] * udd + following(I, F, _following(e, of.n, numbers))
+        return F[e.numbers] * udd + following(I, F, _following(e, of, numbers))
 
     return second
 
@@ -138,7 +139,7 @@ def _tangent(measures: tuple[Measure, ...], rate: bool) -> Any:
     def tangent(I: Any, F: Any, e: Any, lam: float) -> None:
         _, ud = value(I, F, e, True)
         add_measured_row(I, F, e, of, rate, ud, F[e.numbers], lam)
-        add_following(I, F, _following(e, of.n, numbers), lam)
+        add_following(I, F, _following(e, of, numbers), lam)
 
     return tangent
 
@@ -190,7 +191,7 @@ def total(measures: tuple[Measure, ...], rate: bool = False) -> Kind:
     return Kind(
         name, n, 1, tuple(pairs), forces, tangent, rates, accept, damped=rate, turns=some,
         stateless=alone, smooth=True, secant=False, energy=energy, unit=unit,
-        work=max(x.work for x in measures),
+        work=max(x.work for x in measures), code=tuple(f for x in measures for f in x.code),
     )  # fmt: skip
 
 
@@ -204,7 +205,7 @@ def _store(measures: tuple[Measure, ...]) -> Any:
             pass
 
         return nothing
-    value, n, following = value_of(measures[0], 1), measures[0].n, _store(measures[1:])
+    value, of, following = value_of(measures[0], 1), measures[0].shape, _store(measures[1:])
     periodic, numbers = measures[0].periodic, measures[0].numbers
 
     @jit
@@ -212,7 +213,7 @@ def _store(measures: tuple[Measure, ...]) -> Any:
         if periodic:
             u, ud = value(I, F, e, True)
             remember(I, F, e.memory, u, ud)
-        following(I, F, _following(e, n, numbers))
+        following(I, F, _following(e, of, numbers))
 
     return store
 

@@ -49,7 +49,7 @@ from mbd.interactions.pullback import (
 )
 from mbd.interactions.turns import counted, keep, remember
 from mbd.machine import buffer as m
-from mbd.machine.jit import jit
+from mbd.machine.jit import address_at, jit, measure_call
 from mbd.machine.simd import add_outer1, add_outer2
 
 GAMMA, NU, X, Z, ROW = 0, 1, 2, 3, 4  # vectors on a face: gamma, nu, what they are multiplied by
@@ -73,15 +73,13 @@ def evaluation(measure: Measure, first: int, bends: bool = False) -> Any:
 
     Where it ``bends``, the Hessian is wanted too.
     """
-    evaluate, hessian, of = measure.evaluate, measure.hessian, measure.shape
-    if hessian is not None:
+    evaluate, of, flag = measure.evaluate, measure.shape, int(bends)
+    if measure.full:
 
         @jit
         def full(I: Any, F: Any, e: Any) -> float:
             x, k = vectors(I, of, XA), e.numbers + first
-            if bends:
-                hessian(F, x, k)
-            return evaluate(F, x, k)  # type: ignore[no-any-return]
+            return measure_call(address_at(I, e.code), F, x, k, flag)  # type: ignore[no-any-return]
 
         return full
 

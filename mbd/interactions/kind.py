@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from mbd.machine.buffer import E_ENDS, SCRATCH_EACH, SCRATCH_OWN
+from mbd.machine.buffer import E_ENDS, SCRATCH_EACH, SCRATCH_OWN, halves
 
 
 @dataclass(frozen=True)
@@ -72,6 +72,8 @@ class Kind:
     momenta : kernel or None
         Of an element with mass: adds its momentum :math:`\partial T/\partial\dot y` to the face
         forces, from which follow its kinetic energy (T is quadratic in the rates) and momenta.
+    code : tuple of kernels
+        Full measures, which its kernels call by the addresses after the head of a table.
     unit : str
         Of a row or of a measure: "m", "rad", "m^2", "-" for a pure number; of a row on velocities
         "m/s" or "rad/s".
@@ -99,6 +101,7 @@ class Kind:
     own_block: bool = False
     energy: Any = None
     momenta: Any = None
+    code: tuple[Any, ...] = ()
     unit: str = "-"
 
     def __str__(self) -> str:
@@ -121,11 +124,12 @@ class Kind:
         return SCRATCH_OWN + SCRATCH_EACH * self.n_attachments + self.work
 
     def head(self, number: int, first: int, memory: int = 0) -> list[int]:
-        """Return the head of a table: number of elements, place of the first, its numbers kept."""
+        """Return the head of a table: number of elements, place of the first, numbers it keeps."""
         blocks = E_ENDS + self.n_attachments
         pairs = blocks + 4 * self.n_attachments * bool(self.n_rows) + 2 * self.own_block
         size = pairs + 2 * len(self.pairs)
-        return [number, first, size, blocks, pairs, self.n_attachments, memory]
+        code = (x for function in self.code for x in halves(function.address))
+        return [number, first, size, blocks, pairs, self.n_attachments, memory, *code]
 
 
 def face_name(body: str, face: int) -> str:

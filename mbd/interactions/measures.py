@@ -103,9 +103,9 @@ class Measure:
     leaves in h the derivative of this one by the vectors of the middle, in n that by ``last``.
     ``pairs`` are the (a, b) with a Hessian of their own (h or, if ``curved``, all).
     A ``full`` one has any number of vectors and any Hessian, and takes ``numbers`` of the element,
-    see ``recorded.py``: ``evaluate(F, x, k)`` has its vectors at F[x], these at F[k], and writes
-    gradient and Hessian times rates, ``hessian(F, x, k)`` all of the Hessian; ``curved`` then says
-    that it is not quadratic.
+    see ``recorded.py``: ``evaluate(F, x, k, bends)`` has its vectors at F[x], these at F[k], and
+    writes gradient and Hessian times rates, where it ``bends`` all of the Hessian; it is called by
+    its address. ``curved`` then says that it is not quadratic.
     """
 
     name: str
@@ -117,13 +117,13 @@ class Measure:
     bent: bool = False
     secant: Callable[..., Any] = keep_gradient
     unit: str = "-"
-    hessian: Callable[..., Any] | None = None
+    full: bool = False
     numbers: int = 0
 
     @property
-    def full(self) -> bool:
-        """Whether it has a Hessian of its own."""
-        return self.hessian is not None
+    def code(self) -> tuple[Any, ...]:
+        """What kernels call by its address."""
+        return (self.evaluate,) if self.full else ()
 
     @property
     def conserves(self) -> bool:

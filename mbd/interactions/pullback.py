@@ -12,8 +12,8 @@ face is summed there first, as a vector over the velocities of its body,
 :math:`\gamma = \sum_a P_a g_a`, and enters the matrix once. The first numbers of the scratch
 space belong to the kernels of a kind; after them each attachment has five vectors and its maps.
 
-A table holds all elements of one kind, first its head (T_NUMBER ... in ``machine/buffer.py``). The
-record of an element is laid out as
+A table holds all elements of one kind, first its head (T_NUMBER ... in ``machine/buffer.py``), then
+the addresses of its full measures. The record of an element is laid out as
 
     first row | numbers | memory | law | attachments | B, ld, Bt, ld per attachment
     | C, ld of rows with a block of their own | K, ld per pair
@@ -30,7 +30,7 @@ from typing import Any, NamedTuple
 
 from mbd.algebra.vec import spread, weighted
 from mbd.machine import buffer as m
-from mbd.machine.jit import PYTHON, call_maps, ints, jit, kernel
+from mbd.machine.jit import PYTHON, call, ints, jit, kernel
 from mbd.machine.simd import add4, add_map, add_outer3, set_map
 
 
@@ -39,7 +39,7 @@ class ElementRecord(NamedTuple):
 
     ``u`` is the first unknown of its rows, ``numbers`` and ``memory`` are places in F, ``law`` is
     one in I, where its address is (0: none); ``ends``, ``blocks`` and ``pairs`` are places in I of
-    what follows, ``end`` that after the record.
+    what follows, ``end`` that after the record, ``code`` where the addresses of full measures are.
     """
 
     u: int
@@ -50,6 +50,7 @@ class ElementRecord(NamedTuple):
     blocks: int
     pairs: int
     end: int
+    code: int
 
 
 def _all_declared(function: Callable[..., Any], F: Any) -> None:
@@ -72,7 +73,7 @@ def each(function: Callable[[Any, Any, Any], None]) -> Any:
             i = I[k + m.T_FIRST] + j * I[k + m.T_SIZE]
             e = ElementRecord(
                 I[i + m.E_ROW], I[i + m.E_NUMBERS], I[i + m.E_MEMORY], I[i + m.E_LAW], i + m.E_ENDS,
-                i + I[k + m.T_BLOCKS], i + I[k + m.T_PAIRS], i + I[k + m.T_SIZE],
+                i + I[k + m.T_BLOCKS], i + I[k + m.T_PAIRS], i + I[k + m.T_SIZE], k + m.T_HEAD,
             )  # fmt: skip
             of_one(I, F, e)
 
@@ -129,7 +130,7 @@ def form_maps(I: Any, F: Any, e: Any, n: int, rate: bool) -> None:
         end = I[e.ends + a]
         if I[end + m.ATT_N] > 0:
             address = S[S[m.MAPS] + 2 * I[end + m.ATT_MAPS]]
-            call_maps(address, I, F, end, map_of(I, a, m.P), 1 if rate else 0)
+            call(address, I, F, end, map_of(I, a, m.P), 1 if rate else 0)
 
 
 @jit
@@ -146,7 +147,7 @@ def form_second_maps(I: Any, F: Any, e: Any, n: int) -> None:
         end = I[e.ends + a]
         if I[end + m.ATT_N] > 0:
             address = S[S[m.SECOND_MAPS] + 2 * I[end + m.ATT_MAPS]]
-            call_maps(address, I, F, end, second_map(I, n, a, m.AV), 1)
+            call(address, I, F, end, second_map(I, n, a, m.AV), 1)
 
 
 @jit

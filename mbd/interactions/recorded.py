@@ -1,13 +1,14 @@
 r"""Measures made of a user's function of points, vectors and numbers.
 
-The function is recorded once (``algebra/expressions.py``); compiled functions write the
+The function is recorded once (``algebra/expressions.py``); a compiled function writes the
 measure, its gradient, the rate of the gradient and, for tangents, the Hessian,
 
 .. math:: g = \frac{\partial u}{\partial x}, \qquad
    H = \frac{\partial^2 u}{\partial x\,\partial x}, \qquad \dot g = H\dot x ,
 
-all exact. Equal functions are one measure whatever their numbers, so that a study or a fit over
-these compiles nothing anew.
+all exact. Kernels call it by its address, so that they are compiled once for all functions of so
+many vectors. Equal functions are one measure whatever their numbers: a study or a fit over these
+compiles nothing.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from typing import Any
 from mbd.algebra import expressions as ex
 from mbd.base.recorded_call import remembered
 from mbd.interactions.measures import GRAD, HXD, NORMAL, XA, XD, Measure
-from mbd.machine.jit import jit
+from mbd.machine.jit import measure_function
 
 
 @remembered
@@ -41,15 +42,17 @@ def measure_of(
     of_pose = {f"w + {value}": [u], f"w + {gradient}": g}
     moving = {f"w + {hxd}": ex.along(g, vectors, rates)}
     write = ex.program("measure", "F, w, k", reads, of_pose | moving)
+    bend = ex.program("hessian", "F, w, k", reads, {f"w + {hessian}": H})
 
-    @jit
-    def evaluate(F: Any, w: int, k: int) -> float:
+    @measure_function
+    def evaluate(F: Any, w: int, k: int, bends: int) -> float:
+        if bends:
+            bend(F, w, k)
         write(F, w, k)
         return F[w + value]  # type: ignore[no-any-return]
 
-    bend = ex.program("hessian", "F, w, k", reads, {f"w + {hessian}": H})
     curved = not ex.occurring(list(H.flat)).isdisjoint(vectors)
     pairs = tuple((a, b) for a in range(n) for b in range(n))
     return Measure(
-        name, n, pairs, evaluate, curved=curved, unit=unit, hessian=bend, numbers=len(numbers)
+        name, n, pairs, evaluate, curved=curved, unit=unit, full=True, numbers=len(numbers)
     )

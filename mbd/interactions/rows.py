@@ -289,5 +289,5 @@ def row(measure: Measure) -> Kind:
     return Kind(
         f"{measure.name} row", n, 1, measure.all_pairs, forces, tangent, rates,
         accept_of(measure), turns=measure.periodic, smooth=True, secant=not measure.curved,
-        work=measure.work, unit=measure.unit,
+        work=measure.work, code=measure.code, unit=measure.unit,
     )  # fmt: skip

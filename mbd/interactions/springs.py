@@ -293,5 +293,6 @@ def _acting(
         conserving=conserving,
         work=measure.work,
         energy=energy,
+        code=measure.code,
         unit=measure.unit,
     )

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from mbd.algebra.differences import fourth_order
 from mbd.base.checked import absent, meant, names, shown
 from mbd.base.door import array, vector
 from mbd.base.read_only import read_only
@@ -146,14 +147,12 @@ class JointCoordinates:
         turned = _angles_kept(model, tree, q)
         forces = add_forces(tables, model, turned)
         add_loops(tables, model, self._loops, last, list(motions == t_.SHIFT))
-        header = tables.table([0] * t_.T_SIZE)
+        header = tables.table(tables.header)
         options = {"has_loops": bool(self._loops), "has_forces": bool(forces)}
         self._programs = add_programs(tables, header, **options)
-        tables.I[header - tables.first : header - tables.first + t_.T_SIZE] = tables.header
-        self._work = work = Workspace(model, own=tables.size)
-        self._I = m.entries(model.I, tables.I)
-        for at, values in tables.constants:
-            work.F[at : at + len(values)] = values
+        self._work = work = Workspace(model, own=tables.end - model.size)
+        self._I = tables.all_entries
+        tables.write(work.F)
         self._h = h = tables.header
         n, f = h[t_.T_N], h[t_.T_F]
         self._n, self._f = n, f
@@ -381,8 +380,7 @@ class JointCoordinates:
             unit[j] = EFFORT_STEP
             if q and self._motions[self._independent[j]] == t_.SHIFT:
                 unit[j] *= self.model.F[m.LENGTH]
-            one, two = (function(s * unit) - function(-s * unit) for s in (1, 2))
-            columns.append((8.0 * one - two) / (12.0 * unit[j]))
+            columns.append(fourth_order(lambda k, unit=unit: function(k * unit)) / unit[j])  # type: ignore[misc]
         return np.array(columns).T
 
     # --- compiled functions -----------------------------------------------------------------------

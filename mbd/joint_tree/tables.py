@@ -1,4 +1,4 @@
-"""TreeTables and numbers of a tree behind those of its model, and what is made of its elements."""
+"""Tables and numbers that a tree adds to those of its model, and what is made of its elements."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from mbd.interactions.kind import Element
 from mbd.joint_tree import layout as t
 from mbd.joint_tree.structure import Placement, Tree
 from mbd.machine import buffer as m
+from mbd.model.appendix import Appendix
 from mbd.model.frozen import FrozenModel
 from mbd.parts.part import Body
 
@@ -37,28 +38,12 @@ class TreeLoop(NamedTuple):
         return sum(e.kind.n_rows for _, _, e, _ in self.elements)
 
 
-class TreeTables:
-    """Entries of I and floats of F that are added to a model's, and what of them is where."""
+class TreeTables(Appendix):
+    """What a tree adds to its model, and its header while that is written."""
 
     def __init__(self, model: FrozenModel) -> None:
-        self.I: list[int] = []
-        self.first, self.base = len(model.I), model.size
-        self.size, self.header = 0, [0] * t.T_SIZE
-        self.constants: list[tuple[int, np.ndarray]] = []
-
-    def table(self, values: Iterable[int]) -> int:
-        """Add entries; return the place of the first."""
-        at = self.first + len(self.I)
-        self.I += values
-        return at
-
-    def room(self, n: int, values: Any = None) -> int:
-        """Add floats; return the place of the first."""
-        at = self.base + self.size
-        self.size += n
-        if values is not None:
-            self.constants.append((at, np.asarray(values, float).ravel()))
-        return at
+        super().__init__(model)
+        self.header = [0] * t.T_SIZE
 
 
 def extra_elements(model: FrozenModel, tree: Tree) -> list[tuple[str, int, Element, int]]:
@@ -144,7 +129,8 @@ def add_links(
 ) -> tuple[list[int], dict[str, int]]:
     """Write links and columns; return the column before each (-1: none), the last of each body."""
     h = tables.header
-    ground = h[t.T_GROUND] = tables.room(t.N_SIZE, [*-model.origin, *np.eye(3).ravel()])
+    ground = h[t.T_GROUND] = tables.own([*-model.origin, *np.eye(3).ravel()])
+    tables.room(t.N_SIZE - t.N_V)  # it is at rest
     numbers = [tables.room(t.N_SIZE) for _ in tree.links]
     columns = sum(len(x.labels) for x in tree.links)
     h[t.T_LINKS], h[t.T_N] = len(tree.links), columns
@@ -166,8 +152,7 @@ def add_links(
         last_of_link.append(last)
         body = None if link.body is None else model.nodes[link.body]
         inertia = [0.0] * 10 if body is None else inertia_in(link.shape, body)
-        constants = tables.room(
-            t.K_SIZE,
+        constants = tables.own(
             [*link.joint.point, *link.joint.axes.ravel(), link.pitch, link.start, *inertia,
              *link.shape.point, *link.shape.axes.ravel()],
         )  # fmt: skip
@@ -228,7 +213,7 @@ def add_loops(
     """Write the tables of loops."""
     h, n = tables.header, tables.header[t.T_N]
     length = float(model.F[m.LENGTH])
-    h[t.T_UNITS] = tables.room(n, [length if x else 1.0 for x in shifts])
+    h[t.T_UNITS] = tables.put([length if x else 1.0 for x in shifts])
     h[t.T_STATUS], h[t.T_GAP] = tables.room(1), tables.room(1)
     local, records, of_loops = [0] * n, list[int](), list[int]()
     for number, loop in enumerate(loops):
@@ -248,7 +233,7 @@ def add_loops(
                 *m.halves(element.kind.forces.address), head,
                 *m.halves(element.kind.rates.address), head,
                 int(model.numbering.lam[first]), element.kind.n_rows, row, number,
-                tables.room(1, [scale]), tables.table(ends), len(faces), not of_velocities,
+                tables.put([scale]), tables.table(ends), len(faces), not of_velocities,
             )  # fmt: skip
             row += element.kind.n_rows
         of_loops += (

@@ -37,6 +37,7 @@ import numba
 import numpy as np
 from llvmlite import ir
 from numba import carray, types  # type: ignore[attr-defined]
+from numba.core import cgutils
 from numba.core.errors import NumbaError
 from numba.extending import intrinsic
 
@@ -49,6 +50,7 @@ from mbd.machine.tables import TablesPointer, load_entry
 PYTHON = bool(getattr(numba.config, "DISABLE_JIT", 0))
 _SIGNATURE = types.void(TablesPointer(), types.CPointer(types.float64), types.int64)
 _MAPS = types.void(*_SIGNATURE.args, types.int64, types.int64)
+_MEASURE = types.float64(types.CPointer(types.float64), *(types.int64,) * 3)
 _LAW = types.int64(types.CPointer(types.float64), types.CPointer(types.float64))
 _TABLE_LAW = types.int64(*(types.CPointer(types.float64),) * 3)
 _C_LAW = ctypes.CFUNCTYPE(
@@ -191,6 +193,9 @@ class Kernel:
     def compile(self, wait: bool) -> bool:
         """Compile, or load from the cache; false where another process does, and we do not wait."""
         file = self.file
+        if file in _COMPILED:
+            self._compiled, self._address = _COMPILED[file]._compiled, _COMPILED[file]._address
+            return True
         kept = Kept(self._load, self._save, self._missing)
         compiled = CFunction(self.function, self.signature, _OPTIONS, kept)
         lock = kernel_cache.locked(file, wait) if file and not file.exists() else nullcontext(True)
@@ -204,6 +209,8 @@ class Kernel:
                 raise TypeError(_in_a_sentence(str(error), self.function)) from None
         self._compiled.append((compiled, address))  # all stay: another thread may be as fast
         self._address = self._compiled[0][1]
+        if file is not None:
+            _COMPILED[file] = self
         return True
 
     def _load(self) -> bytes | None:
@@ -241,6 +248,7 @@ class Kernel:
         return alone(self.address), unlocked(self.address)
 
 
+_COMPILED: dict[Path | None, Kernel] = {}  # of this process: equal kernels have one code
 _PYTHON_KERNELS: list[Callable[..., Any]] = []
 _PYTHON_ARRAYS: list[np.ndarray] = []
 
@@ -287,6 +295,11 @@ def external(function: Callable[[Any, Any], int], *, compiled: bool) -> tuple[in
     return int(ctypes.cast(back, ctypes.c_void_p).value or 0), back
 
 
+def measure_function(function: Callable[..., float]) -> Kernel:
+    """Make the kernel of ``function(F, x, k, bends)``, which returns a measure."""
+    return Kernel(_named(function), _MEASURE)
+
+
 def law_of_table(function: Callable[..., Any]) -> Kernel:
     """Make the kernel of laws ``function(inputs, outputs, table)``, which differ by a table."""
     return Kernel(_named(function), _TABLE_LAW)
@@ -298,8 +311,7 @@ def external_of_table(kernel: Kernel, table: np.ndarray) -> tuple[int, Any]:
         function: Any = kernel.function
         return external(lambda x, y: function(x, y, table), compiled=False)
     of_all, where = kernel.address, _place(table, np.float64)
-    law_of: Any = table_call
-    law = CFunction(lambda x, y: law_of(of_all, x, y, where), _LAW, _OPTIONS)
+    law = CFunction(lambda x, y: _status_of(of_all, x, y, floats_at(where)), _LAW, _OPTIONS)
     return law.compile(), (law, table)
 
 
@@ -320,25 +332,19 @@ def is_compiled(function: object) -> bool:
     return hasattr(function, "py_func") and not inspect.isfunction(function)
 
 
-def _indirect(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
-    """Emit a call of the C function whose address is the first argument."""
-    address, *rest = args
-    signature = ir.FunctionType(ir.VoidType(), [a.type for a in rest])
-    builder.call(builder.inttoptr(address, signature.as_pointer()), rest)
-    return ir.Constant(ir.IntType(8).as_pointer(), None)
-
-
 if PYTHON:
 
     def call(address: int, I: np.ndarray, F: np.ndarray, k: int, *more: int) -> None:
         """Run the kernel at ``address``."""
         _PYTHON_KERNELS[address - 1](I, F, k, *more)
 
-    call_maps = call
-
     def law_call(address: int, F: np.ndarray, i: int, o: int) -> int:
         """Run the law at ``address`` on inputs at ``F[i:]`` and outputs at ``F[o:]``."""
         return int(_PYTHON_KERNELS[address - 1](F[i:], F[o:]))
+
+    def measure_call(address: int, F: np.ndarray, *places: int) -> float:
+        """Return the measure that the function at ``address`` writes."""
+        return float(_PYTHON_KERNELS[address - 1](F, *places))
 
     ints: Any = integers
 
@@ -360,16 +366,22 @@ if PYTHON:
 
 else:
 
-    @intrinsic
-    def ints(_typing: Any, F: Any) -> Any:
-        """Return S, the integers of the run, which lie among its floats."""
-        pointer = types.CPointer(types.int64)
+    def _c_call(returned: Any) -> Any:
+        """Return what calls the C function whose address comes before its arguments."""
 
-        def codegen(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
-            first = builder.gep(args[0], [ir.Constant(ir.IntType(64), INTS)])
-            return builder.bitcast(first, context.get_value_type(pointer))
+        def called(_typing: Any, address: Any, *arguments: Any) -> Any:
+            def codegen(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+                some = cgutils.unpack_tuple(builder, args[1])
+                void = returned == types.void
+                result = ir.VoidType() if void else context.get_value_type(returned)
+                pointer = ir.FunctionType(result, [x.type for x in some]).as_pointer()
+                value = builder.call(builder.inttoptr(args[0], pointer), some)
+                return context.get_dummy_value() if void else value
 
-        return pointer(F), codegen
+            whole = [types.int64 if isinstance(x, types.Integer) else x for x in arguments]
+            return returned(types.int64, types.Tuple(whole)), codegen
+
+        return intrinsic(called)
 
     def _pointer_at(pointer: Any) -> Any:
         """Return the function that takes an address for a pointer."""
@@ -382,9 +394,22 @@ else:
 
         return intrinsic(typed)
 
+    call, measure_call = _c_call(types.void), _c_call(types.float64)
+    _status_of: Any = _c_call(types.int64)
     floats_at = _pointer_at(types.CPointer(types.float64))
     integers_at = _pointer_at(types.CPointer(types.int64))
     tables_at = _pointer_at(TablesPointer())
+
+    @intrinsic
+    def ints(_typing: Any, F: Any) -> Any:
+        """Return S, the integers of the run, which lie among its floats."""
+        pointer = types.CPointer(types.int64)
+
+        def codegen(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+            first = builder.gep(args[0], [ir.Constant(ir.IntType(64), INTS)])
+            return builder.bitcast(first, context.get_value_type(pointer))
+
+        return pointer(F), codegen
 
     @intrinsic
     def part(_typing: Any, F: Any, first: Any) -> Any:
@@ -395,86 +420,22 @@ else:
 
         return F(F, types.int64), codegen
 
-    @intrinsic
-    def call(_typing: Any, address: Any, I: Any, F: Any, k: Any) -> Any:
-        """Run the kernel at ``address``."""
-        signature = types.void(address, I, F, types.int64)
-        return signature, _indirect
-
-    @intrinsic
-    def call_maps(_typing: Any, address: Any, I: Any, F: Any, a: Any, to: Any, rate: Any) -> Any:
-        """Run the kernel of maps at ``address``."""
-        signature = types.void(address, I, F, types.int64, types.int64, types.int64)
-        return signature, _indirect
-
-    @intrinsic
-    def _floats_at(_typing: Any, address: Any) -> Any:
-        """Return the floats at an address."""
-        pointer = types.CPointer(types.float64)
-
-        def codegen(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
-            return builder.inttoptr(args[0], context.get_value_type(pointer))
-
-        return pointer(types.int64), codegen
-
-    @intrinsic
-    def _run_at(_typing: Any, address: Any, tables: Any, floats: Any, k: Any) -> Any:
-        """Run the kernel at ``address`` on arrays at addresses."""
-
-        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            code, *arrays, at = args
-            data = ir.IntType(8).as_pointer()
-            pointers = [builder.inttoptr(x, data) for x in arrays]
-            signature = ir.FunctionType(ir.VoidType(), [data, data, ir.IntType(64)])
-            builder.call(builder.inttoptr(code, signature.as_pointer()), [*pointers, at])
-            return context.get_dummy_value()
-
-        return types.void(*(types.int64,) * 4), codegen
-
-    @intrinsic
-    def law_call(_typing: Any, address: Any, F: Any, i: Any, o: Any) -> Any:
+    @jit
+    def law_call(address: int, F: Any, i: int, o: int) -> int:
         """Run the law at ``address`` on inputs at ``F[i:]`` and outputs at ``F[o:]``."""
-
-        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            where, base, first, second = args
-            inputs = builder.gep(base, [first])
-            outputs = builder.gep(base, [second])
-            signature = ir.FunctionType(ir.IntType(64), [inputs.type, outputs.type])
-            return builder.call(builder.inttoptr(where, signature.as_pointer()), [inputs, outputs])
-
-        return types.int64(address, F, types.int64, types.int64), codegen
+        return _status_of(address, part(F, i), part(F, o))  # type: ignore[no-any-return]
 
     @jit
     def vector_at(F: Any, first: int, n: int) -> Any:
         """Return n floats from a place on as an array, for functions of users."""
         return numba.carray(part(F, first), n)  # type: ignore
 
-    @intrinsic
-    def table_call(_typing: Any, address: Any, inputs: Any, outputs: Any, table: Any) -> Any:
-        """Run the law of tables at ``address`` with the table at another one."""
-
-        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            where, x, y, numbers = args
-            signature = ir.FunctionType(ir.IntType(64), [x.type] * 3)
-            kernel = builder.inttoptr(where, signature.as_pointer())
-            return builder.call(kernel, [x, y, builder.inttoptr(numbers, x.type)])
-
-        return types.int64(types.int64, inputs, outputs, types.int64), codegen
-
-
-address_at = jit(joined)
-
-
-if not PYTHON:
-    _FLOATS_AT: Any = _floats_at
-    _RUN_AT: Any = _run_at
-
     @numba.njit
     def _put(floats: int, first: int, n: int, x: np.ndarray) -> None:
         """Write an array to floats at an address."""
         if len(x) != n:
             raise ValueError("an argument has another length than the tree has coordinates")
-        y = carray(_FLOATS_AT(floats), first + n)
+        y = carray(floats_at(floats), first + n)
         for i in range(n):
             y[first + i] = x[i]
 
@@ -484,12 +445,15 @@ if not PYTHON:
         out: np.ndarray,
     ) -> int:  # fmt: skip
         """Run a kernel; write floats to an array, return one of them as an integer."""
-        _RUN_AT(address, tables, floats, k)
-        y = carray(_FLOATS_AT(floats), first + n)
+        call(address, tables_at(tables), floats_at(floats), k)
+        y = carray(floats_at(floats), first + n)
         x = out.reshape(n)
         for i in range(n):
             x[i] = y[first + i]
-        return int(carray(_FLOATS_AT(floats), status + 1)[status])
+        return int(carray(floats_at(floats), status + 1)[status])
+
+
+address_at = jit(joined)
 
 
 def on_arrays(

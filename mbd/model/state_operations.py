@@ -14,6 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import spsolve
 
+from mbd.algebra.differences import fourth_order
 from mbd.base.door import array
 from mbd.base.tolerances import START_POSITION, TANGENT_STEP
 from mbd.formulations.families import family
@@ -138,8 +139,7 @@ def _coordinate_rates(model: FrozenModel, state: State) -> list[np.ndarray]:
 
     def image(unit: np.ndarray) -> np.ndarray:
         e = TANGENT_STEP * model.units * unit
-        one, back, two, far = (displaced(model, state, k * e).q for k in (1, -1, 2, -2))
-        return (8.0 * (one - back) - (two - far)) / 12.0
+        return np.asarray(fourth_order(lambda k: displaced(model, state, k * e).q))
 
     scale = TANGENT_STEP * model.units
     parts = _by_node(model, image, list(model.numbering.q))

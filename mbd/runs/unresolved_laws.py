@@ -159,7 +159,7 @@ class _Inputs:
         if self.needed:
             self.work = work = Workspace(model)
             heads = [x.element.kind.head(1, x.record, len(x.element.memory)) for x in watched]
-            self.tables = (len(work.I) + m.T_HEAD * np.arange(len(heads))).tolist()
+            self.tables = np.cumsum([len(work.I), *map(len, heads[:-1])]).tolist()
             work.I = m.entries(work.I, *heads)
 
     def at(self, history: History, k: int) -> list[tuple[float, ...]]:

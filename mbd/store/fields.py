@@ -17,10 +17,7 @@ import numpy as np
 
 from mbd.base.checked import meant, shown
 from mbd.history.all_parts import AllParts
-from mbd.history.beams import cables, lines
 from mbd.history.columns import MIXED, fitting, labels, model_items
-from mbd.history.joint_coordinates import freedoms
-from mbd.history.loads import all_loads
 from mbd.history.quantities import Energy
 from mbd.history.quantity import Owner, Quantity
 from mbd.model.frozen import per_model
@@ -142,26 +139,8 @@ def _remembered(model: Model) -> int:
 
 def sizes(model: Model) -> dict[str, int]:
     """Return the length of all dimensions but time."""
-    return {
-        "component": 3,
-        "quaternion_component": 4,
-        **_of_beams(model),
-        "bar": sum(map(len, cables(model).values())),
-        "mode": sum(x.formulation.n_inner for x in model.nodes.values()),
-        "body": len(model.nodes),
-        "joint": len(model.system.joints),
-        "freedom": len(freedoms(model)),
-        "reading": len(all_loads(model)),
-        "row": model.n_lam,
-        "coordinate": model.n_q,
-        "speed": model.n_v,
-        "memory": _remembered(model),
-    }
-
-
-def _of_beams(model: Model) -> dict[str, int]:
-    n = sum(len(line.elements) for line in lines(model).values())
-    return {"element": n, "end": 2, "section_axis": 3} if n else {}
+    one = {dims[0]: len(values) for dims, values in labels(model).values() if len(dims) == 1}
+    return one | {"memory": _remembered(model)}
 
 
 def coordinates(model: Model) -> dict[str, tuple[tuple[str, ...], Any, dict[str, str]]]:

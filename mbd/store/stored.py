@@ -88,16 +88,15 @@ class StoredPart(PartHistory):
 
 
 class StoredSections:
-    """Results of the sections of a beam over time, read from a file."""
+    """The sections at both ends of the elements of a beam over time, read from a file."""
 
     def __init__(self, beam: StoredPart, of: Stored) -> None:
         self._beam, self._of = beam, of
 
-    def __getattr__(self, name: str) -> np.ndarray:
-        if name.startswith("_"):
-            raise AttributeError(name)
+    def take(self, name: str) -> np.ndarray:
+        """Return forces, moments, strains or curvatures (n, elements, 2, 3), energies (n, k)."""
         values = self._beam._column(name)
-        return values if name == "energy" else values.reshape(len(values), -1, 2, 3)
+        return values.reshape(len(values), -1, *SECTION_WORDS[name].axes.shape)
 
     @property
     def stations(self) -> np.ndarray:
@@ -161,8 +160,9 @@ class Stored:
             if own is not None and name in self.source.ends:
                 words = [x for x in self._parts[name] if x not in SECTION_WORDS]
                 rows = StoredPart(name, words, self.source) if words else None
-                return BeamHistory(name, nodes, rows, StoredSections(own, self))
-            if own is not None and BAR_WORDS[0] in self._parts[name]:
+                ends = StoredSections(own, self)
+                return BeamHistory(name, nodes, rows, ends, ends.take)
+            if own is not None and BAR_WORDS.keys() & {*self._parts[name]}:
                 return CableHistory(name, nodes, own, own._column)
             return StructureHistory(name, nodes, own)
         if own is None:

@@ -7,7 +7,7 @@ import pytest
 
 import mbd
 from mbd.derivatives.restarts import Initialisation
-from mbd.derivatives.segments import held_run
+from mbd.derivatives.runs import HeldSteps, Setup
 
 WEIGHTS = {1: 4 / 5, 2: -1 / 5, 3: 4 / 105, 4: -1 / 280}
 TIGHT = mbd.GeneralizedAlpha(tol=1e-12)
@@ -176,7 +176,8 @@ def test_steps_that_were_chosen_are_held():
         return np.hstack([run["rod"].position, run["rod"].velocity])
 
     def run(model):
-        return held_run(model, method, sizes, Initialisation(method), s.solution)[0]
+        of = Setup("run", model, method, Initialisation(method), [], [])
+        return HeldSteps(of, sizes, 0.5, {}, chosen=True).run()[0]
 
     for name in VALUES:
         close(of(s[name]), differences(pendulum(), name, of, run), 1e-9)

@@ -285,3 +285,24 @@ def test_bodies_whose_moments_meet_the_triangle_inequality(body, axis):
         quotient = side * (-3 * runs[0] + 4 * runs[side] - runs[2 * side]) / (2 * e.max())
     mine = s[name]["body"].rotation
     assert np.abs(mine - quotient).max() < 1e-5 * max(np.abs(quotient).max(), 1 / inertia[axis])
+
+
+@pytest.mark.parametrize("formulation", ["so3", "se3", "euler_parameters", "unified"])
+def test_round_off_of_what_rests_is_no_kink(formulation):
+    """The first velocities of an arm of six are zero whatever its pins, but for round-off."""
+    system = mbd.System(gravity=(0, 0, -9.81))
+    before, names = system.ground, []
+    for i in range(6):
+        body = mbd.RigidBody(
+            f"bar {i}", mass=1 + 0.1 * i, inertia=(0.01, 0.1, 0.1), position=(i + 0.5, 0, 0),
+            formulation=formulation,
+        )  # fmt: skip
+        system.add(body)
+        pin = system.add(mbd.Revolute(f"pin {i}", before, body, at=(i, 0, 0), axis="y"))
+        system.add(mbd.JointSpring(f"spring {i}", pin, stiffness=3.0, damping=0.2))
+        before, names = body, [*names, f"pin {i}.at.x"]
+    end = mbd.Objective(terminal=lambda last: last["bar 5"].position[2])
+    s = mbd.sensitivities(system, names, 0.01, 0.002)
+    g = mbd.gradient(end, system, names, 0.01, 0.002)
+    forwards = [s[name]["bar 5"].position[-1, 2] for name in names]
+    assert forwards == pytest.approx(g.array.tolist(), rel=1e-6, abs=1e-12)

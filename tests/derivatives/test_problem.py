@@ -140,6 +140,16 @@ def test_the_cost_does_not_follow_the_number_of_controls(monkeypatch):
     assert taken[0][1]["factorizations"] == round(T / STEP) + 3
 
 
+def test_values_do_not_follow_the_pieces_in_which_steps_are_recorded(monkeypatch):
+    x, values = np.sin(np.arange(N)), []
+    for floats in (1 << 20, 1):
+        monkeypatch.setattr("mbd.runs.record._CHUNK_BYTES", floats)
+        problem = mbd.Problem(arm("line"), ["push.force.z"], OBJECTIVE, T, STEP)
+        value, slopes = problem(x)
+        values.append([value, *slopes])
+    assert np.array_equal(*values)
+
+
 def test_a_solution_is_that_of_simulate_and_the_user_s_model_stays():
     model = arm("line").build()
     before = mbd.simulate(model, T, STEP).q

@@ -127,7 +127,10 @@ def test_a_file_moves_as_mujoco_says(path):
     mujoco.mj_forward(model, data)
     mujoco.mj_rnePostConstraint(model, data)
     solution = mbd.simulate(system, 1e-6, 1e-6)
-    want, got = [], []
+    load = max(
+        (np.abs([solution[x].force, solution[x].moment]).max() for x in system.joints), default=0.0
+    )
+    want, got, noise = [], [], []
     for b in range(1, model.nbody):
         name = mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_BODY, b)
         if name is None or (name := name.replace("/", "_")) not in system.bodies:
@@ -138,8 +141,12 @@ def test_a_file_moves_as_mujoco_says(path):
         mujoco.mj_objectAcceleration(model, data, mujoco.mjtObj.mjOBJ_XBODY, b, a, 0)
         want.append([*(a[3:] + model.opt.gravity), *a[:3]])
         got.append([*motion.acceleration[0], *motion.angular_acceleration[0]])
+        # round-off of loads over a body's own inertia: 1e-11 kg m^2 beside an armature of 0.04 kg
+        least = min(motion.body.mass, np.linalg.eigvalsh(motion.body.inertia).min())
+        noise.append(16 * np.finfo(float).eps * load / least)
     if not want:
         return  # nothing has a name
     want, got = np.array(want), np.array(got)
     exact = ".obj" not in path.read_text() and "mesh" not in path.read_text()
-    assert np.abs(want - got).max() <= (1e-7 if exact else 1e-5) * (1 + np.abs(want).max())
+    allowed = (1e-7 if exact else 1e-5) * (1 + np.abs(want).max())
+    assert np.all(np.abs(want - got).max(axis=1) <= allowed + noise)

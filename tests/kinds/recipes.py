@@ -372,6 +372,14 @@ MASSES = {
 # (class, variant): (one, two, motion) -> part of a class that says how it is made, or with mass
 EXAMPLES = {**examples(FORCES.values()), **MASSES}
 
+#: (class or "joint", variant): (one, two, motion) -> part that joins two bodies, without mass
+JOINING = {**{("joint", k): v for k, v in JOINT_RECIPES.items()}, **PAIR_FORCES, **ROW_PARTS}
+#: the same with all parts: who acts on one body acts on the first
+RECIPES = {
+    **{("joint", k): v for k, v in JOINT_RECIPES.items()}, **ROW_PARTS, **PAIR_FORCES, **EXAMPLES,
+    **{k: (lambda a, b, s, make=v: make(a, s)) for k, v in {**LOADS, **WORN}.items()},
+}  # fmt: skip
+
 # parts that a mass point can take, (one, two, motion) with the point as first or second
 POINT_PARTS = {
     "Spherical": lambda p, b, s: mbd.Spherical("part", p, b, at=p.position),

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from families import spread
-from recipes import BODIES, EXAMPLES, JOINT_RECIPES, LOADS, PAIR_FORCES, ROW_PARTS, STILL, WORN
+from recipes import BODIES, RECIPES, STILL
 from scenes import four_bar
 
 import mbd
@@ -15,11 +15,6 @@ from mbd.model.least_multipliers import resolved
 from mbd.runs.plan import Plan, checked_plan
 from mbd.studies.batch_run import Batches
 
-RECIPES = {
-    **{("joint", k): v for k, v in JOINT_RECIPES.items()},
-    **ROW_PARTS, **PAIR_FORCES, **EXAMPLES,
-    **{k: (lambda a, b, s, make=v: make(a, s)) for k, v in {**LOADS, **WORN}.items()},
-}  # fmt: skip
 MASSES = (1.7, 0.6, 3.1)
 H, STEPS = 1e-3, 12
 

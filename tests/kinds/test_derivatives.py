@@ -2,31 +2,18 @@
 
 import numpy as np
 import pytest
-from recipes import (
-    EXAMPLES,
-    FORMS,
-    FORMULATIONS,
-    JOINT_RECIPES,
-    LOADS,
-    PAIR_FORCES,
-    ROW_PARTS,
-    STILL,
-    WORN,
-    _along,
-)
+import recipes
+from recipes import FORMS, FORMULATIONS, JOINT_RECIPES, STILL, _along
 
 import mbd
 from mbd.base.recorded_call import signature
 
-RECIPES = {
-    **{("joint", k): v for k, v in JOINT_RECIPES.items()},
-    **ROW_PARTS, **PAIR_FORCES, **EXAMPLES,
-    **{k: (lambda a, b, s, make=v: make(a, s)) for k, v in {**LOADS, **WORN}.items()},
-}  # fmt: skip
 # near the stop: pushed far it would leave it where its force ends in a kink
-RECIPES["Stop", "touching"] = _along(
-    "Stop", "angle", lower=-9.0, upper=-0.3, stiffness=30.0, dissipation=0.1
-)
+RECIPES = recipes.RECIPES | {
+    ("Stop", "touching"): _along(
+        "Stop", "angle", lower=-9.0, upper=-0.3, stiffness=30.0, dissipation=0.1
+    )
+}
 ROUND_OFF = {("Gear", "unlike angles"): 1e-3}  # of the differences, in loops of many rows
 WEIGHTS = {1: 2 / 3, 2: -1 / 12}
 STEP, STEPS = 0.01, 4

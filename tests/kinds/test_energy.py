@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from moving import curve, derivative, faces, moving
 from recipes import (
     LOADS,
     MEASURES,
@@ -16,7 +17,6 @@ from recipes import (
     raw_part,
 )
 from scipy.integrate import quad
-from test_balance import curve, derivative, faces, moving
 
 import mbd
 from mbd.interactions.kind import Element

@@ -36,6 +36,9 @@ def test_gap_shows_rows_on_velocities(name):
     velocity = model.numbering.lam_kinds == m.VELOCITY_ROW
     assert np.allclose(A.gap, np.where(velocity, rate, value), rtol=1e-14, atol=1e-15)
     assert (np.abs(A.gap[velocity]) > 1e-3).all()
+    work.evaluate(row_rate=0.5)
+    own = work.vector(m.X)[model.numbering.lam[velocity]]
+    assert np.allclose(own, 0.5 * rate[velocity], rtol=1e-14)
     assert [u.endswith("/s") for u in A.gap_units] == velocity.tolist()
     if name in UNITS:
         assert set(A.gap_units) == UNITS[name]

@@ -1,12 +1,17 @@
 """Nothing depends on where the scene is, on the order of its parts, or on how many there are."""
 
+import itertools
+
 import numpy as np
 import pytest
 from recipes import (
+    FORMS,
     GRAVITY,
-    JOINT_RECIPES,
+    JOINING,
     LOADS,
-    PAIR_FORCES,
+    ROW_PARTS,
+    SCALING,
+    SCALINGS,
     STILL,
     Motion,
     Raw,
@@ -50,32 +55,27 @@ def check_moved(make):
     assert np.abs(ydd).max() > 0.1
 
 
-@pytest.mark.parametrize(("name", "first", "second"), on_pairs(JOINT_RECIPES))
-def test_joint_does_not_know_where_it_is(name, first, second):
+@pytest.mark.parametrize(("name", "first", "second"), on_pairs(JOINING))
+def test_part_does_not_know_where_it_is(name, first, second):
     def make(motion):
         system, one, two = pair(first, second, motion)
-        system.add(JOINT_RECIPES[name](one, two, motion))
+        system.add(JOINING[name](one, two, motion))
         return system
 
     check_moved(make)
 
 
-@pytest.mark.parametrize(("name", "first", "second"), on_pairs(PAIR_FORCES))
-def test_force_does_not_know_where_it_is(name, first, second):
-    def make(motion):
-        system, one, two = pair(first, second, motion)
-        system.add(PAIR_FORCES[name](one, two, motion))
-        return system
-
-    check_moved(make)
+ON_ONE = [
+    *itertools.product(LOADS, [*NAMES, *(f for f in FORMS if FORMS[f].rigid)]),
+    *itertools.product(SCALINGS, SCALING),
+]
 
 
-@pytest.mark.parametrize("formulation", NAMES)
-@pytest.mark.parametrize("name", LOADS, ids="-".join)
+@pytest.mark.parametrize(("name", "formulation"), ON_ONE, ids=str)
 def test_load_turns_with_the_scene(name, formulation):
     def make(motion):
-        system, one, _ = pair(formulation, "ground", motion)
-        system.add(LOADS[name](one, motion))
+        system, one, _ = pair(FORMS.get(formulation, formulation), "ground", motion)
+        system.add({**LOADS, **SCALINGS}[name](one, motion))
         return system
 
     check_moved(make)
@@ -162,9 +162,9 @@ def test_batch_of_bodies(name):
 
 
 @pytest.mark.parametrize("second", NAMES)
-@pytest.mark.parametrize("name", [*JOINT_RECIPES, *PAIR_FORCES], ids=str)
+@pytest.mark.parametrize("name", [x for x in JOINING if x not in ROW_PARTS], ids="-".join)
 def test_batch_of_parts(name, second):
-    recipe = JOINT_RECIPES.get(name) or PAIR_FORCES[name]
+    recipe = JOINING[name]
 
     def add(i, one, two):
         made = recipe(one, two, Motion(shift=(0.1 * i, 0.0, 0.0)))

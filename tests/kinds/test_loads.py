@@ -2,8 +2,10 @@
 
 import numpy as np
 import pytest
+from moving import faces
 from recipes import (
     FORMS,
+    FORMULATIONS,
     JOINT_RECIPES,
     LOADS,
     PAIR_FORCES,
@@ -12,7 +14,6 @@ from recipes import (
     elsewhere,
     pair,
 )
-from test_balance import faces
 from test_energy import check_told
 
 import mbd
@@ -167,3 +168,11 @@ def test_rolling_refuses_bodies_that_breathe(name):
         _, one, two = pair(*(BODIES[x] for x in bodies))
         with pytest.raises(ValueError, match="must keep their size, but '(one|two)' breathes"):
             JOINT_RECIPES[name](one, two, STILL)
+
+
+@pytest.mark.parametrize("name", SCALINGS, ids="-".join)
+@pytest.mark.parametrize("body", [x for x, f in {**FORMULATIONS, **FORMS}.items() if not f.scales])
+def test_bodies_without_a_scale_refuse_what_acts_on_it(name, body):
+    _, one, _ = pair(BODIES.get(body, body), "ground")
+    with pytest.raises((ValueError, TypeError), match="'one' is carried by .*, which has none"):
+        SCALINGS[name](one, STILL)

@@ -7,9 +7,9 @@ from functools import partial
 import numba
 import numpy as np
 import pytest
-from recipes import BODIES
+from recipes import BODIES, RECIPES
 from scipy.spatial.transform import Rotation
-from test_values import RECIPES, described, same
+from test_values import described, same
 
 import mbd
 from mbd.base.checked import LostParameterError

@@ -9,11 +9,10 @@ from families import spread
 from recipes import (
     AT,
     EXAMPLES,
-    JOINT_RECIPES,
+    JOINING,
     LOADS,
-    PAIR_FORCES,
     POINT_PARTS,
-    ROW_PARTS,
+    SCALING,
     SCALINGS,
     STILL,
     TO,
@@ -35,10 +34,6 @@ from mbd.machine import buffer as m
 from mbd.machine.jit import kernel
 from mbd.parts.joint import Joint
 
-JOINTS_AND_FORCES = {
-    **{(name, "joint"): make for name, make in JOINT_RECIPES.items()}, **PAIR_FORCES,
-}  # fmt: skip
-COUPLINGS = {**ROW_PARTS, **EXAMPLES}
 TIGHT = 5e-8  # what is reached is about 1e-10 (2e-8 beside a corner); what is promised is 1e-6
 
 
@@ -55,16 +50,16 @@ def check(part):
     assert {x.what for x in report.properties} == expected
 
 
-@pytest.mark.parametrize(("name", "first", "second"), on_pairs(JOINTS_AND_FORCES, ground=True))
+@pytest.mark.parametrize(("name", "first", "second"), on_pairs(JOINING, ground=True))
 def test_joints_and_forces(name, first, second):
     _, one, two = pair(first, second)
-    check(JOINTS_AND_FORCES[name](one, two, STILL))
+    check(JOINING[name](one, two, STILL))
 
 
-@pytest.mark.parametrize("name", COUPLINGS, ids="-".join)
-def test_couplings(name):
+@pytest.mark.parametrize("name", EXAMPLES, ids="-".join)
+def test_examples(name):
     _, one, two = pair("so3", "directors")
-    check(COUPLINGS[name](one, two, STILL))
+    check(EXAMPLES[name](one, two, STILL))
 
 
 @spread(other=[*NAMES, "ground"], name=POINT_PARTS)
@@ -80,9 +75,10 @@ def test_parts_on_one_body(name, formulation):
     check({**LOADS, **WORN}[name](one, STILL))
 
 
+@pytest.mark.parametrize("formulation", SCALING, ids=lambda f: f.name)
 @pytest.mark.parametrize("name", SCALINGS, ids="-".join)
-def test_parts_on_a_scale(name):
-    _, one, _ = pair("scalable", "ground")
+def test_parts_on_a_scale(name, formulation):
+    _, one, _ = pair(formulation, "ground")
     check(SCALINGS[name](one, STILL))
 
 

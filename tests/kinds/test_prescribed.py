@@ -2,16 +2,15 @@
 
 import numpy as np
 import pytest
+from moving import moving
 from numba import njit
 from recipes import STILL, pair, poses
 from scipy.spatial.transform import Rotation
-from test_balance import check_rates, faces, moving
 
 import mbd
 from mbd.files.code import scene_text
 from mbd.formulations import NAMES
 from mbd.interactions.driven_rotation import spin
-from mbd.machine import buffer as m
 
 FEW = [("so3", "directors"), ("ground", "euler_parameters"), ("se3", "ground"),
        ("scalable", "unified")]  # fmt: skip
@@ -75,14 +74,10 @@ def joined(name, first, second):
 
 @pytest.mark.parametrize(("first", "second"), FEW)
 @pytest.mark.parametrize("name", ["function with rates", "three laws", *OTHERS])
-def test_tangents(name, first, second):
-    assert mbd.check_tangents(joined(name, first, second)[1], tolerance=5e-8).ok
-
-
-@pytest.mark.parametrize(("first", "second"), FEW)
-@pytest.mark.parametrize("name", ["function with rates", "three laws", *OTHERS])
-def test_rates_of_the_rows(name, first, second):
-    check_rates(moving(joined(name, first, second)[0], 40739), atol=2e-7)  # laws of 6 rad/s
+def test_it_is_a_sound_part(name, first, second):
+    report = mbd.check_part(joined(name, first, second)[1], tolerance=2e-7)  # laws of 6 rad/s
+    assert report.tangents.error < 5e-8
+    assert {"rate of rows", "second rate of rows", "power"} <= {x.what for x in report.properties}
 
 
 @pytest.mark.parametrize("name", SAID)
@@ -96,21 +91,6 @@ def test_rates_do_not_depend_on_how_the_law_is_said(name):
 
     for found, exact in zip(rates(name), rates("function with rates"), strict=True):
         assert np.allclose(found, exact, rtol=0, atol=2e-7 * np.abs(exact).max())
-
-
-@pytest.mark.parametrize(("first", "second"), [x for x in FEW if "ground" not in x])
-def test_forces_sum_to_nothing_and_do_the_work_of_the_law(first, second):
-    system, part = joined("function with rates", first, second)
-    work = moving(system, 40787)
-    y, yd, f = faces(work)
-    mine = work.model.numbering.owners[part.name]
-    lam = work.vector(m.A)[work.model.numbering.lam][mine]
-    rate = work.rates()[0][mine].copy()
-    work.vector(m.V)[:] = 0.0  # what is left is of the law
-    work.evaluate()
-    assert np.isclose(np.sum(f * yd), lam @ (rate - work.rates()[0][mine]), rtol=1e-12)
-    assert np.allclose(f[:, 0].sum(0), 0, atol=1e-13 * np.abs(f).max())
-    assert np.allclose(np.cross(y, f).sum((0, 1)), 0, atol=1e-12 * np.abs(f).max())
 
 
 def test_spin_of_a_rotation_vector():
@@ -186,6 +166,7 @@ def test_run_follows_the_laws(formulation, level):
         force, moment = loads(0.5)
         errors.append(max(np.abs(run["path"].force[-1] - force).max(),
                           np.abs(run["path"].moment[-1] - moment).max()))  # fmt: skip
+        assert np.ptp(run.energy.balance) < 100 * h**2 * np.ptp(run.energy.work)
     assert errors[1] < 0.32 * errors[0]
     assert errors[1] < 0.1
 

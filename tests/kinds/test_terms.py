@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from flexible.meshes import ends, lattice
-from recipes import FORMS, FORMULATIONS, JOINT_RECIPES
+from recipes import FORMS, FORMULATIONS, JOINT_RECIPES, STILL, WORN, pair
 from scenes import chain, four_bar
 from test_derivatives import RECIPES, described
 
@@ -231,3 +231,19 @@ def test_poses_that_no_increment_joins_are_named(monkeypatch):
     there = model.moved(model.state, np.ones(model.n_v))
     with pytest.raises(ValueError, match="Model.difference: no increment takes 'left' from one"):
         model.difference(model.state, there)
+
+
+@pytest.mark.parametrize("formulation", NAMES)
+@pytest.mark.parametrize("name", WORN, ids="-".join)
+def test_the_matrix_shown_holds_the_derivative_of_rows_on_velocities(name, formulation):
+    """The row of the iteration matrix is A + (h beta / gamma) dg/dq."""
+    system, one, _ = pair(formulation, "ground")
+    part = system.add(WORN[name](one, STILL))
+    model = system.build()
+    A, mine = model.assemble(some_state(model)), model.numbering.owners[part.name]
+    h, method = 1e-2, mbd.GeneralizedAlpha(rho=0.6)
+    S = A.iteration_matrix(h, 0.6).toarray()[model.n_v :, : model.n_v][mine]
+    turn = A.turn.toarray()[mine]
+    np.testing.assert_allclose(S, A.B.toarray()[mine] + h * method.beta / method.gamma * turn)
+    if formulation == "so3":  # in body-fixed velocities the row does not depend on the pose
+        assert np.abs(turn).max() > 1e-2

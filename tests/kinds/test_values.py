@@ -4,18 +4,12 @@ import inspect
 
 import numpy as np
 import pytest
-from recipes import BODIES, EXAMPLES, JOINT_RECIPES, LOADS, PAIR_FORCES, ROW_PARTS, STILL, WORN
+from recipes import BODIES, RECIPES, STILL
 from scenes import hinged
 
 import mbd
 from mbd.base.recorded_call import signature
 from mbd.machine import buffer as m
-
-RECIPES = {
-    **{("joint", k): v for k, v in JOINT_RECIPES.items()},
-    **ROW_PARTS, **PAIR_FORCES, **EXAMPLES,
-    **{k: (lambda a, b, s, make=v: make(a, s)) for k, v in {**LOADS, **WORN}.items()},
-}  # fmt: skip
 
 
 def described(recipe, body=None, part=None, gravity=(0.1, -0.2, -9.7)):

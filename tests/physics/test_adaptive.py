@@ -77,19 +77,11 @@ def test_waves_of_little_energy_choose_no_steps(formulation):
 
 def falling_arm(n):
     """Return an arm of n joints, their axes in turn across and along the fall, let go level."""
-    system = mbd.System(gravity=(0, 0, -9.81))
-    last = system.ground
-    for i in range(n):
-        mass = 4.0 / (i + 1)
-        link = mbd.RigidBody(
-            f"link {i}", mass=mass, inertia=(5e-3 * mass, 8e-3 * mass, 8e-3 * mass),
-            position=(0.2 * i + 0.1, 0, 0),
-        )  # fmt: skip
-        system.add(link)
-        axis = ((0, 1, 0), (0, 0, 1), (1, 0, 0))[i % 3]
-        system.add(mbd.Revolute(f"joint {i}", last, link, at=(0.2 * i, 0, 0), axis=axis))
-        last = link
-    return system
+    return chain(
+        n, joint="Revolute", axis=lambda i: ((0, 1, 0), (0, 0, 1), (1, 0, 0))[i % 3],
+        along=(0.2, 0, 0), mass=lambda i: 4.0 / (i + 1),
+        inertia=lambda i: np.array((5e-3, 8e-3, 8e-3)) * 4.0 / (i + 1),
+    )  # fmt: skip
 
 
 @spread(rtol=[1e-2, 1e-3, 1e-4], name=["andrews", "fourbar", "governor", "arm", "links", "stop"])
@@ -102,7 +94,7 @@ def test_the_tolerance_is_delivered_at_all_times(name, rtol):
     elif name == "stop":
         system = falling_arm(1)
         law = lambda u, rate, t: 3e4 * np.sign(u) * max(0.0, abs(u) - 0.5) ** 1.5  # noqa: E731
-        system.add(mbd.JointSpring("stop", system["joint 0"], law=law))
+        system.add(mbd.JointSpring("stop", system["pin 0"], law=law))
     else:
         system = scene(name).build()
     model, t_end = system.build(), 0.03 if name == "andrews" else 1.0

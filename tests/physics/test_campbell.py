@@ -6,7 +6,7 @@ import pytest
 import mbd
 from mbd.analyses.campbell import whirl
 
-from .test_frequencies import WHIRL
+from .test_modes import WHIRL
 from .tools import RIGID, scene
 
 SPEEDS = np.array(list(WHIRL)) * np.pi / 30

@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 from charts import RODRIGUES, VECTOR, YAW
 from families import spread
+from scenes import chain
 
 import mbd
 
-from .tools import RIGID, SHARP, converge, published, scene
+from .tools import RIGID, converge, ends, planar, published, scene
 
 CHAINS = {
     "sph_N2": {"n": 2},
@@ -20,27 +21,23 @@ CHAINS = {
 TOLERANCE = {"pos": 5e-10, "vel": 5e-9, "rot": 2e-9, "om": 5e-8}
 
 
-def bars(h, t_end=1.0, **options):
+def bars(t_end=1.0, **options):
+    """Return what all bars of the scene have at the end, as a function of the step."""
     system = scene("chain").build(**options)
-    solution = mbd.simulate(system, t_end, h, method=SHARP, every=1_000_000)
-    all_bars = [solution[name] for name in system.bodies]
-    return {
-        "pos": np.array([b.position[-1] for b in all_bars]),
-        "vel": np.array([b.velocity[-1] for b in all_bars]),
-        "rot": np.array([b.rotation[-1].ravel() for b in all_bars]),
-        "om": np.array([b.angular_velocity_body[-1] for b in all_bars]),
-    }
+    what = {"pos": "position", "vel": "velocity", "rot": "rotation", "om": "angular_velocity_body"}
+    return ends(system, t_end, **{k: [f"{b}.{x}" for b in system.bodies] for k, x in what.items()})
+
+
+def table(name):
+    """Return what is published of a chain, rotations as matrices."""
+    exact = {k: np.array(published("chains")[name][k]) for k in ("pos", "vel", "rot", "om")}
+    return exact | {"rot": exact["rot"].reshape(-1, 3, 3)}
 
 
 @spread(formulation=RIGID, name=CHAINS)
 def test_hanging_chain(name, formulation):
-    exact = {k: published("chains")[name][k] for k in ("pos", "vel", "rot", "om")}
-    converge(
-        lambda h: bars(h, formulation=formulation, **CHAINS[name]),
-        exact,
-        step=1e-3,
-        tolerance=TOLERANCE,
-    )
+    run = bars(formulation=formulation, **CHAINS[name])
+    converge(run, table(name), step=1e-3, tolerance=TOLERANCE)
 
 
 @pytest.mark.parametrize(
@@ -53,8 +50,7 @@ def test_hanging_chain(name, formulation):
     ],
 )
 def test_chain_of_mixed_formulations_agrees_with_the_table(mix):
-    exact = {k: published("chains")["sph_N10"][k] for k in ("pos", "vel", "rot", "om")}
-    converge(lambda h: bars(h, n=10, formulation=mix), exact, step=1e-3, tolerance=TOLERANCE)
+    converge(bars(n=10, formulation=mix), table("sph_N10"), step=1e-3, tolerance=TOLERANCE)
 
 
 LIGHT = {  # bars of 1 kg: x and z of the last centre of mass
@@ -66,89 +62,53 @@ LIGHT = {  # bars of 1 kg: x and z of the last centre of mass
 
 @spread(formulation=RIGID, n=LIGHT)
 def test_light_chain(n, formulation):
-    t_end, place = LIGHT[n]
-
-    def run(h):
-        x = bars(h, t_end, n=n, mass=1.0, formulation=formulation)["pos"][-1]
-        return {"x, z of the last bar": x[[0, 2]]}
-
-    converge(run, {"x, z of the last bar": place}, step=1e-3, tolerance=1e-9)
+    t_end, (x, z) = LIGHT[n]
+    system = scene("chain").build(n=n, mass=1.0, formulation=formulation)
+    run = ends(system, t_end, last=f"bar {n}.position")
+    converge(run, {"last": (x, 0.0, z)}, step=1e-3, tolerance=1e-9)
 
 
 def rods(n, formulation):
     """Uniform thin rods along x between hinges about z, y up."""
-    system = mbd.System(gravity=(0, -9.81, 0))
-    last = system.ground
-    for i in range(n):
-        rod = mbd.RigidBody(
-            f"rod {i + 1}", mass=1.0, inertia=(1e-3, 1 / 12, 1 / 12), position=(i + 0.5, 0, 0),
-            formulation=formulation,
-        )  # fmt: skip
-        system.add(rod)
-        system.add(mbd.Revolute(f"hinge {i + 1}", last, rod, at=(i, 0, 0), axis=(0, 0, 1)))
-        last = rod
-    return system
+    return chain(
+        n, (formulation,), joint="Revolute", axis=(0, 0, 1), gravity=(0, -9.81, 0),
+        inertia=(1e-3, 1 / 12, 1 / 12),
+    )  # fmt: skip
+
+
+def check_chain(system, tip, base, exact):
+    """Compare tip and base reaction of a planar chain with what is published."""
+    run = ends(system, 1.0, tip=f"{tip}.position", tip_v=f"{tip}.velocity",
+               base_reaction=f"{base}.force")  # fmt: skip
+    tolerance = {"tip": 5e-9, "tip_v": 1e-7, "base_reaction": 5e-4}
+    converge(
+        run, {k: planar(exact[k]) for k in tolerance}, step=4e-3, tolerance=tolerance, levels=4,
+        coarse=["base_reaction"],
+    )  # fmt: skip
 
 
 @spread(formulation=RIGID, n=[1, 2, 3, 10])
 def test_planar_chain_of_rods_with_its_base_reaction(n, formulation):
     exact = published("P01")[str(n)]["1.0"]
-
-    def run(h):
-        solution = mbd.simulate(rods(n, formulation), 1.0, h, method=SHARP, every=1_000_000)
-        tip = solution[f"rod {n}"].at((0.5, 0, 0))
-        return {
-            "tip": tip.position[-1, :2],
-            "tip_v": tip.velocity[-1, :2],
-            "base_reaction": solution["hinge 1"].force[-1, :2],
-        }
-
-    tolerance = {"tip": 5e-9, "tip_v": 1e-7, "base_reaction": 5e-4}
-    converge(
-        run, {k: exact[k] for k in tolerance}, step=4e-3, tolerance=tolerance, levels=4,
-        coarse=["base_reaction"],
-    )  # fmt: skip
+    check_chain(rods(n, formulation), f"bar {n - 1}(0.5, 0, 0)", "pin 0", exact)
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 10])
 def test_planar_chain_of_points_with_its_base_reaction(n):
     exact = published("P02")[str(n)]["1.0"]
-
-    def run(h):
-        system = scene("point_chain").build(n)
-        solution = mbd.simulate(system, 1.0, h, method=SHARP, every=1_000_000)
-        tip = solution[f"mass {n}"]
-        return {
-            "tip": tip.position[-1, :2],
-            "tip_v": tip.velocity[-1, :2],
-            "base_reaction": solution["link 1"].force[-1, :2],
-        }
-
-    tolerance = {"tip": 5e-9, "tip_v": 1e-7, "base_reaction": 5e-4}
-    converge(
-        run, {k: exact[k] for k in tolerance}, step=4e-3, tolerance=tolerance, levels=4,
-        coarse=["base_reaction"],
-    )  # fmt: skip
+    check_chain(scene("point_chain").build(n), f"mass {n}", "link 1", exact)
 
 
 @pytest.mark.parametrize("t_end", [1, 10])
 def test_simple_pendulum_keeps_its_phase(t_end):
     x, y, vx, vy, tension = published("A01")[str(t_end)]
-
-    def run(h):
-        system = scene("simple_pendulum").build()
-        solution = mbd.simulate(system, t_end, h, method=SHARP, every=1_000_000)
-        mass = solution["mass"]
-        return {
-            "x": mass.position[-1, :2],
-            "v": mass.velocity[-1, :2],
-            "tension": np.linalg.norm(solution["rod"].force[-1:]),
-            "multiplier": solution["rod"].multipliers[-1],
-        }
-
-    exact = {"x": (x, y), "v": (vx, vy), "tension": tension, "multiplier": (tension,)}
-    tolerance = {"x": 2e-9, "v": 1e-8, "tension": 5e-7, "multiplier": 5e-7}
-    forces = ["tension", "multiplier"]
+    run = ends(scene("simple_pendulum").build(), t_end, x="mass.position", v="mass.velocity",
+               force="rod.force", multiplier="rod.multipliers")  # fmt: skip
+    r = np.array((x, y, 0.0))
+    force = -tension * r / np.linalg.norm(r)
+    exact = {"x": r, "v": (vx, vy, 0.0), "force": force, "multiplier": (tension,)}
+    tolerance = {"x": 2e-9, "v": 1e-8, "force": 5e-7, "multiplier": 5e-7}
+    forces = ["force", "multiplier"]
     converge(run, exact, step=2e-3, tolerance=tolerance, levels=4, coarse=forces)
 
 

@@ -3,12 +3,10 @@
 import numpy as np
 import pytest
 from charts import TOP
-from families import spread
-from scenes import hinged
+from scenes import chain, hinged
 
 import mbd
 from mbd.algebra.radau_points import radau
-from mbd.formulations import NAMES
 from mbd.formulations.families import family
 from mbd.machine import buffer as m
 from mbd.model.workspace import Workspace
@@ -142,25 +140,21 @@ def test_a_loop_of_four_hinges_keeps_its_rows_and_its_published_pose(form):
 def test_formulations_mix_in_one_chain():
     """Bodies of four formulations on spherical joints move as those of a single one."""
 
-    def chain(forms):
-        system = mbd.System(gravity=(0, 0, -9.81))
-        last = system.ground
-        for i, form in enumerate(forms):
-            link = system.add(
-                mbd.RigidBody(f"{i}", mass=1.0 + i, inertia=(0.1, 0.2, 0.15),
-                              position=(i + 0.5, 0, 0), velocity=(0, 2 * i + 1, -i - 0.5),
-                              angular_velocity=(0, 1, 2), formulation=form)
-            )  # fmt: skip
-            system.add(mbd.Spherical(f"joint {i}", last, link, at=(i, 0, 0)))
-            last = link
+    def run(forms):
+        system = chain(
+            4, forms, mass=lambda i: 1.0 + i, inertia=(0.1, 0.2, 0.15), angular_velocity=(0, 1, 2),
+            velocity=lambda i: (0, 2 * i + 1, -i - 0.5),
+        )  # fmt: skip
         return mbd.simulate(system, 0.2, 0.02, method=SHARP[5], project=True)
 
-    mixed = chain(("so3", "directors", "se3", "euler_parameters"))
-    single = chain(("so3",) * 4)
+    mixed = run(("so3", "directors", "se3", "euler_parameters"))
+    single = run(("so3",) * 4)
     for i in range(4):
-        assert np.allclose(mixed[f"{i}"].position, single[f"{i}"].position, rtol=0, atol=1e-12)
-        force = single[f"joint {i}"].force
-        assert np.allclose(mixed[f"joint {i}"].force, force, rtol=0, atol=1e-9 * abs(force).max())
+        assert np.allclose(
+            mixed[f"bar {i}"].position, single[f"bar {i}"].position, rtol=0, atol=1e-12
+        )
+        force = single[f"pin {i}"].force
+        assert np.allclose(mixed[f"pin {i}"].force, force, rtol=0, atol=1e-9 * abs(force).max())
 
 
 # --- rows of every kind ---------------------------------------------------------------------------
@@ -212,13 +206,7 @@ def test_rows_that_are_switched_off_stay_off():
     """Of two bars on hinges the second falls, and the first one swings as if it were alone."""
     runs = []
     for n in (1, 2):
-        system = mbd.System(gravity=(0, 0, -9.81))
-        last = system.ground
-        for i in range(n):
-            bar = system.add(mbd.RigidBody(f"bar {i}", mass=1.0, inertia=(0.01, 0.1, 0.1),
-                                           position=(i + 0.5, 0, 0)))  # fmt: skip
-            system.add(mbd.Revolute(f"pin {i}", last, bar, at=(i, 0, 0), axis=(0, 1, 0)))
-            last = bar
+        system = chain(n, joint="Revolute", inertia=(0.01, 0.1, 0.1))
         off = ("pin 1",) if n == 2 else ()
         runs.append(mbd.simulate(system, 0.5, 0.05, method=SHARP[5], off=off))
     assert np.allclose(*(run["bar 0"].position for run in runs), rtol=0, atol=1e-13)
@@ -261,47 +249,6 @@ def test_states_within_steps_are_nearly_as_accurate():
         assert np.all(small | (order > (of_motion, of_motion, of_forces))), (errors, order)
 
 
-def test_requested_times_and_chosen_steps_go_together():
-    system = scene("heavy_top").build()
-    times = np.linspace(0.0, 0.1, 41)
-    run = mbd.simulate(system, 0.1, rtol=1e-9, t_eval=times, method=mbd.RadauCollocation())
-    fine = mbd.simulate(system, 0.1, 0.1 / 400, every=10, method=SHARP[5])
-    assert np.array_equal(run.t, times)
-    assert np.abs(run["top"].position - fine["top"].position).max() < 1e-8
-    assert run.gap.max() < 1e-9
-    both = mbd.simulate(system, 0.1, 2.5e-3, t_eval=times, method=SHARP[5])
-    assert np.abs(both["top"].position - fine["top"].position).max() < 1e-8
-
-
-def test_events_are_located_to_round_off_and_the_run_goes_on_behind_them():
-    """A pendulum passes the lowest point at a quarter of its period, in Jacobi's functions."""
-    from scipy.special import ellipk
-
-    def swing():
-        system = mbd.System(gravity=(0, 0, -9.81))
-        bob = system.add(mbd.PointMass("bob", mass=1.0, position=(1, 0, 0)))
-        system.add(mbd.Distance("rod", system.ground, bob))
-        return system
-
-    low = mbd.Event("low", lambda x: x["bob"].position[:, 0])
-    quarter = ellipk(0.5) / np.sqrt(9.81)
-    for how in ({"step": 0.05}, {"rtol": 1e-11}):
-        run = mbd.simulate(swing(), 2.5 * quarter, events=low, method=SHARP[5], **how)
-        assert [x.name for x in run.events] == ["low"]
-        assert run.events[0].t == pytest.approx(quarter, abs=2e-11)
-    stop = mbd.Event("low", lambda x: x["bob"].position[:, 0], terminal=True)
-    run = mbd.simulate(swing(), 1.0, 0.05, events=stop, method=SHARP[5])
-    assert run.t[-1] == pytest.approx(quarter, abs=1e-12)
-    assert run["bob"].position[-1] == pytest.approx((0, 0, -1), abs=1e-12)
-
-    def throw_back(model, state):
-        return state.replace(v=-state.v)
-
-    back = mbd.Event("low", lambda x: x["bob"].position[:, 0], change=throw_back)
-    run = mbd.simulate(swing(), 2 * quarter, 0.05, events=back, method=SHARP[5])
-    assert run["bob"].position[-1] == pytest.approx((1, 0, 0), abs=1e-10)
-
-
 def test_energy_is_kept_to_what_the_step_resolves():
     method = mbd.RadauCollocation(tol=1e-18)
     run = mbd.simulate(scene("heavy_top").build(), 1.0, 2e-3, method=method)
@@ -331,17 +278,6 @@ def test_a_stiff_spring_that_turns_does_not_stop_it():
     ]
     assert np.abs(ends[0] - ends[2]).max() < 1e-5
     assert np.abs(ends[1] - ends[2]).max() < 1e-7
-
-
-def test_a_run_goes_on_and_takes_over_from_another_method():
-    system, method = scene("heavy_top").build(), SHARP[5]
-    whole = mbd.simulate(system, 0.1, 2e-3, method=method)
-    half = mbd.simulate(system, 0.05, 2e-3, method=method)
-    rest = mbd.simulate(system, 0.1, 2e-3, method=method, state=half.state)
-    assert np.abs(rest.q[-1] - whole.q[-1]).max() < 1e-11
-    other = mbd.simulate(system, 0.01, 1e-4, method=mbd.GeneralizedAlpha())
-    taken = mbd.simulate(system, 0.02, 1e-3, method=method, state=other.state)
-    assert np.abs(taken.energy.total / taken.energy.total[0] - 1).max() < 1e-11
 
 
 def test_a_singular_pose_stops_the_run_by_name():
@@ -403,42 +339,7 @@ def test_velocities_of_round_off_choose_no_steps():
     assert run.stats["rejected"] < 4
 
 
-# --- velocities without a scale, large round-off --------------------------------------------------
-BODIES = [name for name in NAMES if name != "point"]
-
-
-def pushed(power, formulation):
-    """A free body at rest under a force 3 t^p: x = 3 t^(p + 2)/((p + 1)(p + 2))."""
-    system = mbd.System(gravity=(0, 0, 0))
-    body = system.add(
-        mbd.RigidBody("b", mass=1.0, inertia=(0.1, 0.2, 0.25), formulation=formulation)
-    )
-    system.add(mbd.PointForce("f", body, lambda t: (3 * t**power, 0, 0)))
-    return system, lambda run: run["b"].position[-1, 0], 1.0
-
-
-def turned(power, formulation):
-    """A body at rest on a hinge under a moment 3 t^p."""
-    system, _, hinge = hinged(
-        "b", "h", gravity=(0, 0, 0), inertia=(0.1, 0.2, 0.25), formulation=formulation
-    )
-    system.add(mbd.Motor("f", hinge, lambda u, rate, t: 3 * t**power))
-    return system, lambda run: run["h"].angle[-1], 0.45
-
-
-@spread(scene=[pushed, turned], formulation=BODIES)
-def test_a_load_that_grows_from_zero_moves_what_is_at_rest(scene, formulation):
-    """Whatever its power: nothing has moved, and nothing pushes, at the start."""
-    for power in (1, 2, 3, 4, 7):
-        system, result, inertia = scene(power, formulation)
-        exact = 3 / ((power + 1) * (power + 2)) / inertia
-        for options in ({"rtol": 1e-6}, {"rtol": 1e-9}, {"step": 0.02}):
-            run = mbd.simulate(system, 1.0, method=mbd.RadauCollocation(), **options)
-            error = abs(result(run) - exact)
-            assert error < 2 * options.get("rtol", 1e-9), (power, options)
-            assert run.stats["steps"] < 100
-
-
+# --- large round-off ------------------------------------------------------------------------------
 def ball(J, formulation):
     """A mass on a string that turns about it: about the string it has next to no inertia."""
     system = mbd.System(gravity=(0, 0, -9.81))

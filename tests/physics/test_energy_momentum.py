@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scenes
 
 import mbd
 
@@ -52,23 +53,6 @@ def floating(damping: float = 0.0, kinds: tuple[str, ...] = KINDS["directors"]) 
     return system
 
 
-def pendulum(formulation: str) -> mbd.System:
-    system = mbd.System(gravity=(0, 0, -9.81))
-    last = system.ground
-    for i in range(2):
-        bar = mbd.RigidBody(
-            f"bar {i}",
-            mass=1.0,
-            inertia=(1e-3, 0.08, 0.08),
-            position=(i + 0.5, 0, 0),
-            formulation=formulation,
-        )
-        system.add(bar)
-        system.add(mbd.Spherical(f"joint {i}", last, bar, at=(i, 0, 0)))
-        last = bar
-    return system
-
-
 @pytest.mark.parametrize("step", [2e-2, 5e-3])
 @pytest.mark.parametrize("kinds", KINDS.values(), ids=KINDS)
 def test_energy_and_momenta_of_a_floating_system_with_joints_and_springs(kinds, step):
@@ -86,7 +70,7 @@ def test_energy_and_momenta_of_a_floating_system_with_joints_and_springs(kinds, 
 @pytest.mark.filterwarnings("ignore:steps of")  # phases drift in 1000 s; energy must not
 @pytest.mark.parametrize("formulation", ["directors", "euler_parameters"])
 def test_a_hundred_thousand_steps_of_a_pendulum(formulation):
-    system = pendulum(formulation)
+    system = scenes.chain(2, (formulation,), inertia=(1e-3, 0.08, 0.08))
     solution = mbd.simulate(system, 1000.0, 1e-2, method=mbd.EnergyMomentum(), every=50)
     assert solution.stats["steps"] == 100_000
     assert np.ptp(solution.energy.total) < 1e-9  # J, of about 10 exchanged
@@ -145,24 +129,12 @@ def test_other_coordinates_are_refused_with_a_reason():
 
 def chain(formulation: str = "directors") -> mbd.System:
     """Three flat bars: their third directors have no inertia, nothing limits their rates."""
-    system = mbd.System(gravity=(0, 0, -9.81))
-    last = system.ground
-    for i in range(3):
-        bar = mbd.RigidBody(
-            f"b{i}",
-            mass=1,
-            inertia=(0.01, 0.08, 0.09),
-            position=(i + 0.5, 0, 0),
-            formulation=formulation,
-        )
-        system.add(bar)
-        at = (i, 0, 0)
-        if i == 1:
-            system.add(mbd.Spherical(f"j{i}", last, bar, at=at))
-        else:
-            system.add(mbd.Revolute(f"j{i}", last, bar, at=at, axis=(0.3 * i, 1, 0)))
-        last = bar
-    system.add(mbd.Spring("sp", system.ground, last, at=(1, 1, 0), stiffness=20.0, length=1.0))
+    system = scenes.chain(
+        3, (formulation,), joint=lambda i: "Spherical" if i == 1 else "Revolute",
+        axis=lambda i: (0.3 * i, 1, 0), inertia=(0.01, 0.08, 0.09),
+    )  # fmt: skip
+    end = system["bar 2"]
+    system.add(mbd.Spring("sp", system.ground, end, at=(1, 1, 0), stiffness=20.0, length=1.0))
     return system
 
 

@@ -18,7 +18,7 @@ from mbd.formulations.euler_parameters import (
 from mbd.machine import buffer as m
 from mbd.model.workspace import Workspace
 
-from .tools import SHARP, converge, published, scene
+from .tools import SHARP, converge, ends, published, scene
 
 PAIRS = [(form, f) for form in ("full", "reduced") for f in ("B2", "B1", "H", "Q_p2")]
 FORMS = [*PAIRS, ("projected", None)]
@@ -227,20 +227,13 @@ def test_one_motion_of_all_forms():
 
 @pytest.mark.parametrize(("form", "force_map"), FORMS)
 def test_heavy_top(form, force_map):
-    formulation = mbd.EulerParameters(form, force_map)
-
-    def run(h):
-        s = mbd.simulate(
-            scene("heavy_top").build(formulation), 0.2, h, method=SHARP, every=1_000_000
-        )
-        return {"x": s["top"].position[-1], "reaction": s["pin"].force[-1]}
-
-    system = scene("heavy_top").build("so3")
-    fine = [mbd.simulate(system, 0.2, h, method=SHARP, every=1_000_000) for h in (1e-4, 5e-5)]
-    exact = {
-        "x": (4 * fine[1]["top"].position[-1] - fine[0]["top"].position[-1]) / 3,
-        "reaction": (4 * fine[1]["pin"].force[-1] - fine[0]["pin"].force[-1]) / 3,
-    }
+    words = {"x": "top.position", "reaction": "pin.force"}
+    run, other = (
+        ends(scene("heavy_top").build(x), 0.2, **words)
+        for x in (mbd.EulerParameters(form, force_map), "so3")
+    )
+    coarse, fine = other(1e-4), other(5e-5)
+    exact = {k: (4 * fine[k] - coarse[k]) / 3 for k in words}
     converge(run, exact, step=5e-4, tolerance={"x": 1e-6, "reaction": 2e-2})
 
 
@@ -296,12 +289,5 @@ def test_wrong_words_are_refused():
 
 
 def test_published_values_are_reached_by_the_default():
-    exact = {"x": published("heavy top")["0.1"]["x"]}
-
-    def run(h):
-        s = mbd.simulate(
-            scene("heavy_top").build("euler_parameters"), 0.1, h, method=SHARP, every=1_000_000
-        )
-        return {"x": s["top"].position[-1]}
-
-    converge(run, exact, step=5e-4, tolerance=1e-6)
+    run = ends(scene("heavy_top").build("euler_parameters"), 0.1, x="top.position")
+    converge(run, {"x": published("heavy top")["0.1"]["x"]}, step=5e-4, tolerance=1e-6)

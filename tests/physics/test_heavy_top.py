@@ -6,22 +6,12 @@ from charts import TOP
 
 import mbd
 
-from .tools import RIGID, SHARP, converge, published, scene
+from .tools import RIGID, SHARP, converge, ends, published, scene
 
-
-def final(formulation, h, t_end=1.0):
-    solution = mbd.simulate(
-        scene("heavy_top").build(formulation), t_end, h, method=SHARP, every=1_000_000
-    )
-    top = solution["top"]
-    return {
-        "x": top.position[-1],
-        "v": top.velocity[-1],
-        "R": top.rotation[-1],
-        "Omega": top.angular_velocity_body[-1],
-        "reaction": solution["pin"].force[-1],
-    }
-
+WORDS = {
+    "x": "top.position", "v": "top.velocity", "R": "top.rotation", "Omega":
+    "top.angular_velocity_body", "reaction": "pin.force",
+}  # fmt: skip
 
 LIE = {"x": 1e-8, "v": 5e-8, "R": 5e-8, "Omega": 5e-7, "reaction": 2e-4}
 FAR = {"x": 5e-5, "v": 5e-4, "reaction": 5e-2}
@@ -34,7 +24,8 @@ REDUNDANT = {"x": 2e-7, "v": 1e-6, "R": 2e-4, "Omega": 1e-3, "reaction": 1e-3}
 def test_heavy_top_is_second_order_in_everything_and_extrapolates_to_the_table(formulation):
     tolerance = {"so3": LIE, "se3": SCREW, "unified": SCREW}.get(formulation, REDUNDANT)
     exact = published("heavy top")["1.0"]
-    converge(lambda h: final(formulation, h), exact, step=5e-4, tolerance=tolerance)
+    run = ends(scene("heavy_top").build(formulation), 1.0, **WORDS)
+    converge(run, exact, step=5e-4, tolerance=tolerance)
 
 
 def test_heavy_top_beats_the_scheme_of_kynema_on_the_same_group():
@@ -73,15 +64,7 @@ def test_heavy_top_with_the_body_frame_in_the_pin_tends_to_the_same_motion():
         )
     )  # fmt: skip
     system.add(mbd.Spherical("pin", system.ground, top, at=(0, 0, 0)))
-
-    def run(h):
-        solution = mbd.simulate(system, 1.0, h, method=SHARP, every=1_000_000)
-        point = solution["top"].at((0, 1, 0))
-        return {
-            "x": point.position[-1],
-            "v": point.velocity[-1],
-            "reaction": solution["pin"].force[-1],
-        }
-
+    at = "top(0, 1, 0)"
+    run = ends(system, 1.0, x=f"{at}.position", v=f"{at}.velocity", reaction="pin.force")
     exact = published("heavy top")["1.0"]
     converge(run, {k: exact[k] for k in ("x", "v", "reaction")}, step=5e-4, tolerance=FAR)

@@ -2,6 +2,7 @@
 
 import numpy as np
 from families import spread
+from scenes import GRAVITY, chain
 from scipy.spatial.transform import Rotation
 
 import mbd
@@ -14,20 +15,12 @@ WITHIN = {"position": 1e-8, "velocity": 1e-10, "stabilized": 1e-10}
 
 def arm(formulation, turn):
     """Three links that fall, with all of the scene turned."""
-    system = mbd.System(gravity=turn.apply((0, 0, -9.81)))
-    last = system.ground
-    for i, axis in enumerate([(0, 1, 0), (0, 0.6, 0.8), (0, 1, 0)]):
-        link = system.add(
-            mbd.RigidBody(
-                f"link {i}", mass=1.0 + i, inertia=(0.02, 0.1, 0.12),
-                position=turn.apply((i + 0.5, 0, 0)), rotation=turn, formulation=formulation,
-            )
-        )  # fmt: skip
-        system.add(
-            mbd.Revolute(f"hinge {i}", last, link, at=turn.apply((i, 0, 0)), axis=turn.apply(axis))
-        )
-        last = link
-    return system
+    return chain(
+        3, (formulation,), joint="Revolute", gravity=turn.apply(GRAVITY),
+        axis=lambda i: turn.apply([(0, 1, 0), (0, 0.6, 0.8), (0, 1, 0)][i]),
+        along=turn.apply((1, 0, 0)), mass=lambda i: 1.0 + i, inertia=(0.02, 0.1, 0.12),
+        rotation=turn,
+    )  # fmt: skip
 
 
 @spread(level=WITHIN, formulation=RIGID)
@@ -42,10 +35,10 @@ def test_modified_and_full_newton_and_a_turned_scene_agree(formulation, level):
     full, turned = run(Rotation.identity(), "full"), run(turn, "modified")
     for i in range(3):
         for quantity in ("force", "moment"):
-            mine = getattr(one[f"hinge {i}"], quantity)
+            mine = getattr(one[f"pin {i}"], quantity)
             size = WITHIN[level] * np.abs(mine).max()
-            assert np.abs(getattr(full[f"hinge {i}"], quantity) - mine).max() < size
-            back = getattr(turned[f"hinge {i}"], quantity) @ turn.as_matrix()
+            assert np.abs(getattr(full[f"pin {i}"], quantity) - mine).max() < size
+            back = getattr(turned[f"pin {i}"], quantity) @ turn.as_matrix()
             assert np.abs(back - mine).max() < size
-        mine = one[f"link {i}"].velocity
-        assert np.abs(full[f"link {i}"].velocity - mine).max() < 1e-9 * np.abs(mine).max()
+        mine = one[f"bar {i}"].velocity
+        assert np.abs(full[f"bar {i}"].velocity - mine).max() < 1e-9 * np.abs(mine).max()

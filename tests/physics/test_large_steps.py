@@ -7,7 +7,7 @@ import pytest
 from hard.linkages import linkage
 from hard.published import outcome
 from models.test_scenes import load
-from scenes import spinning_disc
+from scenes import chain, spinning_disc
 
 import mbd
 from mbd.cli import main
@@ -155,18 +155,9 @@ def test_published_outcomes_are_judged_by_the_same_energies():
 
 def driven_arm(frequency):
     """Two arms, the first one driven to and fro."""
-    system = mbd.System(gravity=(0, 0, -9.81))
-    one, two = (
-        system.add(
-            mbd.RigidBody(f"arm {i}", mass=1.5, inertia=(0.01, 0.1, 0.1), position=(i + 0.5, 0, 0))
-        )
-        for i in range(2)
-    )
-    hinge = mbd.Revolute("hinge", system.ground, one, at=(0, 0, 0), axis=(0, 1, 0))
-    system.add(hinge)
-    system.add(mbd.Revolute("elbow", one, two, at=(1, 0, 0), axis=(0, 1, 0)))
+    system = chain(2, joint="Revolute", mass=1.5, inertia=(0.01, 0.1, 0.1))
     turn = mbd.Harmonic(amplitude=0.8, frequency=frequency, phase=np.pi / 2, mean=-0.8)
-    system.add(mbd.Drive("motor", hinge.angle, position=turn))
+    system.add(mbd.Drive("motor", system["pin 0"].angle, position=turn))
     return system
 
 

@@ -105,17 +105,8 @@ def test_the_number_of_steps_hardly_grows_with_the_chain(monkeypatch):
 @pytest.mark.parametrize(("n", "formulation"), [(160, "so3"), (300, "directors")])
 def test_the_slowest_motion_of_a_chain_of_balls_is_that_of_a_heavy_string(n, formulation):
     """Links on balls spin freely; that does not hide the slowest swing, j_0^2 g/(4 L)."""
-    system = mbd.System(gravity=(0, 0, -WEIGHT))
-    last = system.ground
-    for i in range(n):
-        bar = system.add(
-            mbd.RigidBody(f"bar {i}", mass=1.0, inertia=(0.1, 0.1, 0.01),
-                          position=(0, 0, -i - 0.5), formulation=formulation)
-        )  # fmt: skip
-        options = {"axis": (0, 1, 0)} if i < 20 else {}
-        joint = mbd.Revolute if i < 20 else mbd.Spherical
-        system.add(joint(f"pin {i}", last, bar, at=(0, 0, -i), **options))
-        last = bar
+    system = chain(n, (formulation,), joint=lambda i: "Revolute" if i < 20 else "Spherical",
+                   along=(0, 0, -1), inertia=(0.1, 0.1, 0.01))  # fmt: skip
     found = mbd.equilibrium(system)
     assert found.stiffness == pytest.approx(2.404825557695773**2 * WEIGHT / (4 * n), rel=2e-3)
     assert found.stable

@@ -7,7 +7,7 @@ from scipy.integrate import solve_ivp
 
 import mbd
 
-from .tools import PUBLISHED, RIGID, SHARP, converge, published, scene
+from .tools import PUBLISHED, RIGID, SHARP, converge, ends, planar, published, scene
 
 FREEDOMS = {  # scene, options: freedoms, count of Gruebler, redundant rows
     "fourbar": (1, -2, 3),
@@ -59,13 +59,10 @@ def test_passing_the_singular_pose_of_a_four_bar_changes_the_freedoms_and_not_th
 @spread(formulation=RIGID, n=[1, 2])
 def test_four_bars_in_a_row_pass_singular_poses(n, formulation):
     x, y, vx, vy = published("A02")[str(n)]["2"][:4]
-    exact = {"B0": [x, y], "v": [vx, vy]}
-
-    def run(h):
-        system = scene("n_fourbar").build(n, formulation)
-        top = mbd.simulate(system, 2.0, h, method=SHARP, every=1_000_000)["bar 0"].at((0.5, 0, 0))
-        return {"B0": top.position[-1, :2], "v": top.velocity[-1, :2]}
-
+    exact = {"B0": planar((x, y)), "v": planar((vx, vy))}
+    top = "bar 0(0.5, 0, 0)"
+    system = scene("n_fourbar").build(n, formulation)
+    run = ends(system, 2.0, B0=f"{top}.position", v=f"{top}.velocity")
     converge(run, exact, step=2e-3, tolerance={"B0": 1e-8, "v": 1e-7})
 
 
@@ -161,37 +158,20 @@ def test_andrews_squeezer_meets_the_test_set_and_its_recomputed_values(formulati
 
 @pytest.mark.parametrize("formulation", RIGID)
 def test_bricard_mechanism(formulation):
-    exact = published("A04")["1.0"]
-
-    def run(h):
-        system = scene("bricard").build(formulation)
-        solution = mbd.simulate(system, 1.0, h, method=SHARP, every=1_000_000)
-        ends = [solution[f"rod {i}"].at((0.5, 0, 0)) for i in range(1, 6)]
-        return {
-            "pos": np.array([e.position[-1] for e in ends]),
-            "vel": np.array([e.velocity[-1] for e in ends]),
-        }
-
-    converge(run, exact, step=2e-3, tolerance={"pos": 1e-11, "vel": 1e-10})
+    tips = [f"rod {i}(0.5, 0, 0)" for i in range(1, 6)]
+    run = ends(scene("bricard").build(formulation), 1.0, pos=[f"{x}.position" for x in tips],
+               vel=[f"{x}.velocity" for x in tips])  # fmt: skip
+    converge(run, published("A04")["1.0"], step=2e-3, tolerance={"pos": 1e-11, "vel": 1e-10})
 
 
 @pytest.mark.parametrize("formulation", RIGID)
 def test_bennett_linkage(formulation):
-    exact = published("K03")["1.0"]
     names = ("link 1", "link 2", "link 3")
-
-    def run(h):
-        system = scene("bennett").build(formulation)
-        solution = mbd.simulate(system, 1.0, h, method=SHARP, every=1_000_000)
-        links = [solution[n] for n in names]
-        return {
-            "com": np.array([b.position[-1] for b in links]),
-            "v": np.array([b.velocity[-1] for b in links]),
-            "R": np.array([b.rotation[-1] for b in links]),
-            "qdot": links[0].angular_velocity[-1, 2],
-        }
-
-    exact = {k: exact[k] for k in ("com", "v", "R", "qdot")}
+    what = {"com": "position", "v": "velocity", "R": "rotation"}
+    run = ends(scene("bennett").build(formulation), 1.0, qdot="link 1.angular_velocity",
+               **{k: [f"{b}.{x}" for b in names] for k, x in what.items()})  # fmt: skip
+    values = published("K03")["1.0"]
+    exact = {k: values[k] for k in what} | {"qdot": (0.0, 0.0, values["qdot"])}
     converge(run, exact, step=2e-3, tolerance={"com": 1e-10, "v": 1e-9, "R": 1e-10, "qdot": 1e-9})
 
 
@@ -233,19 +213,11 @@ def test_hooke_joint_turns_its_shafts_and_passes_their_torques(formulation):
 
 @pytest.mark.parametrize("formulation", RIGID)
 def test_slider_crank_runs_freely(formulation):
-    exact = published("K01")["1.0"]
-
-    def run(h):
-        system = scene("slider_crank").build(formulation)
-        solution = mbd.simulate(system, 1.0, h, method=SHARP, every=1_000_000)
-        bodies = [solution[n] for n in ("crank", "rod", "slider")]
-        return {
-            "com": np.array([b.position[-1] for b in bodies]),
-            "v": np.array([b.velocity[-1] for b in bodies]),
-            "qdot": bodies[0].angular_velocity[-1, 2],
-        }
-
-    exact = {k: exact[k] for k in ("com", "v", "qdot")}
+    bodies, values = ("crank", "rod", "slider"), published("K01")["1.0"]
+    run = ends(scene("slider_crank").build(formulation), 1.0, qdot="crank.angular_velocity",
+               com=[f"{b}.position" for b in bodies], v=[f"{b}.velocity" for b in bodies]
+               )  # fmt: skip
+    exact = {"com": values["com"], "v": values["v"], "qdot": (0.0, 0.0, values["qdot"])}
     converge(run, exact, step=1e-3, tolerance={"com": 5e-10, "v": 1e-9, "qdot": 5e-9})
 
 
@@ -300,17 +272,10 @@ def test_four_bar_with_and_without_redundant_rows_follows_its_equation(closing, 
     (angle,), (rate,) = crank_rocker([1.0])
     model = s.build(formulation, closing).build()
     assert model.report().n_redundant == (3 if closing == "revolute" else 0)
-
-    def run(h):
-        solution = mbd.simulate(model, 1.0, h, method=SHARP, every=1_000_000)
-        crank = solution["crank"]
-        return {
-            "A": 2 * crank.position[-1, [0, 2]] / s.CRANK,
-            "rate": -crank.angular_velocity[-1, 1],
-        }
-
-    exact = {"A": [np.cos(angle), np.sin(angle)], "rate": rate}
-    converge(run, exact, step=1e-3, tolerance={"A": 5e-9, "rate": 2e-7})
+    run = ends(model.system, 1.0, x="crank.position", rate="crank.angular_velocity")
+    A = s.CRANK * np.array([np.cos(angle), 0.0, np.sin(angle)])
+    exact = {"x": A / 2, "rate": (0.0, -rate, 0.0)}
+    converge(run, exact, step=1e-3, tolerance={"x": 2.5e-9 * s.CRANK, "rate": 2e-7})
 
 
 @pytest.mark.parametrize("formulation", RIGID)

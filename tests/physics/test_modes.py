@@ -8,7 +8,6 @@ import mbd
 from mbd.linear.arnoldi import largest
 from mbd.runs.progress import Progress
 
-from .test_frequencies import POINTS, RODS, WHIRL, hanging, points
 from .tools import RIGID, published, scene
 
 ALL = [
@@ -17,6 +16,48 @@ ALL = [
     mbd.EulerParameters("projected"),
     mbd.Scalable(velocities="u"),
 ]
+
+
+# sqrt(g x / l), x zeros of the Laguerre polynomial L_N: points on massless links, g = 9.81, l = 1
+POINTS = {
+    2: (2.3971993978641, 5.7873512980361),
+    3: (2.0195911472489, 4.7441427396672, 7.8552123627319),
+    5: (1.6079573179767, 3.7236385444663, 5.9397758218564, 8.3373734567593, 11.135809637487),
+}
+RODS = {
+    1: (3.8360135557633,),
+    2: (2.6801140122534, 7.1886708702877),
+    3: (2.1810876126705, 5.4249423960075, 10.248872878878),
+    10: (
+        1.1912959338622, 2.7601376236998, 4.44153975778, 6.302157957034, 8.4010178124615,
+        10.822172038787, 13.670082766186, 17.06784862951, 21.217447473986, 26.637701525004,
+    ),
+}  # fmt: skip
+WHIRL = {  # rpm: signed whirl speeds of a rigid rotor on two bearings [rad/s]
+    0: (-418.69344506442, -195.0105955927, 195.0105955927, 418.69344506442),
+    1000: (-342.16178110172, -193.36644584303, 196.0184351386, 514.04271700558),
+    5000: (-211.56080337561, -153.2259445034, 197.81530384834, 1039.6360700278),
+    10000: (-202.97902679164, -89.895679212295, 198.6077807029, 1839.5961772954),
+    30000: (-200.72494171731, -31.607571331468, 199.43316457162, 5268.8871044602),
+}
+
+
+def hanging(n, formulation):
+    """Uniform rods of 1 m on hinges about y, hanging."""
+    return chain(
+        n, (formulation,), joint="Revolute", along=(0, 0, -1), inertia=(1 / 12, 1 / 12, 1e-2)
+    )
+
+
+def points(n):
+    """Points on massless links of 1 m, hanging."""
+    system = mbd.System(gravity=(0, 0, -9.81))
+    last = system.ground
+    for i in range(n):
+        point = system.add(mbd.PointMass(f"mass {i}", mass=2.0, position=(0, 0, -i - 1.0)))
+        system.add(mbd.Distance(f"link {i}", last, point))
+        last = point
+    return system
 
 
 def name_of(formulation):
@@ -163,7 +204,7 @@ def test_redundant_rows_take_no_motions_from_the_sparse_ones(n):
     corners = np.array([(8, 0, 0), (8, 0, 1), (10, 0, 2), (11, 0, 0)], float)
     bars = [
         system.add(
-            mbd.RigidBody(f"bar {i}", mass=1.0, inertia=(0.1, 0.2, 0.3), position=(p + q) / 2)
+            mbd.RigidBody(f"side {i}", mass=1.0, inertia=(0.1, 0.2, 0.3), position=(p + q) / 2)
         )
         for i, (p, q) in enumerate(zip(corners, corners[1:], strict=False))
     ]
@@ -303,7 +344,7 @@ def test_shapes_as_states_satisfy_the_rows(formulation):
     history = found[1].history(amplitude=0.3, instants=9)
     assert history.gap.max() < 1e-9
     assert history.t[-1] == pytest.approx(1 / found[1].frequency)
-    x = history["rod 2"].position
+    x = history["bar 2"].position
     assert np.allclose(x[0], x[-1], atol=1e-9)
     assert np.allclose(x[0, 0], -x[4, 0], atol=1e-9)
     assert np.abs(x[:, 0]).max() > 0.02
@@ -346,7 +387,7 @@ def test_unstable_modes_grow():
 def _turned(system):
     """The rod nearly upside down."""
     model = system.build()
-    body = model.system.bodies["rod 0"]
+    body = model.system.bodies["bar 0"]
     turn = np.pi - 0.1
     R = np.array([[np.cos(turn), 0, np.sin(turn)], [0, 1, 0], [-np.sin(turn), 0, np.cos(turn)]])
     zero = np.zeros(3)
@@ -375,15 +416,7 @@ def test_arguments_are_checked():
 
 def test_large_models_are_not_solved_by_dense_matrices(monkeypatch):
     """Without n the slowest modes are found, which are those of all."""
-    system, last = mbd.System(gravity=(0, 0, -9.81)), None
-    for i in range(155):
-        link = mbd.RigidBody(
-            f"link {i}", mass=0.1, inertia=(1e-4, 1e-4, 1e-5), position=(0, 0, -0.1 * i)
-        )
-        top = (0, 0, 0.05 - 0.1 * i)
-        system.add(link)
-        system.add(mbd.Revolute(f"pin {i}", last or system.ground, link, at=top, axis=(0, 1, 0)))
-        last = link
+    system = chain(155, joint="Revolute", along=(0, 0, -0.1), mass=0.1, inertia=(1e-4, 1e-4, 1e-5))
     model = system.build()
     assert model.n_v == 930
     whole = mbd.modes(model, solver="dense").frequency

@@ -2,12 +2,15 @@
 
 import numpy as np
 import pytest
+from families import spread
 from scenes import hinged
+from scipy.special import ellipk
 
 import mbd
 
-from .tools import published, scene
+from .tools import RIGID, published, scene
 
+SHARP = mbd.RadauCollocation(tol=1e-14)
 BOTH = [mbd.RadauCollocation(), mbd.ExplicitRungeKutta()]
 CHOSEN = [
     mbd.RadauCollocation(3), mbd.RadauCollocation(5), mbd.ExplicitRungeKutta("tsit5"),
@@ -79,3 +82,90 @@ def test_it_is_written_in_files_and_named_as_text(method, other, title, tmp_path
         t_end=0.02, method=other,
     )  # fmt: skip
     assert title in str(table)
+
+
+@pytest.mark.parametrize("method", [SHARP, mbd.ExplicitRungeKutta("dop853")], ids=repr)
+def test_events_are_located_to_round_off_and_the_run_goes_on_behind_them(method):
+    """A pendulum passes the lowest point at a quarter of its period, in Jacobi's functions."""
+
+    def swing():
+        system = mbd.System(gravity=(0, 0, -9.81))
+        bob = system.add(mbd.PointMass("bob", mass=1.0, position=(1, 0, 0)))
+        system.add(mbd.Distance("rod", system.ground, bob))
+        return system
+
+    low = mbd.Event("low", lambda x: x["bob"].position[:, 0])
+    quarter = ellipk(0.5) / np.sqrt(9.81)
+    for how in ({"step": 0.02}, {"rtol": 1e-11}):
+        run = mbd.simulate(swing(), 2.5 * quarter, events=low, method=method, **how)
+        assert [x.name for x in run.events] == ["low"]
+        assert run.events[0].t == pytest.approx(quarter, abs=2e-11)
+    stop = mbd.Event("low", lambda x: x["bob"].position[:, 0], terminal=True)
+    run = mbd.simulate(swing(), 1.0, 0.02, events=stop, method=method)
+    assert run.t[-1] == pytest.approx(quarter, abs=1e-12)
+    assert run["bob"].position[-1] == pytest.approx((0, 0, -1), abs=1e-12)
+
+    def throw_back(model, state):
+        return state.replace(v=-state.v)
+
+    back = mbd.Event("low", lambda x: x["bob"].position[:, 0], change=throw_back)
+    run = mbd.simulate(swing(), 2 * quarter, 0.02, events=back, method=method)
+    assert run["bob"].position[-1] == pytest.approx((1, 0, 0), abs=1e-10)
+
+
+@pytest.mark.parametrize("method", [SHARP, mbd.ExplicitRungeKutta("dop853")], ids=repr)
+def test_requested_times_and_chosen_steps_go_together(method):
+    system = scene("heavy_top").build()
+    times = np.linspace(0.0, 0.1, 41)
+    fine = mbd.simulate(system, 0.1, 0.1 / 400, every=10, method=method)
+    for how in ({"rtol": 1e-9}, {"step": 2.5e-3}, {"step": 2.3e-3}):
+        run = mbd.simulate(system, 0.1, t_eval=times, method=method, **how)
+        assert np.array_equal(run.t, times)
+        assert np.abs(run["top"].position - fine["top"].position).max() < 1e-8
+        assert np.abs(run["pin"].force - fine["pin"].force).max() < 1e-3
+        assert run.gap.max() < 1e-9
+
+
+@pytest.mark.parametrize("method", [SHARP, mbd.ExplicitRungeKutta("dop853")], ids=repr)
+def test_a_run_goes_on_and_takes_over_from_another_method(method):
+    system = scene("heavy_top").build()
+    whole = mbd.simulate(system, 0.1, 2e-3, method=method)
+    half = mbd.simulate(system, 0.05, 2e-3, method=method)
+    rest = mbd.simulate(system, 0.1, 2e-3, method=method, state=half.state)
+    assert np.abs(rest.q[-1] - whole.q[-1]).max() < 1e-11
+    other = mbd.simulate(system, 0.01, 1e-4, method=mbd.GeneralizedAlpha())
+    taken = mbd.simulate(system, 0.02, 1e-3, method=method, state=other.state)
+    assert np.abs(taken.energy.total / taken.energy.total[0] - 1).max() < 1e-11
+
+
+# --- velocities without a scale, large round-off --------------------------------------------------
+def pushed(power, formulation):
+    """A free body at rest under a force 3 t^p: x = 3 t^(p + 2)/((p + 1)(p + 2))."""
+    system = mbd.System(gravity=(0, 0, 0))
+    body = system.add(
+        mbd.RigidBody("b", mass=1.0, inertia=(0.1, 0.2, 0.25), formulation=formulation)
+    )
+    system.add(mbd.PointForce("f", body, lambda t: (3 * t**power, 0, 0)))
+    return system, lambda run: run["b"].position[-1, 0], 1.0
+
+
+def turned(power, formulation):
+    """A body at rest on a hinge under a moment 3 t^p."""
+    system, _, hinge = hinged(
+        "b", "h", gravity=(0, 0, 0), inertia=(0.1, 0.2, 0.25), formulation=formulation
+    )
+    system.add(mbd.Motor("f", hinge, lambda u, rate, t: 3 * t**power))
+    return system, lambda run: run["h"].angle[-1], 0.45
+
+
+@spread(method=BOTH, make=[pushed, turned], formulation=RIGID)
+def test_a_load_that_grows_from_zero_moves_what_is_at_rest(method, make, formulation):
+    """Whatever its power: nothing has moved, and nothing pushes, at the start."""
+    for power in (1, 2, 3, 4, 7):
+        system, result, inertia = make(power, formulation)
+        exact = 3 / ((power + 1) * (power + 2)) / inertia
+        for options in ({"rtol": 1e-6}, {"rtol": 1e-9}, {"step": 0.02}):
+            run = mbd.simulate(system, 1.0, method=method, **options)
+            error = abs(result(run) - exact)
+            assert error < 2 * options.get("rtol", 1e-9), (power, options)
+            assert run.stats["steps"] < 100

@@ -5,7 +5,7 @@ import pytest
 
 import mbd
 
-from .tools import RIGID, SHARP, converge, scene
+from .tools import RIGID, SHARP, converge, ends, scene
 
 G, R, M = 9.81, 0.05, 0.3
 
@@ -67,15 +67,8 @@ def test_disc_general_motion_to_the_limit():
         "position": at["disc.position"], "omega": at["disc.angular_velocity"],
         "force": at["roll.force"],
     }  # fmt: skip
-
-    def run(h):
-        solution = mbd.simulate(module.build(), 0.5, h, method=SHARP)
-        disc = solution["disc"]
-        return {
-            "position": disc.position[-1], "omega": disc.angular_velocity[-1],
-            "force": solution["roll"].force[-1],
-        }  # fmt: skip
-
+    run = ends(module.build(), 0.5, position="disc.position", omega="disc.angular_velocity",
+               force="roll.force")  # fmt: skip
     converge(run, exact, step=2e-3, tolerance={"position": 1e-8, "omega": 2e-7, "force": 1e-6},
              noise=1e-9, coarse=("force",))  # fmt: skip
 
@@ -99,14 +92,11 @@ def test_contact_does_no_work(formulation):
 
 def test_ball_on_a_turntable_to_the_limit():
     exact = {
-        "position": (-0.084581437862469, 0.47975277606631),
-        "velocity": (-0.31121666519969, 0.056073053260741),
+        "position": (-0.084581437862469, 0.47975277606631, 0.1),
+        "velocity": (-0.31121666519969, 0.056073053260741, 0.0),
     }
-
-    def run(h):
-        ball = mbd.simulate(scene("ball_on_turntable").build(), 2.0, h, method=SHARP)["ball"]
-        return {"position": ball.position[-1, :2], "velocity": ball.velocity[-1, :2]}
-
+    run = ends(scene("ball_on_turntable").build(), 2.0, position="ball.position",
+               velocity="ball.velocity")  # fmt: skip
     converge(run, exact, step=2e-2, tolerance=1e-9)
 
 

@@ -10,7 +10,8 @@ from mbd.algebra.quaternions import H, Q, scaled_rotation
 from mbd.machine import buffer as m
 from mbd.model.workspace import Workspace
 
-from .tools import SHARP, converge, published, scene
+from .test_chains import TOLERANCE, bars, table
+from .tools import SHARP, converge, ends, published, scene
 
 ALL = [(rigid, velocities) for rigid in (True, False) for velocities in ("rates", "u")]
 THETA = np.array([[0.7, 0.1, -0.05], [0.1, 0.9, 0.2], [-0.05, 0.2, 1.1]])
@@ -169,17 +170,18 @@ def test_free_body_breathes_like_the_ode(velocities):
     A, w = reference(2.0)
     s = A @ A
     R = scaled_rotation(A) / s
-    exact = {"s": [s], "R": R, "omega": R @ w / s, "d": scaled_rotation(A)}
+    exact = {
+        "s": s,
+        "R": R,
+        "omega": R @ w / s,
+        "y": np.vstack([(0.2, 0.4, 0.6), scaled_rotation(A).T]),
+    }
     energy = 0.5 * np.array([1.0, -2.0, 1.5]) @ THETA @ (1.0, -2.0, 1.5)
     # the virial theorem: the moment of inertia about the centre is a parabola of time
     assert np.isclose(s**2, 1 + 4 * energy * 2.0**2 / np.trace(THETA), rtol=1e-12)
     assert s > 2
-
-    def run(h):
-        body = mbd.simulate(breathing(velocities), 2.0, h, method=SHARP, every=1_000_000)["body"]
-        return {"s": body.scale[-1:], "R": body.rotation[-1], "omega": body.angular_velocity[-1],
-                "d": body.y[-1, 1:].T}  # fmt: skip
-
+    run = ends(breathing(velocities), 2.0, s="body.scale", R="body.rotation",
+               omega="body.angular_velocity", y="body.y")  # fmt: skip
     converge(run, exact, step=8e-3, tolerance=2e-8)
 
 
@@ -244,12 +246,8 @@ def test_squeezed_body_turns_back_at_the_closed_form(velocities):
         return x[1], (1.1 * 9.0 / x[0] ** 3 + k * HOLDING) / (0.5 * 2.7)
 
     exact = solve_ivp(rate, (0, 2), (1.0, 0.0), method="DOP853", rtol=1e-12, atol=1e-13).y[0, -1]
-
-    def run(h):
-        system = squeezed(k * HOLDING, rigid=False, velocities=velocities)
-        return {"s": mbd.simulate(system, 2.0, h, method=SHARP, every=10**6)["body"].scale[-1:]}
-
-    converge(run, {"s": [exact]}, step=4e-3, tolerance=1e-6)
+    run = ends(squeezed(k * HOLDING, rigid=False, velocities=velocities), 2.0, s="body.scale")
+    converge(run, {"s": exact}, step=4e-3, tolerance=1e-6)
 
 
 @pytest.mark.parametrize("velocities", ["rates", "u"])
@@ -303,36 +301,16 @@ def test_scaling_force_in_wrong_places():
 # --- rigid ----------------------------------------------------------------------------------------
 @pytest.mark.parametrize("velocities", ["rates", "u"])
 def test_rigid_body_is_the_heavy_top(velocities):
-    formulation = mbd.Scalable(velocities=velocities)
-
-    def run(h):
-        s = mbd.simulate(scene("heavy_top").build(formulation), 1.0, h, method=SHARP, every=10**6)
-        return {"x": s["top"].position[-1], "reaction": s["pin"].force[-1]}
-
+    system = scene("heavy_top").build(mbd.Scalable(velocities=velocities))
+    run = ends(system, 1.0, x="top.position", reaction="pin.force")
     exact = {k: published("heavy top")["1.0"][k] for k in ("x", "reaction")}
     converge(run, exact, step=5e-4, tolerance={"x": 2e-7, "reaction": 1e-3})
 
 
 @pytest.mark.parametrize("velocities", ["rates", "u"])
 def test_rigid_chain_is_that_of_so3(velocities):
-    names = ("pos", "vel", "rot", "om")
-    exact = {k: published("chains")["zigzag_N2"][k] for k in names}
-
-    def run(h):
-        system = scene("chain").build(
-            n=2, kind="zigzag", formulation=[mbd.Scalable(velocities=velocities)]
-        )
-        s = mbd.simulate(system, 1.0, h, method=SHARP, every=10**6)
-        bars = [s["bar 1"], s["bar 2"]]
-        return {
-            "pos": np.array([b.position[-1] for b in bars]),
-            "vel": np.array([b.velocity[-1] for b in bars]),
-            "rot": np.array([b.rotation[-1].ravel() for b in bars]),
-            "om": np.array([b.angular_velocity_body[-1] for b in bars]),
-        }
-
-    tolerance = {"pos": 5e-10, "vel": 5e-9, "rot": 2e-9, "om": 5e-8}
-    converge(run, exact, step=1e-3, tolerance=tolerance)
+    run = bars(n=2, kind="zigzag", formulation=[mbd.Scalable(velocities=velocities)])
+    converge(run, table("zigzag_N2"), step=1e-3, tolerance=TOLERANCE)
 
 
 def test_wrong_words_are_refused():

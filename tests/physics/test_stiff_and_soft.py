@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from families import some, spread
+from scenes import chain
 from scipy.optimize import root
 
 import mbd
@@ -318,13 +319,7 @@ def test_nets_of_springs_come_to_a_balance_from_far_off(seed):
 
 @pytest.mark.parametrize("weight", [1e-9, 9.81, 1e9])
 def test_a_chain_hangs_under_any_weight(weight):
-    system = mbd.System(gravity=(0, 0, -weight))
-    last = system.ground
-    for i in range(5):
-        bar = mbd.RigidBody(f"bar {i}", mass=0.7, inertia=(0.1, 0.2, 0.2), position=(i + 0.5, 0, 0))
-        system.add(bar)
-        system.add(mbd.Revolute(f"pin {i}", last, bar, at=(i, 0, 0), axis=(0, 1, 0)))
-        last = bar
+    system = chain(5, joint="Revolute", gravity=(0, 0, -weight), mass=0.7, inertia=(0.1, 0.2, 0.2))
     found = mbd.equilibrium(system)
     assert np.allclose(found["bar 4"].position, (0, 0, -4.5), rtol=0, atol=1e-9)
     assert found.loads.force == pytest.approx(0.7 * weight)

@@ -2,13 +2,14 @@
 
 import numpy as np
 import pytest
+from scenes import chain
 from scipy.spatial.transform import Rotation
 
 import mbd
 from mbd.algebra.rotations import tilde
 from mbd.formulations import named, unified, velocity_sets
 
-from .tools import SHARP, converge, published
+from .tools import SHARP, converge, ends, published
 
 S = 1 / np.sqrt(2)
 M_, J1, J2, J3 = 3.0, 1.1, 1.7, 2.3
@@ -152,15 +153,8 @@ def test_tangents_of_other_sets(options):
 
 def test_two_sets_in_one_system():
     one, two = mbd.Unified("tetrahedral"), mbd.Unified(**own_set())
-    system = mbd.System(gravity=(0, 0, -9.81))
-    last = system.ground
-    for i, f in enumerate((one, two, "unified", "so3", "se3")):
-        bar = system.add(
-            mbd.RigidBody(f"bar {i}", mass=1.0, inertia=(0.01, 0.1, 0.1), position=(i + 0.5, 0, 0),
-                          formulation=f)
-        )  # fmt: skip
-        system.add(mbd.Revolute(f"pin {i}", last, bar, at=(i, 0, 0), axis=(0, 1, 0)))
-        last = bar
+    forms = (one, two, "unified", "so3", "se3")
+    system = chain(5, forms, joint="Revolute", inertia=(0.01, 0.1, 0.1))
     assert mbd.check_tangents(system).ok
     solution = mbd.simulate(system, 0.2, 1e-3, method=SHARP)
     assert abs(np.ptp(solution.energy.total)) < 1e-4
@@ -277,11 +271,7 @@ def test_example_of_the_paper_on_other_sets(other):
         mbd.RigidBody("body", mass=1.0, inertia=(5.2988, 1.1775, 4.3568),
                       angular_velocity_body=(0.01, 0, 100), formulation=mbd.Unified(**other))
     )  # fmt: skip
-
-    def run(h):
-        body = mbd.simulate(system, 0.1, h, method=SHARP, every=1_000_000)["body"]
-        return {"Omega": body.angular_velocity_body[-1], "R": body.rotation[-1]}
-
+    run = ends(system, 0.1, Omega="body.angular_velocity_body", R="body.rotation")
     converge(run, exact, step=1e-4, tolerance={"Omega": 5e-7, "R": 1e-8})
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from types import ModuleType
 
 import numpy as np
+from models.test_scenes import quantity
 
 import mbd
 from mbd.formulations import NAMES
@@ -33,6 +34,30 @@ def scene(name: str) -> ModuleType:
 def published(problem: str) -> dict:
     """Return the values of a problem of ``published.json``."""
     return PUBLISHED[problem]["values"]
+
+
+def ends(system, t_end, *, method=SHARP, **words):
+    """Return a function of the step h: what is there at t_end, by name, as `converge` takes it.
+
+    Of each name one text as in a REFERENCE of a scene, "top.position", or a list of some.
+    """
+    model = system.build()
+
+    def run(h):
+        solution = mbd.simulate(model, t_end, h, method=method, every=1_000_000)
+        return {
+            name: np.array([quantity(solution, x)[-1] for x in what])
+            if isinstance(what, list)
+            else quantity(solution, what)[-1]
+            for name, what in words.items()
+        }
+
+    return run
+
+
+def planar(x):
+    """Return vectors of a plane as those of space."""
+    return np.append(x, 0.0)
 
 
 def converge(run, exact, *, step, tolerance, noise=1e-10, levels=3, coarse=(), scatter=0.15):
