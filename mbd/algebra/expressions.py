@@ -31,13 +31,10 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 
+from mbd.base.elementary import RULES, give_functions, give_operators
 from mbd.machine.jit import is_compiled, jit
-from mbd.machine.straight_line import ARITHMETIC, straight_line
+from mbd.machine.straight_line import straight_line
 
-_FOLDED: dict[str, Callable[..., float]] = {
-    **ARITHMETIC, "pow": math.pow, "sqrt": math.sqrt, "exp": math.exp, "log": math.log,
-    "sin": math.sin, "cos": math.cos, "atan2": math.atan2, "asin": math.asin, "tanh": math.tanh,
-}  # fmt: skip
 _order = count()
 
 
@@ -46,109 +43,18 @@ class Operation:
 
     __slots__ = ("__weakref__", "args", "name", "op", "order")
 
+    __add__: Callable[..., Any]
+    __sub__: Callable[..., Any]
+    __mul__: Callable[..., Any]
+    __truediv__: Callable[..., Any]
+
     def __init__(self, op: str, args: tuple[Any, ...], name: str) -> None:
         self.op, self.args, self.name, self.order = op, args, name, next(_order)
-
-    # --- arithmetic -------------------------------------------------------------------------------
-    def __add__(self, other: Any) -> Any:
-        return _sum(self, other)
-
-    def __sub__(self, other: Any) -> Any:
-        return _difference(self, other)
-
-    def __mul__(self, other: Any) -> Any:
-        return _product(self, other)
-
-    def __truediv__(self, other: Any) -> Any:
-        return _quotient(self, other)
-
-    def __pow__(self, other: Any) -> Any:
-        return _power(self, other)
-
-    def __radd__(self, other: Any) -> Any:
-        return _sum(other, self)
-
-    def __rsub__(self, other: Any) -> Any:
-        return _difference(other, self)
-
-    def __rmul__(self, other: Any) -> Any:
-        return _product(other, self)
-
-    def __rtruediv__(self, other: Any) -> Any:
-        return _quotient(other, self)
-
-    def __rpow__(self, other: Any) -> Any:
-        return _power(other, self)
 
     def __neg__(self) -> Any:
         return _difference(0.0, self)
 
     def __pos__(self) -> Any:
-        return self
-
-    # --- what numpy calls on arrays of objects ----------------------------------------------------
-    def sqrt(self) -> Any:
-        """Return the square root."""
-        return _of("sqrt", self)
-
-    def exp(self) -> Any:
-        """Return the exponential."""
-        return _of("exp", self)
-
-    def log(self) -> Any:
-        """Return the natural logarithm."""
-        return _of("log", self)
-
-    def sin(self) -> Any:
-        """Return the sine."""
-        return _of("sin", self)
-
-    def cos(self) -> Any:
-        """Return the cosine."""
-        return _of("cos", self)
-
-    def tan(self) -> Any:
-        """Return the tangent."""
-        return self.sin() / self.cos()
-
-    def sinh(self) -> Any:
-        """Return the hyperbolic sine."""
-        return 0.5 * (self.exp() - (-self).exp())
-
-    def cosh(self) -> Any:
-        """Return the hyperbolic cosine."""
-        return 0.5 * (self.exp() + (-self).exp())
-
-    def tanh(self) -> Any:
-        """Return the hyperbolic tangent."""
-        return _of("tanh", self)
-
-    def arcsin(self) -> Any:
-        """Return the arc sine."""
-        return _of("asin", self)
-
-    def arccos(self) -> Any:
-        """Return the arc cosine."""
-        return 0.5 * math.pi - self.arcsin()
-
-    def arctan(self) -> Any:
-        """Return the arc tangent."""
-        return _of("atan2", self, 1.0)
-
-    def arctan2(self, other: Any) -> Any:
-        """Return the angle of (other, self)."""
-        return _of("atan2", self, other)
-
-    def hypot(self, other: Any) -> Any:
-        """Return the length of (self, other)."""
-        return _of("sqrt", self * self + other * other)
-
-    def square(self) -> Any:
-        """Return the square."""
-        return self * self
-
-    def conjugate(self) -> Any:
-        """Return itself, a real number."""
         return self
 
     # --- what cannot be recorded ------------------------------------------------------------------
@@ -166,7 +72,7 @@ class Operation:
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
         """Apply a function of numpy entry by entry."""
-        one = _OF_NUMPY.get(ufunc) or getattr(Operation, ufunc.__name__, None)
+        one = _OF_NUMPY.get(ufunc.__name__)
         if one is None or method != "__call__" or options:
             return self._no()
         if not any(isinstance(x, np.ndarray) for x in inputs):
@@ -189,7 +95,7 @@ def _of(op: str, *args: Any) -> Any:
     """Return the one expression of an operation; a number, if all arguments are numbers."""
     args = tuple(x if isinstance(x, Operation) else float(x) for x in args)
     if not any(isinstance(x, Operation) for x in args):
-        return stumpff(round(args[0]), args[1]) if op == "stumpff" else _FOLDED[op](*args)
+        return stumpff(round(args[0]), args[1]) if op == "stumpff" else RULES[op].function(*args)
     key = op, *(id(x) if isinstance(x, Operation) else x for x in args)
     same = _interned.get(key)
     if same is None:
@@ -221,14 +127,14 @@ def _sum(a: Any, b: Any) -> Any:
         return a
     if isinstance(a, Operation) and isinstance(b, Operation) and b.order < a.order:
         a, b = b, a
-    return _of("+", a, b)
+    return _of("add", a, b)
 
 
 @_array
 def _difference(a: Any, b: Any) -> Any:
     if _is(b, 0.0):
         return a
-    return 0.0 if a is b else _of("-", a, b)
+    return 0.0 if a is b else _of("subtract", a, b)
 
 
 @_array
@@ -241,14 +147,14 @@ def _product(a: Any, b: Any) -> Any:
         return a
     if isinstance(a, Operation) and isinstance(b, Operation) and b.order < a.order:
         a, b = b, a
-    return _of("*", a, b)
+    return _of("multiply", a, b)
 
 
 @_array
 def _quotient(a: Any, b: Any) -> Any:
     if _is(a, 0.0) or _is(b, 1.0):
         return a
-    return _of("/", a, b)
+    return _of("divide", a, b)
 
 
 @_array
@@ -259,10 +165,33 @@ def _power(a: Any, b: Any) -> Any:
         return result if n >= 0 else 1.0 / result
     if _is(b, 0.5):
         return _of("sqrt", a)
-    return _of("pow", a, b) if not isinstance(b, Operation) else _of("exp", b * _of("log", a))
+    return _of("power", a, b) if not isinstance(b, Operation) else _of("exp", b * _of("log", a))
 
 
-_SIMPLIFIED = {"+": _sum, "-": _difference, "*": _product, "/": _quotient}
+def _elementary(name: str) -> Callable[..., Any]:
+    """Return a function of the table, of expressions and numbers."""
+    return lambda *x: _of(name, *x)
+
+
+_SIMPLIFIED = {
+    "add": _sum, "subtract": _difference, "multiply": _product, "divide": _quotient,
+    "power": _power,
+}  # fmt: skip
+_SMOOTH = (
+    "sqrt", "exp", "log", "sin", "cos", "tan", "sinh", "cosh", "tanh", "arcsin", "arccos", "arctan",
+    "arctan2",
+)  # fmt: skip
+_OF_NUMPY: dict[str, Callable[..., Any]] = {
+    **_SIMPLIFIED,
+    **{name: _elementary(name) for name in _SMOOTH},
+    "hypot": lambda *x: _of("sqrt", sum(a * a for a in x)),
+    "square": lambda x: x * x,
+    "negative": lambda x: -x,
+    "positive": lambda x: x,
+    "conjugate": lambda x: x,
+}
+give_operators(Operation, lambda name, a, b: _SIMPLIFIED[name](a, b))
+give_functions(Operation, _OF_NUMPY, lambda name, *x: _OF_NUMPY[name](*x))
 
 
 def stumpff(k: int, x: Any) -> Any:
@@ -300,40 +229,12 @@ def _stumpff(k: float, x: float) -> float:
 
 # --- derivatives ----------------------------------------------------------------------------------
 def _partials(z: Operation) -> list[Any]:
-    """Return the derivatives of an operation by its arguments."""
-    a = z.args
-    match z.op:
-        case "+":
-            return [1.0, 1.0]
-        case "-":
-            return [1.0, -1.0]
-        case "*":
-            return [a[1], a[0]]
-        case "/":
-            return [1.0 / a[1], -z / a[1]]
-        case "pow":
-            return [a[1] * a[0] ** (a[1] - 1.0), 0.0]
-        case "sqrt":
-            return [0.5 / z]
-        case "exp":
-            return [z]
-        case "log":
-            return [1.0 / a[0]]
-        case "sin":
-            return [a[0].cos()]
-        case "cos":
-            return [-a[0].sin()]
-        case "tanh":
-            return [1.0 - z * z]
-        case "asin":
-            return [1.0 / _of("sqrt", 1.0 - a[0] * a[0])]
-        case "atan2":
-            square = a[0] * a[0] + a[1] * a[1]
-            return [a[1] / square, -a[0] / square]
-        case "stumpff":
-            k = a[0]
-            return [0.0, 0.5 * (k * stumpff(round(k) + 2, a[1]) - stumpff(round(k) + 1, a[1]))]
-    raise TypeError(f"{z!r} is no operation")
+    """Return the derivatives of an operation by its arguments; that by a power's is not asked."""
+    if z.op == "stumpff":
+        k, x = z.args
+        return [0.0, 0.5 * (k * stumpff(round(k) + 2, x) - stumpff(round(k) + 1, x))]
+    slopes = zip(z.args, RULES[z.op].slopes, strict=True)
+    return [f(z, *z.args) if isinstance(x, Operation) else 0.0 for x, f in slopes]
 
 
 def _graph(outputs: Iterable[Any]) -> list[Operation]:
@@ -426,19 +327,8 @@ def array(values: Iterable[Any]) -> np.ndarray:
     return result
 
 
-_OF_MATH: dict[Any, Callable[..., Any]] = {
-    math.sqrt: lambda x: _of("sqrt", x), math.exp: lambda x: _of("exp", x),
-    math.log: lambda x: _of("log", x), math.sin: lambda x: _of("sin", x),
-    math.cos: lambda x: _of("cos", x), math.tan: Operation.tan, math.sinh: Operation.sinh,
-    math.cosh: Operation.cosh, math.tanh: Operation.tanh, math.asin: Operation.arcsin,
-    math.acos: Operation.arccos, math.atan: Operation.arctan,
-    math.atan2: lambda y, x: _of("atan2", y, x),
-    math.hypot: lambda *x: _of("sqrt", sum(a * a for a in x)), math.pow: _power,
-}  # fmt: skip
-_OF_NUMPY = {
-    np.add: _sum, np.subtract: _difference, np.multiply: _product, np.divide: _quotient,
-    np.power: _power, np.arctan2: _OF_MATH[math.atan2], np.hypot: _OF_MATH[math.hypot],
-}  # fmt: skip
+_OF_MATH = {RULES[name].function: _OF_NUMPY[name] for name in (*_SMOOTH, "power")}
+_OF_MATH[math.hypot] = _OF_NUMPY["hypot"]
 
 
 def _takes(function: Callable[..., Any], record: Callable[..., Any]) -> Callable[..., Any]:
@@ -502,7 +392,7 @@ def record(who: str, function: Callable[..., Any], *arguments: Any, **options: A
 
 
 # --- compiled -------------------------------------------------------------------------------------
-_FUNCTIONS = {"stumpff": _stumpff} | {k: getattr(math, k) for k in _FOLDED if hasattr(math, k)}
+_FUNCTIONS = {"stumpff": _stumpff, **{name: rule.function for name, rule in RULES.items()}}
 
 
 def program(

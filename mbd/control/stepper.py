@@ -28,7 +28,6 @@ from mbd.integration.newton_loop import CONVERGED
 from mbd.machine import buffer as m
 from mbd.model.frozen import state_of
 from mbd.model.model import Model
-from mbd.model.names import SharedNumbersError, with_places
 from mbd.model.state import State
 from mbd.model.system import System, model_of
 from mbd.model.turns_so_far import turns_so_far
@@ -108,26 +107,14 @@ class Stepper:
         self.model = model_of(_WHO, system, set_valued=True)
         self.h = number(_WHO, "step", step, "s", positive=True)
         self.method = checked_method(_WHO, method, False)
-        self.settable: dict[str, Settable] = {}
         self._inputs = names(_WHO, "inputs", inputs)
-        self.model = self._own_places(*self._inputs)
+        self.settable = {x: Settable(_WHO, self.model, x) for x in self._inputs}
         if project is not None:
             flag(_WHO, "project", project)
         self._observed = listed(f"{_WHO}: observe must be a list of names, {_SUCH}", observe)
         self._every = 2**62 if every is None else whole(_WHO, "every", every, 1)
-        self._options = state, project
-        self._begin(*self._options)
-
-    def _own_places(self, *inputs: str) -> Model:
-        """Return the model in which inputs have places of their own."""
-        model, every = self.model, [*self.settable, *inputs]
-        try:
-            settable = {x: Settable(_WHO, model, x) for x in every}
-        except SharedNumbersError:
-            model = with_places(_WHO, model, every)
-            settable = {x: Settable(_WHO, model, x) for x in every}
-        self.settable = settable
-        return model
+        self._project = project
+        self._begin(state, project)
 
     def _begin(
         self, state: State | None, project: bool | None, reused: np.ndarray | None = None
@@ -310,7 +297,7 @@ class Stepper:
     def reset(self, state: State | None = None) -> None:
         """Go back to the state at which it began, with all inputs as described, or to another."""
         if state is not None:
-            self._begin(state, self._options[1], self.run.work.F)  # u and y stay where they are
+            self._begin(state, self._project, self.run.work.F)  # u and y stay where they are
             return
         self.restore(self._start)
 
@@ -338,15 +325,7 @@ class Stepper:
     def __setitem__(self, name: str, value: Any) -> None:
         """Set an input, "push.force" [N], "motor.effort" [N m, N], "drive.velocity" [rad/s]."""
         if name not in self.settable:
-            model = self._own_places(name)
-            if model is not self.model:
-                if self.run.done or self._flags[JUMPED]:
-                    raise ValueError(
-                        f"{_WHO}: {name!r} shares its numbers with a part that has the same ones; "
-                        f"say at the start that it will be set, Stepper(..., inputs=[{name!r}])"
-                    )
-                self.model = model
-                self._begin(*self._options)
+            self.settable[name] = Settable(_WHO, self.model, name)
         F = self.run.work.F
         if self.settable[name].set(F, value):
             self._flags[JUMPED] = 1.0

@@ -114,7 +114,7 @@ class Input:
             LinePoint(w, model.F.__getitem__, lambda _, at=law.address: at)  # type: ignore[misc]
             for law, w in zip(self.laws, (1.0, -1.0), strict=True)
         ]
-        return Variation(model, [one], points)
+        return Variation([one], points)
 
 
 def control_of(model: Any, name: str) -> Control | None:

@@ -37,7 +37,7 @@ from mbd.model.description import (
     described_parameters,
 )
 from mbd.model.frozen import FrozenModel
-from mbd.model.names import Name, SharedNumbersError, described_value, scale_of, with_places
+from mbd.model.names import Name, Names, described_value, scale_of
 from mbd.model.values import changed
 
 
@@ -49,8 +49,6 @@ class Stencil:
     ----------
     model : Model
         At its own value.
-    apart : Model
-        The same, or another one of the same system: that in which the parameter has places.
     of : Name
     value, scale : float
     owner : str
@@ -62,7 +60,6 @@ class Stencil:
     """
 
     model: Any
-    apart: Any
     of: Name
     value: float
     scale: float
@@ -83,11 +80,11 @@ class Stencil:
     @property
     def alike(self) -> bool:
         """Whether models along the parameter have the tables of the model."""
-        return self.apart is self.model and not self.of.by_law
+        return not self.of.by_law
 
     def constants(self, e: float) -> np.ndarray:
-        """Return F_0 + e F_p of the model apart."""
-        F = self.apart.F.copy()
+        """Return F_0 + e F_p."""
+        F = self.model.F.copy()
         F[self.of.places] += e * self.of.slopes
         return F
 
@@ -107,7 +104,7 @@ class Stencil:
         """Models along the parameter at the values of `line`; of laws, described ones."""
         if self.of.by_law:
             return self.models
-        return tuple(replace(self.apart, F=self.constants(k * self.step)) for k in CENTRAL.k)
+        return tuple(replace(self.model, F=self.constants(k * self.step)) for k in CENTRAL.k)
 
     @property
     def line(self) -> Fractions:
@@ -194,15 +191,10 @@ def stencils(
 
     ``sizes``: their values and scales, where these are known.
     """
-    of: Any = model
     names = named(owner, model, parameters)
     sizes = list(sizes) or [value_and_scale(owner, model, name) for name in names]
     with speaking_as(owner, WHO):
-        try:
-            records = of.names.several(names, owner)
-        except SharedNumbersError:
-            of = with_places(owner, model, names)
-            records = of.names.several(names, owner)
+        records = Names(model).several(names, owner)
     for x in records:
         if x.kinks:
             raise KinkError(
@@ -210,7 +202,7 @@ def stencils(
                 f"{', '.join(x.kinks)}; take another value, or smooth it"
             )
     both = zip(records, sizes, strict=True)
-    return [Stencil(model, of, x, value, scale, owner) for x, (value, scale) in both]
+    return [Stencil(model, x, value, scale, owner) for x, (value, scale) in both]
 
 
 def named(owner: str, model: FrozenModel, parameters: Any) -> list[str]:

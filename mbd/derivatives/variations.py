@@ -161,8 +161,6 @@ class Variation:
 
     Attributes
     ----------
-    apart : Model
-        The one whose constants the points have.
     elements : list of Touched
     nodes : set of str
     points : list of LinePoint
@@ -170,7 +168,6 @@ class Variation:
         Whether gravity changes, and with it the forces on all that has mass.
     """
 
-    apart: Any
     elements: list[Touched]
     points: list[LinePoint]
     nodes: Collection[str] = ()
@@ -211,7 +208,7 @@ class Variation:
         for name in bodies:
             copy = list(model.I[model.node_records[name] :][: m.NODE_SIZE])
             if name in self.nodes:
-                copy[m.NODE_PAR] = appendix.put(at.F(constants_of_node(self.apart, name)))
+                copy[m.NODE_PAR] = appendix.put(at.F(constants_of_node(model, name)))
             kernel = family(model.nodes[name].formulation).residual
             one_node = appendix.table([1, appendix.here + 2, *copy])
             nodes += [appendix.address(kernel), one_node]
@@ -226,7 +223,7 @@ class Variation:
         e, I, law = one.element, appendix.model.I, at.law(one)
         head = e.kind.head(1, 0, len(e.memory))
         copy = list(I[one.record : one.record + head[m.T_SIZE]])
-        numbers, *weights = (at.F(x) for x in constants_of(self.apart, one))
+        numbers, *weights = (at.F(x) for x in constants_of(appendix.model, one))
         copy[m.E_NUMBERS] = appendix.own([*numbers, *[0.0] * e.kind.room])
         copy[m.E_LAW] = appendix.table(m.halves(law)) if law else 0
         for a, w in enumerate(weights):
@@ -271,8 +268,8 @@ def by_parameter(model: FrozenModel, stencil: Stencil) -> Variation:
     points differ by. They are at most quadratic along the line in numbers and attachments of rows
     that are so in the face, in the constants of nodes, and in gravity.
     """
-    apart, of, scale = stencil.apart, stencil.of, stencil.scale
-    slopes = np.zeros(len(apart.F))
+    of, scale = stencil.of, stencil.scale
+    slopes = np.zeros(len(model.F))
     slopes[of.places] = of.slopes
     gravity = bool(slopes[m.GX : m.GX + 3].any())
 
@@ -286,12 +283,12 @@ def by_parameter(model: FrozenModel, stencil: Stencil) -> Variation:
             one = Touched(e, name, i, record)
             if (
                 (gravity and e.kind.accelerated)
-                or any(slopes[x].any() for x in constants_of(apart, one))
+                or any(slopes[x].any() for x in constants_of(model, one))
                 or (of.by_law and e.law and law(one, SENSITIVITY_NEAR * scale) != e.law.address)
             ):
                 elements.append(one)
         own = (x.name for x in model.system.parts[name].nodes())
-        nodes |= {x for x in own if slopes[constants_of_node(apart, x)].any()}
+        nodes |= {x for x in own if slopes[constants_of_node(model, x)].any()}
     some = [x.element for x in elements]
     kinked = any(not e.kind.smooth or (e.law and not e.kind.n_rows) for e in some)
     quadratic = not any(
@@ -299,8 +296,8 @@ def by_parameter(model: FrozenModel, stencil: Stencil) -> Variation:
     )
     step = (SENSITIVITY_NEAR if kinked else SENSITIVITY_STEP) * scale
     points = [
-        LinePoint(w / step, lambda at, e=k * step: apart.F[at] + e * slopes[at],  # type: ignore[misc]
+        LinePoint(w / step, lambda at, e=k * step: model.F[at] + e * slopes[at],  # type: ignore[misc]
               partial(law, e=k * step))
         for k, w in (((1, 0.5), (-1, -0.5)) if kinked or quadratic else PAIRS)
     ]  # fmt: skip
-    return Variation(apart, elements, points, nodes, gravity)
+    return Variation(elements, points, nodes, gravity)

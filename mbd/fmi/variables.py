@@ -25,7 +25,6 @@ from mbd.model.description import (
     described_parameters,
 )
 from mbd.model.model import Model
-from mbd.model.names import with_places
 
 _AXES = ("x", "y", "z")
 
@@ -60,7 +59,7 @@ class Variable(NamedTuple):
 def settable(model: Model) -> list[str]:
     """Return the arguments of parts that can be set while a run goes on, by name."""
     arguments = [x for x in model.names if x.rpartition(".")[0] not in ("", *model.nodes)]
-    of, able = with_places("export_fmu", model, arguments).names, list[str]()
+    of, able = model.names, list[str]()
     for name in arguments:
         with suppress(ValueError):  # one that decides what there is
             able += [name] * of[name].settable
@@ -70,9 +69,8 @@ def settable(model: Model) -> list[str]:
 def inputs_of(model: Model, sources: Sequence[str]) -> list[Variable]:
     """Return what is set from outside; of vectors each component."""
     variables: list[Variable] = []
-    own = with_places("export_fmu", model, sources)
     for source in sources:
-        setter = Settable("export_fmu", own, source)
+        setter = Settable("export_fmu", model, source)
         words = _AXES if setter.shape == (3,) else [str(i) for i in range(setter.size)]
         for i, x in enumerate(setter.described.reshape(-1)):
             name = f"{source}.{words[i]}" if setter.shape else source

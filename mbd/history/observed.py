@@ -340,7 +340,7 @@ def _of_measure(
 ) -> tuple[int, int, int, int]:  # fmt: skip
     """Return where attachments and numbers of a measure are, a zero, and what it calls."""
     tables.scratch = max(tables.scratch, m.SCRATCH_OWN + m.SCRATCH_EACH * measure.n + measure.work)
-    code = tables.table(x for function in measure.code for x in tables.address(function))
+    code = tables.table(x for function in measure.code for x in m.halves(function.address))
     return tables.ends(attachments), tables.put((*numbers, 0.0)), tables.put((0.0,)), code
 
 

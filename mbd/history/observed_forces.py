@@ -295,6 +295,8 @@ def totals(first: int, size: int = 1) -> Callable[[ProgramTables, str], range]:
                 tables.multiplier(row)
             W = tables.own(masses(model).tolist())
             tables.places["masses",] = range(W, W + 1)
+            every = (x.kind.scratch for p in model.system.parts.values() for x in p.elements())
+            tables.scratch = max(tables.scratch, *every, 0)
             spare = [] if tables.counts else _numbers_of_laws(tables)
             kept = tables.room(len(spare))
             pairs = [i for j, at in enumerate(spare) for i in (at, kept + j)]
@@ -321,7 +323,6 @@ def _numbers_of_laws(tables: ProgramTables) -> list[int]:
         for x, record in zip(part.elements(), model.records.get(name, ()), strict=False):
             start = int(model.I[record + m.E_NUMBERS]) + len(x.numbers)
             places |= {*range(start, start + x.kind.room)}
-            tables.scratch = max(tables.scratch, x.kind.scratch)
     spare = sorted(places)
     end = int(model.I[m.Q] if not len(model.memory) else min(model.I[m.Q], model.memory.min()))
     for a, b in pairwise([model.first - 1, *spare, end]):

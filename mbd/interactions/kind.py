@@ -138,15 +138,11 @@ def face_name(body: str, face: int) -> str:
 
 
 class Attachment(NamedTuple):
-    """A point (weights with w0 = 1) or a vector (w0 = 0) fixed to a face of a body.
-
-    Equal ones share their weights in a model, unless names move them `apart`.
-    """
+    """A point (weights with w0 = 1) or a vector (w0 = 0) fixed to a face of a body."""
 
     body: str
     weights: tuple[float, float, float, float]
     face: int = 0
-    apart: Any = None
 
     @property
     def place(self) -> str:

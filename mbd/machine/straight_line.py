@@ -6,8 +6,7 @@ needs to compile it; here all are floats.
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from llvmlite import ir
@@ -17,10 +16,7 @@ from numba.extending import intrinsic
 
 from mbd.machine.jit import PYTHON, is_compiled
 
-ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
-    "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv,
-}  # fmt: skip
-_INSTRUCTIONS = {"+": "fadd", "-": "fsub", "*": "fmul", "/": "fdiv"}
+_INSTRUCTIONS = {"add": "fadd", "subtract": "fsub", "multiply": "fmul", "divide": "fdiv"}
 _FLOAT, _INDEX = ir.DoubleType(), ir.IntType(64)
 
 
@@ -36,12 +32,12 @@ def straight_line(
     Parameters
     ----------
     operations : sequence of (str, tuple)
-        ``"load"`` with (p, i) is ``F[places[p] + i]``; ``+ - * /`` and functions, by name, are of
+        ``"load"`` with (p, i) is ``F[places[p] + i]``; arithmetic and functions, by name, are of
         results of earlier operations, given by their number (int), and of constants (float).
     stores : sequence of (int, int, int or float)
         (p, i, x) writes x to ``F[places[p] + i]``, after all operations.
     functions : mapping of str to callable
-        Those of ``math``, and compiled ones.
+        Those of ``math`` and ``operator``, and compiled ones.
     n_places : int
     add : bool
         Whether to add to what is there.
@@ -80,7 +76,6 @@ def straight_line(
 
     def in_python(F: Any, places: tuple[int, ...]) -> None:
         results: list[float] = []
-        named = {**ARITHMETIC, **functions}
 
         def value(x: int | float) -> float:
             return results[x] if isinstance(x, int) else x
@@ -89,7 +84,7 @@ def straight_line(
             if name == "load":
                 results.append(F[places[operands[0]] + operands[1]])
             else:
-                results.append(named[name](*map(value, operands)))
+                results.append(functions[name](*map(value, operands)))
         for p, i, x in stores:
             F[places[p] + i] = value(x) + (F[places[p] + i] if add else 0.0)
 

@@ -4,24 +4,22 @@ from __future__ import annotations
 
 import gc
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from itertools import repeat
 from typing import Any
 
 import numpy as np
 
-from mbd.base.checked import names as names_of
 from mbd.base.checked import whole
-from mbd.base.door import speaking_as
 from mbd.base.read_only import read_only
 from mbd.formulations.families import family
 from mbd.formulations.formulation import Formulation
 from mbd.interactions.gradients import unwrapped_angle
-from mbd.interactions.kind import Attachment, Element, Kind
+from mbd.interactions.kind import Attachment, Kind
 from mbd.machine import buffer as m
 from mbd.machine.buffer import BETWEEN
 from mbd.machine.pivots import pivots_kernel
-from mbd.model.description import WHO, Description, origin
+from mbd.model.description import Description, origin
 from mbd.model.evaluation import clear_stretch
 from mbd.model.independent_rows import misplaced
 from mbd.model.layout import (
@@ -34,15 +32,14 @@ from mbd.model.layout import (
     owned_element,
 )
 from mbd.model.model import Model
-from mbd.model.names import Ends, moved_apart
 from mbd.model.topology import closes, elimination
 from mbd.parts.bodies import StackedBodies
 from mbd.parts.joint import turning
 from mbd.parts.part import Part
 
 
-def build(system: Description, threads: int = 1, names: Sequence[str] = ()) -> Model:
-    """Freeze a system, for so many threads, with places of their own for what names move.
+def build(system: Description, threads: int = 1) -> Model:
+    """Freeze a system, for so many threads.
 
     Everything made here stays, so that looking for garbage meanwhile is half the time for nothing.
     """
@@ -54,11 +51,6 @@ def build(system: Description, threads: int = 1, names: Sequence[str] = ()) -> M
         while new := misplaced(model):
             after |= new
             model = built(system, Buffers(), threads, after)
-        if own := tuple(dict.fromkeys(names_of("System.build", "names", names))):
-            with speaking_as("System.build", WHO):
-                apart = moved_apart(model, own)
-            model = model if apart is None else built(system, Buffers(), threads, after, apart)
-            model.named = own
         return model
     finally:
         if collecting:
@@ -66,13 +58,9 @@ def build(system: Description, threads: int = 1, names: Sequence[str] = ()) -> M
 
 
 def built(
-    system: Description, buffers: Buffers, threads: int = 1,
-    after: Mapping[int, int] | None = None, apart: Mapping[tuple[str, Any], Ends] | None = None,
+    system: Description, buffers: Buffers, threads: int = 1, after: Mapping[int, int] | None = None
 ) -> Model:  # fmt: skip
-    """Freeze a system, with tables in these buffers; `after` is that of `eliminate`.
-
-    Attachments of elements and coordinates that names move are those that `apart` has.
-    """
+    """Freeze a system, with tables in these buffers; `after` is that of `eliminate`."""
     if threads > 2:
         raise ValueError(f"System.build: threads must be 1 or 2, got {threads}")
     if not system.bodies:
@@ -83,12 +71,12 @@ def built(
     bodies = list(system.bodies.values())
     index = {b.name: i for i, b in enumerate(bodies)}
     index["ground"] = -1
-    parts, apart = system.parts, apart or {}
+    parts = system.parts
     owned = [
         owned_element(part.name, e, index, word, i)
         for part in parts.values()
         for word in ("element " if part.nodes() else "",)
-        for i, e in enumerate(_with_ends(part, apart))
+        for i, e in enumerate(part.elements())
     ]
     rows = [o for o in owned if o.element.kind.n_rows]
     check_names(rows)
@@ -111,7 +99,7 @@ def built(
     records: dict[str, list[int]] = {name: [] for name in parts}
     first = buffers.sizes[m.STATE]
     remembered = _interactions(buffers, owned, rows, layout, attachments, stages, records)
-    remembered += _turns(buffers, parts.values(), attachments, stages, records, apart)
+    remembered += _turns(buffers, parts.values(), attachments, stages, records)
     _memories(buffers, first)
     moving = any(o.element.kind.damped or o.element.kind.turns for o in owned)
     heavy = [o for o in owned if o.element.kind.accelerated]
@@ -138,18 +126,6 @@ def built(
     model.prepare()
     read_only(F)
     return model
-
-
-def _with_ends(part: Part, apart: Mapping[tuple[str, Any], Ends]) -> Sequence[Element]:
-    """Return the elements of a part, with attachments that are apart."""
-    elements = part.elements()
-    if not apart:
-        return elements
-    ends = (apart.get((part.name, i)) for i in range(len(elements)))
-    return [
-        x if its is None else x._replace(attachments=its)
-        for x, its in zip(elements, ends, strict=True)
-    ]
 
 
 def _by_formulation(bodies: list[Any]) -> dict[Formulation, list[int]]:
@@ -190,53 +166,46 @@ def _nodes(
 
 
 class _Attachments:
-    """Attachments, each once, except those whose weights a law rewrites."""
+    """Attachments of elements and coordinates, each with weights of its own."""
 
     def __init__(
         self, buffers: Buffers, bodies: list[Any], nodes: list[int], faces: list[int]
     ) -> None:
-        self.buffers, self.records = buffers, dict[Attachment, int]()
+        self.buffers = buffers
         families = {f: i for i, f in enumerate(_by_formulation(bodies))}
-        # first face, number of faces, of those shown, and what a record has of the body
-        self.bodies = {"ground": (0, 1, 1, (0, 0, 0, m.P))}
+        # first face, number of those shown, zeros of the others, and what a record has of the body
+        self.bodies = {"ground": (0, 1, (), (0, 0, 0, m.P))}
         for body, node, first in zip(bodies, nodes, faces, strict=True):
             f = body.formulation
+            others = (0.0,) * (4 * f.n_faces - 4)
             own = (f.n_v, node, families[f], m.P if f.galerkin else m.PV)
-            self.bodies[body.name] = first, f.n_faces, f.n_shown, own
+            self.bodies[body.name] = first, f.n_shown, others, own
 
-    def get(self, ends: Iterable[Attachment], own: Collection[int]) -> list[int]:
-        """Return where the records of attachments are; those numbered in `own` are not shared.
+    def put(self, ends: Iterable[Attachment]) -> range:
+        """Write the records of attachments; return where they are.
 
         The maps of a body take weights of all its faces, four each: others are zero.
         """
-        records, at = list[int](), len(self.buffers.I)
-        shared, bodies = self.records, self.bodies
-        new: list[tuple[int, ...]] = []
-        weights: list[tuple[float, ...]] = []
-        for i, end in enumerate(ends):
-            record = shared.get(end)
-            if record is None or i in own:
-                name, w, face, _ = end
-                first, n_faces, shown, of_body = bodies[name]
-                if not 0 <= face < shown:
-                    raise ValueError(
-                        f"{name}: an element is attached to face {face}, but the body shows "
-                        f"{shown}, numbered from 0"
-                    )
-                record = at + m.ATT_SIZE * len(new)
-                new.append((12 * (first + face), 4 * face, *of_body))
-                zeros = (0.0,) * (4 * n_faces - 4)
-                weights.append((*zeros[: 4 * face], *w, *zeros[4 * face :]) if zeros else w)
-                if i not in own:
-                    shared[end] = record
-            records.append(record)
-        what = repeat("the weights of an attachment")
-        places = self.buffers.put_all(weights, m.CONSTANTS, what)
-        table: list[int] = []
-        for (face, inner, *of), place in zip(new, places, strict=False):  # of none there is one
-            table += (face, place + inner, *of)
-        self.buffers.table(table)
-        return records
+        of = [(*self.bodies[name], name, w, face) for name, w, face in ends]
+        for _, shown, _, _, name, _, face in of:
+            if not 0 <= face < shown:
+                raise ValueError(
+                    f"{name}: an element is attached to face {face}, but the body shows "
+                    f"{shown}, numbered from 0"
+                )
+        weights = [
+            (*others[: 4 * face], *w, *others[4 * face :]) for _, _, others, _, _, w, face in of
+        ]
+        places = self.buffers.put_all(weights, m.CONSTANTS, repeat("the weights of an attachment"))
+        both = zip(of, places, strict=False)  # there is one place of none
+        at = self.buffers.table(
+            [
+                x
+                for (first, _, _, own, _, _, face), place in both
+                for x in (12 * (first + face), place + 4 * face, *own)
+            ]
+        )
+        return range(at, at + m.ATT_SIZE * len(of), m.ATT_SIZE)
 
 
 def _interactions(
@@ -262,10 +231,8 @@ def _interactions(
     for kind, of_kind in by_kind.items():
         members, several = _in_order(of_kind, layout)
         elements, spare = [o.element for o in members], (0.0,) * kind.room
-        # a law that is no damper rewrites the weights of the last attachment
-        k, rewrites = kind.n_attachments, not kind.damped and not kind.n_rows
-        own = {k * i + k - 1 for i, e in enumerate(elements) if rewrites and e.law is not None}
-        places = attachments.get((a for e in elements for a in e.attachments), own)
+        k = kind.n_attachments
+        places = attachments.put(a for e in elements for a in e.attachments)
         numbers, kept = [(*e.numbers, *spare) for e in elements], [e.memory for e in elements]
         numbers_at = buffers.put_all(numbers, m.CONSTANTS, (o.label for o in members))
         kept_at = buffers.put_all(kept, m.STATE, (o.label for o in members))
@@ -342,15 +309,14 @@ def _memory_labels(o: Owned) -> list[str]:
 
 def _turns(
     buffers: Buffers, parts: Iterable[Part], attachments: _Attachments, stages: Stages,
-    records_of: dict[str, list[int]], apart: Mapping[tuple[str, Any], Ends],
+    records_of: dict[str, list[int]],
 ) -> list[str]:  # fmt: skip
     """Write the tables that count the turns of the joints' angles; return the labels of these."""
     labels: list[str] = []
     for measure, angles in turning(parts).items():
         kind = unwrapped_angle(measure)
         kept = buffers.put_all([[start] for start, _ in angles.values()], m.STATE, angles)
-        some = (apart.get(("", label), ends) for label, (_, ends) in angles.items())
-        ends = attachments.get((end for its in some for end in its), ())
+        ends = attachments.put(end for _, its in angles.values() for end in its)
         own = zip(*[iter(ends)] * measure.n, strict=True)
         records = [x for at, some in zip(kept, own, strict=True) for x in (0, 0, at, 0, *some)]
         head = kind.head(len(angles), buffers.table(records), 1)

@@ -11,6 +11,7 @@ from typing import Any
 
 from mbd.base.tolerances import TURN_UNSURE
 from mbd.machine import buffer as m
+from mbd.machine.front_records import front, group
 from mbd.machine.jit import call, ints, jit, kernel
 from mbd.machine.two_threads import by_sides
 from mbd.machine.unknowns import is_velocity
@@ -119,40 +120,32 @@ def switch_off_in_matrix(I: Any, F: Any) -> None:
     """
     if ints(F)[m.N_OFF] == 0:
         return
-    for f in range(I[m.N_FRONTS]):
-        j = I[m.FRONTS] + f * m.FR_SIZE
-        u, A, ld, n_p = I[j + m.FR_U], I[j + m.FR_A], I[j + m.FR_LDA], I[j + m.FR_NP]
-        W, ldw, groups = I[j + m.FR_W], I[j + m.FR_LDW], I[j + m.FR_GROUPS]
-        end = groups + I[j + m.FR_NG] * m.UG_SIZE
-        for r in range(I[j + m.FR_NV], n_p):
-            if is_off(I, F, u + r):
-                for c in range(n_p):
-                    F[A + r * ld + c] = 0.0
-                for c in range(ldw):
-                    F[W + r * ldw + c] = 0.0
-                if F[I[m.OFF] + u + r] == m.RELEASED:
-                    _clear_column(I, F, j, r)
-                F[A + r * ld + r] = -1.0
-        for g in range(groups, end, m.UG_SIZE):
-            for i in range(I[g + m.UG_N]):
-                if is_off(I, F, I[g + m.UG_U] + i):
-                    for c in range(n_p - I[g + m.UG_K]):
-                        F[I[g + m.UG_L] + i * I[g + m.UG_LD] + c] = 0.0
-                    if F[I[m.OFF] + I[g + m.UG_U] + i] == m.RELEASED:
-                        for r in range(n_p):
-                            F[W + r * ldw + I[g + m.UG_COL] + i] = 0.0
+    for i in range(I[m.N_FRONTS]):
+        f = front(I, i)
+        for r in range(f.n_v, f.n_p):
+            if is_off(I, F, f.u + r):
+                _clear(F, f.A + r * f.lda, 1, f.n_p)
+                _clear(F, f.W + r * f.ldw, 1, f.ldw)
+                if F[I[m.OFF] + f.u + r] == m.RELEASED:
+                    _clear(F, f.A + r, f.lda, f.n_p)
+                F[f.A + r * f.lda + r] = -1.0
+        for h in range(f.n_g):
+            g = group(I, f, h)
+            for r in range(f.n_v, f.n_p):
+                if r >= g.k and F[I[m.OFF] + f.u + r] == m.RELEASED:
+                    _clear(F, g.L + r - g.k, g.ld, g.n)
+            for c in range(g.n):
+                if is_off(I, F, g.u + c):
+                    _clear(F, g.L + c * g.ld, 1, f.n_p - g.k)
+                    if F[I[m.OFF] + g.u + c] == m.RELEASED:
+                        _clear(F, f.W + g.column + c, f.ldw, f.n_p)
 
 
 @jit
-def _clear_column(I: Any, F: Any, j: int, r: int) -> None:
-    """Write zero to the column of pivot r of a front."""
-    for c in range(I[j + m.FR_NP]):
-        F[I[j + m.FR_A] + c * I[j + m.FR_LDA] + r] = 0.0
-    groups = I[j + m.FR_GROUPS]
-    for g in range(groups, groups + I[j + m.FR_NG] * m.UG_SIZE, m.UG_SIZE):
-        if r >= I[g + m.UG_K]:
-            for i in range(I[g + m.UG_N]):
-                F[I[g + m.UG_L] + i * I[g + m.UG_LD] + r - I[g + m.UG_K]] = 0.0
+def _clear(F: Any, first: int, apart: int, n: int) -> None:
+    """Write zero to n numbers that are so far apart."""
+    for i in range(n):
+        F[first + i * apart] = 0.0
 
 
 @jit
@@ -283,14 +276,11 @@ def clear_stretch(I: Any, F: Any, k: int) -> None:
     The record at I[k]: first front and number, twice a place in the matrix and floats from there.
     """
     for part in range(k + 2, k + 6, 2):
-        first = I[m.MATRIX] + I[part]
-        for i in range(I[part + 1]):
-            F[first + i] = 0.0
-    for f in range(I[k], I[k] + I[k + 1]):
-        j = I[m.FRONTS] + f * m.FR_SIZE
-        u, A, ld = I[j + m.FR_U], I[j + m.FR_A], I[j + m.FR_LDA]
-        for r in range(I[j + m.FR_NV], I[j + m.FR_NP]):
-            F[A + r * ld + r] = -F[m.SOFT] * F[I[m.EPS] + u + r]
+        _clear(F, I[m.MATRIX] + I[part], 1, I[part + 1])
+    for i in range(I[k], I[k] + I[k + 1]):
+        f = front(I, i)
+        for r in range(f.n_v, f.n_p):
+            F[f.A + r * (f.lda + 1)] = -F[m.SOFT] * F[I[m.EPS] + f.u + r]
 
 
 @kernel
@@ -323,37 +313,34 @@ def measure_kernel(I: Any, F: Any, k: int) -> None:
     Of velocities of one kind the body's largest entry counts for all: no mass along one director
     does not make that row unimportant.
     """
-    diag, eps, unit = I[m.DIAG], I[m.EPS], m.UNIT
-    for f in range(I[m.N_FRONTS]):
-        j = I[m.FRONTS] + f * m.FR_SIZE
-        for i in range(I[j + m.FR_NP]):
-            u = I[j + m.FR_U] + i
-            F[eps + u] = 0.0
-            F[diag + u] = 0.0
-            for c in range(I[j + m.FR_NV]):
-                if I[I[m.UNKNOWN_KIND] + u] == I[I[m.UNKNOWN_KIND] + I[j + m.FR_U] + c]:
-                    entry = abs(F[I[j + m.FR_A] + c * (I[j + m.FR_LDA] + 1)])
-                    F[diag + u] = max(F[diag + u], entry)
-    for f in range(I[m.N_FRONTS]):
-        j = I[m.FRONTS] + f * m.FR_SIZE
-        A, ld = I[j + m.FR_A], I[j + m.FR_LDA]
-        u, n_v, n_p = I[j + m.FR_U], I[j + m.FR_NV], I[j + m.FR_NP]
-        for r in range(n_v, n_p):
-            for c in range(n_v):
-                F[eps + u + r] += F[A + r * ld + c] ** 2 / F[diag + u + c]
-                F[diag + u + r] += abs(F[A + r * ld + c]) * F[unit + I[I[m.UNKNOWN_KIND] + u + c]]
-        for g in range(I[j + m.FR_NG]):
-            group = I[j + m.FR_GROUPS] + g * m.UG_SIZE
-            w = I[group + m.UG_U]
-            for i in range(I[group + m.UG_N]):
-                if I[I[m.UNKNOWN_KIND] + w] < m.FORCE:
-                    for r in range(n_v, n_p):
-                        entry = F[I[j + m.FR_W] + r * I[j + m.FR_LDW] + I[group + m.UG_COL] + i]
-                        F[eps + u + r] += entry**2 / F[diag + w + i]
-                        F[diag + u + r] += abs(entry) * F[unit + I[I[m.UNKNOWN_KIND] + w + i]]
+    diag, eps, kind = I[m.DIAG], I[m.EPS], I[m.UNKNOWN_KIND]
+    for i in range(I[m.N_FRONTS]):
+        f = front(I, i)
+        for u in range(f.u, f.u + f.n_p):
+            F[eps + u] = F[diag + u] = 0.0
+            for c in range(f.n_v):
+                if I[kind + u] == I[kind + f.u + c]:
+                    F[diag + u] = max(F[diag + u], abs(F[f.A + c * (f.lda + 1)]))
+    for i in range(I[m.N_FRONTS]):
+        f = front(I, i)
+        for r in range(f.n_v, f.n_p):
+            for c in range(f.n_v):
+                _measure(I, F, f.u + r, f.u + c, F[f.A + r * f.lda + c])
+        for h in range(f.n_g):
+            g = group(I, f, h)
+            for j in range(g.n):
+                if I[kind + g.u] < m.FORCE:
+                    for r in range(f.n_v, f.n_p):
+                        entry = F[f.W + r * f.ldw + g.column + j]
+                        _measure(I, F, f.u + r, g.u + j, entry)
                 else:
-                    row, k = I[group + m.UG_L] + i * I[group + m.UG_LD], I[group + m.UG_K]
-                    for c in range(k, n_v):
-                        entry = F[row + c - k]
-                        F[eps + w + i] += entry**2 / F[diag + u + c]
-                        F[diag + w + i] += abs(entry) * F[unit + I[I[m.UNKNOWN_KIND] + u + c]]
+                    for c in range(g.k, f.n_v):
+                        _measure(I, F, g.u + j, f.u + c, F[g.L + j * g.ld + c - g.k])
+
+
+@jit
+def _measure(I: Any, F: Any, row: int, velocity: int, entry: float) -> None:
+    """Add an entry of B to the sizes of its row."""
+    unit = m.UNIT + I[I[m.UNKNOWN_KIND] + velocity]
+    F[I[m.EPS] + row] += entry**2 / F[I[m.DIAG] + velocity]
+    F[I[m.DIAG] + row] += abs(entry) * F[unit]

@@ -105,11 +105,10 @@ class FrozenModel:
     remembered: tuple[str, ...] = ()
     redundant: bool = False
     set_valued: tuple[tuple[str, str], ...] = ()  # parts with such a law, and its kind
-    named: tuple[str, ...] = ()  # what has places of its own
 
     def __reduce__(self) -> Any:
         """Return the description: addresses of kernels and laws are those of one process."""
-        return methodcaller("build", threads=self.threads, names=self.named), (self.system,)
+        return methodcaller("build", threads=self.threads), (self.system,)
 
     @property
     def threads(self) -> int:

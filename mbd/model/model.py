@@ -73,8 +73,6 @@ class Model(FrozenModel):
         How many threads take a step.
     set_valued : tuple of (str, str)
         Parts that have a set-valued law, and its kind.
-    named : tuple of str
-        Names that have places of their own.
     remembered : tuple of str
         Names of the numbers in ``state.memory``: ``"hinge.angle"`` of a joint, ``"spring.0"`` of
         the first element of a part.

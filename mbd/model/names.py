@@ -22,12 +22,11 @@ import numpy as np
 
 from mbd.base.checked import floats, shown
 from mbd.base.door import speaking_as
-from mbd.base.dual import Dual, value_of
+from mbd.base.dual import Dual
 from mbd.base.parameter import Formula, Parameter, evaluated, objects_in
 from mbd.base.read_only import read_only
 from mbd.base.recorded_call import call_of, parameters_in, signature
 from mbd.base.tolerances import SECOND_ORDER_STEP, SENSITIVITY_ZERO
-from mbd.interactions.kind import Attachment
 from mbd.machine import buffer as m
 from mbd.model.description import (
     WHO,
@@ -41,27 +40,18 @@ from mbd.model.values import (
     Declared,
     affected,
     changed,
-    check_structure,
     checked_changes,
     declared,
-    described_anew,
-    ends_of,
+    declared_anew,
     numbers_of,
-    users_of,
 )
 from mbd.parts.part import Part
 
-_OWNER, _BUILD = "Model.names", "System.build"
+_OWNER = "Model.names"
 _CENTRAL = {1: 2 / 3, -1: -2 / 3, 2: -1 / 12, -2: 1 / 12}
 _AHEAD = {0: -25 / 12, 1: 4.0, 2: -3.0, 3: 4 / 3, 4: -1 / 4}
 _BEHIND = {-k: -w for k, w in _AHEAD.items()}
 _BREAKS = (np.absolute, np.fabs, np.maximum, np.minimum, np.fmax, np.fmin)
-
-Ends = tuple[Attachment, ...]
-
-
-class SharedNumbersError(ValueError):
-    """A name that has no places of its own in a model."""
 
 
 class Role(Enum):
@@ -166,12 +156,6 @@ def _kept(model: FrozenModel) -> dict[str, Name]:
     return {}
 
 
-def with_places(who: str, model: Any, names: Sequence[str]) -> Any:
-    """Return the model, built again, in which names have places of their own."""
-    with speaking_as(who, _BUILD):
-        return model.system.build(model.threads, names=[*model.named, *names])
-
-
 def described_value(model: FrozenModel, name: str) -> np.ndarray:
     """Return the number, or numbers, of a name as described."""
     part, argument, places = argument_of(model.system, name)
@@ -224,44 +208,10 @@ class _Written(NamedTuple):
     numbers: list[tuple[int, Any]]
 
 
-def _anew(model: FrozenModel, system: Any, values: Mapping[str, Any]) -> dict[str, Declared]:
-    """Return what the parts declare that are others in another description."""
-    own = model.system.parts
-    new = {name: Declared.of(x) for name, x in system.parts.items() if x is not own[name]}
-    for name, mine in new.items():
-        check_structure(declared(model, name), mine, values)
-    return new
-
-
 def _described(model: FrozenModel, values: Mapping[str, Any]) -> _Written:
     """Describe the parts that mention names again, with other values or duals of them."""
-    system = described_anew(model, checked_changes(model.system, values))
-    new = _anew(model, system, values)
-    numbers = numbers_of(model, system, new, laws=False)
-    if numbers is None or _shared(model, new):
-        raise SharedNumbersError(
-            f"{_OWNER}: {', '.join(values)}: some of its numbers are shared with a part that has "
-            f"the same ones; give it places of its own, system.build(names={[*values]})"
-        )
-    return _Written(new, numbers)
-
-
-def _marks(weights: Sequence[Any]) -> tuple[Any, ...] | None:
-    """Return the derivatives of weights, None if there are none."""
-    marks = tuple(tuple(sorted(x.slopes.items())) if type(x) is Dual else () for x in weights)
-    return marks if any(marks) else None
-
-
-def _shared(model: FrozenModel, new: Mapping[str, Declared]) -> bool:
-    """Tell whether an attachment that a name moves shares its weights with one that it does not."""
-    marks = defaultdict[int, list[Any]](list)
-    for own in new.values():
-        for place, weights in ends_of(model, own):
-            marks[place].append(_marks(weights))
-    return any(
-        any(each) and (len(set(each)) > 1 or len(each) < users_of(model)[place])
-        for place, each in marks.items()
-    )
+    system, new = declared_anew(model, checked_changes(model.system, values), values)
+    return _Written(new, numbers_of(model, system, new))
 
 
 def _seeds(name: str, value: np.ndarray) -> Any:
@@ -296,11 +246,9 @@ def _together(model: FrozenModel, names: Sequence[str]) -> dict[str, Name]:
     """Return the records of names in one pass, or one by one if one of them fails."""
     try:
         return _by_duals(model, names)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError):
         if len(names) > 1:
             return {name: x for each in names for name, x in _together(model, [each]).items()}
-        if isinstance(error, SharedNumbersError):
-            raise
     return {name: _by_differences(model, name) for name in names}  # it takes plain numbers only
 
 
@@ -476,34 +424,3 @@ def _kinks(model: FrozenModel, name: str, parts: Iterable[str]) -> tuple[str, ..
     seed = {name: Dual(parameter.value, {name: 1.0})}
     written = {k: _formulas_in(model.system.parts[k].call[1:]) for k in parts}
     return tuple(k for k, some in written.items() if any(_breaks(x, seed) for x in some))
-
-
-def moved_apart(model: FrozenModel, names: Sequence[str]) -> dict[tuple[str, Any], Ends] | None:
-    """Return the attachments of elements and coordinates that names move; None if none are shared.
-
-    Keys are part and number of an element, or "" and the name of a coordinate.
-    """
-    apart, shared = dict[tuple[str, Any], Ends](), False
-    for some in _passes(model, names).values():
-        seeds = {name: _seeds(name, described_value(model, name)) for name in some}
-        try:
-            new = _anew(model, described_anew(model, checked_changes(model.system, seeds)), seeds)
-            shared = shared or _shared(model, new)
-        except (TypeError, ValueError):  # it takes plain numbers only: all that it has is apart
-            parts, shared = affected(model, checked_changes(model.system, seeds)), True
-            new = {part: declared(model, part) for part in parts & model.system.parts.keys()}
-            seeds = {}
-        for part, own in new.items():
-            ends = {(part, i): e.attachments for i, e in enumerate(own.elements)}
-            ends |= {("", f"{part}.{k}"): x.attachments for k, x in own.coordinates.items()}
-            for key, its in ends.items():
-                before = apart.get(key, its)
-                marks = [_marks(x.weights) if seeds else (key, j) for j, x in enumerate(its)]
-                apart[key] = tuple(map(_marked, its, before, marks))
-    return apart if shared else None
-
-
-def _marked(end: Attachment, before: Attachment, marks: Any) -> Attachment:
-    """Return an attachment of plain weights that is another one than those with other marks."""
-    both = (before.apart, marks) if before.apart or marks else None
-    return Attachment(end.body, tuple(map(value_of, end.weights)), end.face, both)

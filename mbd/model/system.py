@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from mbd.base.checked import shown
@@ -37,7 +36,7 @@ class System(Description):
     def __init__(self, gravity: Any = (0.0, 0.0, 0.0)) -> None:
         super().__init__(gravity)
 
-    def build(self, threads: int = 1, *, names: Sequence[str] = ()) -> Model:
+    def build(self, threads: int = 1) -> Model:
         """Return the frozen model.
 
         Parameters
@@ -47,11 +46,8 @@ class System(Description):
             generalized-alpha takes each step in two threads: worth while from some 300 bodies on,
             where a second core is idle. Results are the same bits however many cores there are;
             those of the model that is built for one thread differ by round-off.
-        names : sequence of str
-            What will vary, such as "push.force", "hinge.at.x" or an ``mbd.Parameter``: numbers that
-            it moves have places of their own, where otherwise parts with equal ones share them.
         """
-        return build(self, threads, names)
+        return build(self, threads)
 
 
 def model_of(

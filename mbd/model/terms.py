@@ -102,12 +102,12 @@ class _PartResiduals:
         self.on_faces = self.faces.copy()  # without those of rows
         self.g = work.F[m.GX : m.GX + 3].copy()
         self.internal = self.of_bodies()
-        self.records = dict[int, tuple[Any, list[int]]]()  # kernel and head of its table
+        self.records = dict[int, tuple[Any, int]]()  # kernel and place of its table
         for forces, at in model.kernels[m.FORCES]:
             head = model.I[at : at + m.T_HEAD].tolist()
             ends = head[m.T_FIRST] + head[m.T_SIZE] * head[m.T_NUMBER]
             some = range(head[m.T_FIRST], ends, head[m.T_SIZE])
-            self.records |= dict.fromkeys(some, (forces, head))
+            self.records |= dict.fromkeys(some, (forces, at))
 
     def of_bodies(
         self, a: Any = 0.0, v: Any = 0.0, g: Any = 0.0, on_faces: Any = 0.0
@@ -133,10 +133,10 @@ class _PartResiduals:
         work.F[m.GX : m.GX + 3] = self.g
         with_forces = (x for x in model.records.get(part, ()) if x in self.records)
         for record in with_forces:
-            forces, head = self.records[record]
-            one = [*head]
-            one[m.T_NUMBER], one[m.T_FIRST] = 1, record
-            forces(m.entries(model.I, one), work.F, len(model.I))
+            forces, at = self.records[record]
+            one = model.I.copy()
+            one[at + m.T_NUMBER], one[at + m.T_FIRST] = 1, record
+            forces(one, work.F, at)
         work.check_laws()
         return out + self.under(self.faces.copy())
 

@@ -8,7 +8,6 @@ are written, to the places that the tables have.
 from __future__ import annotations
 
 import sys
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
@@ -21,7 +20,7 @@ from mbd.base.checked import shown
 from mbd.base.parameter import Formula, decided_otherwise, mapped, objects_in
 from mbd.base.read_only import read_only
 from mbd.base.recorded_call import call_of, signature
-from mbd.interactions.kind import Element
+from mbd.interactions.kind import Attachment, Element
 from mbd.machine import buffer as m
 from mbd.model.description import (
     WHO,
@@ -51,15 +50,10 @@ def changed(model: Any, values: Any, *, measured: bool = True) -> Any:
             f"{WHO}: {name!r}: the description compares it in {line}, and would decide otherwise "
             "with this value: describe the system with it, or compare its .value there"
         )
-    system = described_anew(model, changes)
-    own = model.system.parts
-    new = {name: Declared.of(x) for name, x in system.parts.items() if x is not own[name]}
-    for mine in new.values():
-        check_structure(declared(model, mine.part.name), mine, values)
-    numbers = numbers_of(model, system, new)
-    if numbers is None:
-        return system.build(model.threads, names=model.named)  # type: ignore[attr-defined]
-    return _with_numbers(model, system, new, numbers, measured)
+    system, new = declared_anew(model, changes, values)
+    if not _of_same_laws(model, new):
+        return system.build(model.threads)  # type: ignore[attr-defined]
+    return _with_numbers(model, system, new, measured)
 
 
 def on_tables_of(model: Any, system: Description) -> Any:
@@ -75,8 +69,7 @@ def on_tables_of(model: Any, system: Description) -> Any:
     new = {part.name: Declared.of(part) for part in parts}
     if any(mine.form != declared(model, name).form for name, mine in new.items()):
         return None
-    numbers = numbers_of(model, system, new)
-    return None if numbers is None else _with_numbers(model, system, new, numbers)
+    return _with_numbers(model, system, new) if _of_same_laws(model, new) else None
 
 
 class Declared(NamedTuple):
@@ -100,15 +93,23 @@ def declared(model: FrozenModel, name: str) -> Declared:
     return Declared.of(model.system.parts[name])
 
 
+def _of_same_laws(model: FrozenModel, new: Mapping[str, Declared]) -> bool:
+    """Tell whether laws of parts are at the addresses that the model has."""
+    return all(
+        e.law is None or e.law.address == before.law.address
+        for name, own in new.items()
+        for e, before in zip(own.elements, declared(model, name).elements, strict=True)
+    )
+
+
 def _with_numbers(
-    model: Any, system: Description, new: Mapping[str, Declared], numbers: list[tuple[int, Any]],
-    measured: bool = True,
-) -> Any:  # fmt: skip
+    model: Any, system: Description, new: Mapping[str, Declared], measured: bool = True
+) -> Any:
     """Return a model with other numbers in its constants."""
     F = model.F.copy()
     for place in (m.DIAG, m.EPS) if measured else ():
         F[model.I[place] :][: model.I[m.N_U]] = 0.0
-    for at, x in numbers:
+    for at, x in numbers_of(model, system, new):
         F[at : at + len(x)] = x
     elements = dict(model.numbering.elements)
     for name, own in new.items():
@@ -170,6 +171,17 @@ def affected(model: FrozenModel, changes: dict[str, dict[str, Any]]) -> set[str]
         parts |= new
         new = {k for k, its in _mentioned(model).items() if not its.isdisjoint(new)} - parts
     return parts
+
+
+def declared_anew(
+    model: FrozenModel, changes: dict[str, dict[str, Any]], values: Mapping[str, Any]
+) -> tuple[Description, dict[str, Declared]]:
+    """Return a description with other arguments, and what the parts declare that are new in it."""
+    system, own = described_anew(model, changes), model.system.parts
+    new = {name: Declared.of(x) for name, x in system.parts.items() if x is not own[name]}
+    for name, mine in new.items():
+        _check_structure(declared(model, name), mine, values)
+    return system, new
 
 
 def described_anew(model: FrozenModel, changes: dict[str, dict[str, Any]]) -> Description:
@@ -252,7 +264,7 @@ def _form(part: Part, own: Sequence[Element], coordinates: Mapping[str, Coordina
     return [*nodes, *elements, *turns]
 
 
-def check_structure(before: Declared, own: Declared, values: Mapping[str, Any]) -> None:
+def _check_structure(before: Declared, own: Declared, values: Mapping[str, Any]) -> None:
     """Refuse values with which nodes, rows or forces are others than in the model."""
     if own.form == before.form:
         return
@@ -264,33 +276,18 @@ def check_structure(before: Declared, own: Declared, values: Mapping[str, Any]) 
     )
 
 
-@per_model
-def users_of(model: FrozenModel) -> Counter[int]:
-    """Return how many attachments have their weights at each place."""
-    parts = model.system.parts.values()
-    ends = [end for part in parts for end in ends_of(model, Declared.of(part))]
-    return Counter(place for place, _ in ends)
-
-
-def ends_of(model: FrozenModel, own: Declared) -> Iterator[tuple[int, tuple[float, ...]]]:
-    """Yield place and weights of all attachments of a part."""
-    I, records, part = model.I, model.records, own.part.name
-    for record, element in zip(records[part], own.elements, strict=True):
-        for j, end in enumerate(element.attachments):
-            yield int(I[I[record + m.E_ENDS + j] + m.ATT_W]), end.weights
-    for name, free in own.coordinates.items():
-        for record in records.get(f"{part}.{name}", ()):
-            for j, end in enumerate(free.attachments):
-                yield int(I[I[record + m.E_ENDS + j] + m.ATT_W]), end.weights
+def _weights(
+    model: FrozenModel, record: int, ends: Sequence[Attachment]
+) -> Iterator[tuple[int, Any]]:
+    """Yield places and weights of the attachments of a record."""
+    for j, end in enumerate(ends):
+        yield model.I[model.I[record + m.E_ENDS + j] + m.ATT_W], end.weights
 
 
 def numbers_of(
-    model: FrozenModel, system: Description, new: Mapping[str, Declared], laws: bool = True
-) -> list[tuple[int, Any]] | None:
-    """Return places and numbers; None if two attachments that share weights need different ones.
-
-    Also if a law is at another address, where these count.
-    """
+    model: FrozenModel, system: Description, new: Mapping[str, Declared]
+) -> list[tuple[int, Any]]:
+    """Return places and numbers."""
     I, here = model.I, origin(system)
     moved = not np.array_equal(here, model.origin)
     numbers: list[tuple[int, Any]] = [(m.GX, system.gravity)]
@@ -307,23 +304,13 @@ def numbers_of(
             (I[node + m.NODE_PAR], constants), (I[m.Q] + I[node + m.NODE_Q], q),
             (I[m.V] + I[node + m.NODE_U], v),
         ]  # fmt: skip
-    weights: dict[int, tuple[float, ...]] = {}
-    users: Counter[int] = Counter()
     for part, own in new.items():
-        for place, w in ends_of(model, own):
-            if weights.setdefault(place, tuple(w)) != tuple(w):
-                return None
-            users[place] += 1
-        old = declared(model, part).elements
-        for record, e, before in zip(model.records[part], own.elements, old, strict=True):
-            if laws and e.law is not None and e.law.address != before.law.address:
-                return None
+        for record, e in zip(model.records[part], own.elements, strict=True):
             numbers.append((I[record + m.E_NUMBERS], list(e.numbers)))
             numbers.append((I[record + m.E_MEMORY], list(e.memory)))
+            numbers += _weights(model, record, e.attachments)
         for name, free in own.coordinates.items():
             for record in model.records.get(f"{part}.{name}", ()):
                 numbers.append((I[record + m.E_MEMORY], [free.start]))
-    for place, w in weights.items():
-        if users[place] < users_of(model)[place] and tuple(model.F[place : place + 4]) != w:
-            return None
-    return numbers + list(weights.items())
+                numbers += _weights(model, record, free.attachments)
+    return numbers

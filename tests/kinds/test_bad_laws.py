@@ -1,6 +1,7 @@
 """User code that raises, or is no number: named with its instant, and nothing computed is lost."""
 
 import decimal
+import functools
 import math
 import re
 import threading
@@ -142,6 +143,13 @@ METHODS = {
 }
 
 
+@functools.cache
+def spring_law(make):
+    """Return a jitted law, compiled once for all methods."""
+    f = numba.njit(make(LAST))
+    return numba.njit(lambda u, rate, t: (3 * u + f(t), 3.0, 0.0))
+
+
 @pytest.mark.filterwarnings("ignore:energies are not known")  # at the end of a conserving step
 @spread(make=[raising, not_a_number], name=METHODS)
 def test_every_method_keeps_what_was_computed(name, make, tmp_path):
@@ -151,8 +159,7 @@ def test_every_method_keeps_what_was_computed(name, make, tmp_path):
         "bar", mass=1.0, inertia=(0.02, 0.1, 0.1), position=(0.5, 0, 0), formulation=formulation
     )
     system.add(bar)
-    law = numba.njit(make(LAST))
-    law = numba.njit(lambda u, rate, t, f=law: (3 * u + f(t), 3.0, 0.0))
+    law = spring_law(make)
     system.add(mbd.Spring("x", system.ground, bar, at=(0, 0, 1), law=law))
     model = system.build()
     for stream in (None, tmp_path / "run.nc"):
