@@ -653,7 +653,11 @@ def meet(I: Any, F: Any, z: int, z0: int, base: int) -> int:
 
 @jit
 def shifts(I: Any, F: Any, h: float, with_friction: bool) -> None:
-    """Find the totals of positions, 0 <= kappa, Phi >= 0; along the plane h Lambda / 2."""
+    """Find the totals of positions, 0 <= kappa, Phi >= 0; along the plane those of Lambda.
+
+    What sticks goes nowhere: there kappa moves positions as Lambda moves velocities, by the weights
+    h beta/gamma of the method, about h/2.
+    """
     n, laws = 3 * int(F[_place(I, COUNT)]), _array(I, F, LAWS)
     z, z0 = _array(I, F, KAPPA), _array(I, F, KAPPA_0)
     P, P0 = _array(I, F, IMPULSE), _array(I, F, IMPULSE_0)
@@ -661,7 +665,7 @@ def shifts(I: Any, F: Any, h: float, with_friction: bool) -> None:
         if j % 3:
             F[z + j] = F[z0 + j]
             if with_friction:
-                F[z + j] += 0.5 * h * (F[P + j] - F[P0 + j])
+                F[z + j] += h * F[m.BETA] / F[m.GAMMA] * (F[P + j] - F[P0 + j])
         else:
             F[laws + 4 * (j // 3)] = FIXED
     meet(I, F, z, z0, _array(I, F, POINT))
@@ -822,7 +826,7 @@ def correct_by_laws(I: Any, F: Any, h: float, k: int) -> float:
             if not is_velocity(I, i) and F[contact + i] == 0.0:
                 F[x + i] = F[lacking + i]
                 if which == 1 and I[I[m.UNKNOWN_KIND] + i] == m.VELOCITY_ROW:
-                    F[x + i] = 0.5 * h * F[rate + i]
+                    F[x + i] = c3 / c2 * F[rate + i]
         solve(I, F, False)
         for i in range(n):
             F[to + i] = -F[x + i]

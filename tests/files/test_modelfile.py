@@ -204,6 +204,9 @@ def machine():
     system.add(ball)
     system.add(mbd.RollingBall("rolls", ground, ball, radius=0.2))
     system.add(mbd.RollingDisc("disc", ground, one, radius=1.0, axis=(1, 0, 0), through=(0, 0, 0)))
+    tip = three.frame((0, 0, 0.1))
+    system.add(mbd.Contact("floor", ground, tip, friction=0.3, friction_static=0.4, restitution=0.1,
+                           normal=(0, 1, 0), through=(0, -9, 0)))  # fmt: skip
     system.add(mbd.KnifeEdge("skate", ground, two, axis=(0, 1, 0)))
     system.add(mbd.Drive("lock", hinge, position=0.3))
     system.add(mbd.Drive("spin", screw.angle, velocity=2.5))
