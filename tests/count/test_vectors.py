@@ -91,7 +91,7 @@ ALLOWED = {
     "A": {METHODS, "linear", "interactions", "control", TREE, *AGAIN},
     # residual, rows, solution; before a jump and a way back
     "X": {METHODS, MODEL, "linear", "interactions", "control", "derivatives"},
-    "FY": {*AGAIN, "history", TREE},  # cleared by formulations where faces are placed, by the record of a node
+    "FY": {*AGAIN, "history", TREE},  # formulations clear it by the record of a node
     "YD": {MODEL, TREE},  # forgotten where nothing needs it in a step
     "Y": {TREE}, "YDD": {TREE},  # elsewhere places are passed to the formulation
 }  # fmt: skip
