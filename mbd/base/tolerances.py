@@ -81,7 +81,7 @@ START_SMOOTH = 0.5
 
 # --- targets of a pose ----------------------------------------------------------------------------
 
-POSE_STEP = 0.3
+POSE_STEP = 0.4
 """[1 rad, or length of the model] Longest step of a search for a pose."""
 
 TARGET_MET = 1e-8
@@ -347,9 +347,6 @@ REST_HELD = 0.1
 
 HELD_BODY = 1e-6
 """[stiffest body] By which bodies count that have no stiffness of their own."""
-
-REST_NEARER = 0.5
-"""[step] Part by which a long way must get shorter."""
 
 REST_REACH = 3.0
 """[full steps] Largest turn of a step on a long way, less than half a turn between two bodies."""

@@ -56,7 +56,6 @@ from mbd.base.tolerances import (
     HELD_LEAST,
     REST_BALANCE,
     REST_HELD,
-    REST_NEARER,
     REST_REACH,
     REST_SHORT,
 )
@@ -193,8 +192,7 @@ class Search:
 
     def took(self, way: Way) -> None:
         """Count a step."""
-        nearer = REST_NEARER * min(self.reach, way.ahead)
-        steady = 1.0 < way.ahead <= self.ahead - nearer and self.done < self.most
+        steady = 1.0 < way.ahead < self.ahead and self.done < self.most
         self.reach = 1.3 * self.reach if steady else 1.0
         self.ahead = way.ahead
         self.done += 1
