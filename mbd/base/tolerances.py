@@ -81,8 +81,9 @@ START_SMOOTH = 0.5
 
 # --- targets of a pose ----------------------------------------------------------------------------
 
-POSE_STEP = 0.4
-"""[1 rad, or length of the model] Longest step of a search for a pose."""
+POSE_STEP = 0.3
+"""[length of the model, or 1 rad] Longest step of a search for a pose; for an equilibrium the
+longest move."""
 
 TARGET_MET = 1e-8
 """[1 rad, or length of the model] A target is met when it is missed by less."""
@@ -350,6 +351,9 @@ HELD_BODY = 1e-6
 
 REST_REACH = 3.0
 """[full steps] Largest turn of a step on a long way, less than half a turn between two bodies."""
+
+REST_TURN = 0.4
+"""[rad] Largest turn of a step to an equilibrium."""
 
 REST_LIGHT = 1e-3
 """[force over length] Bodies that turn: their moving costs so much less, it follows from turns."""
