@@ -34,10 +34,14 @@ class Curvature:
     """
 
     def __init__(self, model: Model, balance: Balance, W: sp.csr_matrix | None = None) -> None:
-        self.model, self.B = model, balance.B
+        self.model, self.at, self.B = model, balance, balance.B
         self.test = test_map(model, balance.state)
-        self.K = sp.csr_matrix(self.test.T @ balance.K)
         self.W = Metric(model, balance.state).stiff(balance.added) if W is None else W
+
+    @cached_property
+    def K(self) -> sp.csr_matrix:
+        """The stiffness, rows tested."""
+        return sp.csr_matrix(self.test.T @ self.at.K)
 
     @cached_property
     def symmetric(self) -> bool:
