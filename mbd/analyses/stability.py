@@ -79,7 +79,7 @@ def _counted(problem: Statics, balance: Balance) -> Stability | None:
     """Count what is unstable and what is free; None where forces have no potential."""
     model = problem.model
     curvature = Curvature(model, balance)
-    if not (balance.K.nnz and curvature.symmetric):
+    if not (balance.K.count_nonzero() and curvature.symmetric):
         return None
     M = curvature.test.T @ model.assemble(balance.state).M
     try:
@@ -91,7 +91,7 @@ def _counted(problem: Statics, balance: Balance) -> Stability | None:
 def _spectrum(problem: Statics, balance: Balance) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return eigenvalues of K against M, their shapes (n_v, k), and free motions (n_v, n)."""
     model = problem.model
-    if model.n_v > NEUTRAL_MANY:
+    if model.n_v > NEUTRAL_MANY and balance.K.count_nonzero():  # else all that may move is free
         motion = small_motion(model, balance.state, problem.omega)
         s, shapes, _ = sparse(motion, 6)
         free = s == 0.0
