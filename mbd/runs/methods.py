@@ -74,7 +74,6 @@ def changed(integrator: Method, **options: Any) -> Method:
 
 
 _COLLOCATION = RadauCollocation(stages=3, fewest=100)  # instants enough for smooth curves
-_FIVE_STAGES = 1e-6  # below this tolerance they take less work than three, in most scenes
 
 
 def usual(model: FrozenModel, rtol: float | None = None) -> Method:
@@ -88,8 +87,9 @@ def usual(model: FrozenModel, rtol: float | None = None) -> Method:
         return checked_method("simulate", None, free=False)
     if model.set_valued or any(family(x.formulation).flow is None for x in model.nodes.values()):
         return checked_method("simulate", GeneralizedAlpha(), free=True)
-    sharper = number("simulate", "rtol", rtol, "-", positive=True) < _FIVE_STAGES
-    return replace(_COLLOCATION, stages=5) if sharper else _COLLOCATION
+    if number("simulate", "rtol", rtol, "-", positive=True) < 1e-6:  # where five take less work
+        return replace(_COLLOCATION, stages=5)
+    return _COLLOCATION
 
 
 def checked_method(who: str, value: Any, free: bool) -> Method:

@@ -112,6 +112,38 @@ def test_the_tolerance_is_delivered_at_all_times(name, rtol, method):
     assert errors < rtol * max(1.0, float(model.F[m.LENGTH]))
 
 
+@pytest.mark.parametrize("name", ["andrews", "heavy_top", "fourbar", "rolling_disc"])
+def test_the_default_takes_fewer_evaluations_than_generalized_alpha(name):
+    module = scene(name)
+    model, t_end = module.build().build(), min(0.3, module.RUN["t_end"])
+    chosen, alpha = (
+        mbd.simulate(model, t_end, rtol=1e-5, method=x).stats["evaluations"] for x in (None, ALPHA)
+    )
+    assert chosen < 0.75 * alpha
+
+
+def test_the_method_follows_from_the_tolerance_and_the_formulations():
+    def runs(rtol, formulation="so3"):
+        """Return a run, and the end of one that a study made."""
+        system = mbd.System(gravity=(0, 0, -9.81))
+        disc = mbd.RigidBody("disc", mass=1.0, inertia=(1, 1, 2), formulation=formulation)
+        system.add(disc)
+        done = mbd.study(system, {"disc.mass": [1.0, 2.0]}, t_end=0.1, rtol=rtol,
+                         outputs=[("disc.position", "final")], progress=False)  # fmt: skip
+        return mbd.simulate(system, 0.1, rtol=rtol), done["disc.position final"].values[0]
+
+    for rtol, stages in ((1e-3, 3), (1e-6, 3), (9e-7, 5)):
+        run, member = runs(rtol)
+        assert run.method == mbd.RadauCollocation(stages=stages, fewest=100)
+        assert run.stats["steps"] >= 100
+        assert np.array_equal(member, run["disc"].position[-1])
+    run, member = runs(1e-5, "S2")
+    assert run.method == mbd.GeneralizedAlpha(constraints="stabilized")
+    assert np.array_equal(member, run["disc"].position[-1])
+    with pytest.raises(TypeError, match="rtol must be a number"):
+        runs("small")
+
+
 def test_chosen_steps_are_no_more_than_the_order_asks_for():
     """Two bodies and a spring, 3.6 turns: two thirds as many steps of one size do worse."""
     system = mbd.System(gravity=(0, 0, -9.81))
@@ -193,11 +225,13 @@ def test_many_requested_times_in_one_step():
     assert solution.stats["steps"] < 60
 
 
-def test_tolerances_by_kind_and_largest_step():
-    loose = mbd.simulate(chain(2), 0.5, rtol=1e-6, atol=1e-3)
-    sharp = mbd.simulate(chain(2), 0.5, rtol=1e-6, atol={"translation": 1e-12})
+@METHODS
+def test_tolerances_by_kind_and_largest_step(method):
+    options = {"rtol": 1e-7, "max_step": 0.5, "method": method}
+    loose = mbd.simulate(chain(2), 0.5, atol=1e-2, **options)
+    sharp = mbd.simulate(chain(2), 0.5, atol={"translation": 1e-12}, **options)
     assert loose.stats["steps"] < 0.5 * sharp.stats["steps"]
-    short = mbd.simulate(chain(2), 0.5, rtol=1e-2, max_step=1e-3)
+    short = mbd.simulate(chain(2), 0.5, rtol=1e-2, max_step=1e-3, method=method)
     assert np.diff(short.t).max() < 1.0001e-3
 
 
