@@ -147,12 +147,15 @@ def test_a_stiffness_without_potential_is_told_by_its_round_off(lopsided, symmet
 
 # --- steps ----------------------------------------------------------------------------------------
 # --- free steps -----------------------------------------------------------------------------------
+ALPHA = mbd.GeneralizedAlpha()
+
+
 def on_a_spring(**options):
     """Return a run of a point that circles and swings on a spring; 0.1 s and 0.5 m set its pace."""
     system = mbd.System()
     point = system.add(mbd.PointMass("point", mass=1.0, position=(1.5, 0, 0), velocity=(0, 1, 0)))
     system.add(mbd.Spring("spring", system.ground, point, stiffness=20.0, length=1.0))
-    return mbd.simulate(system, 2.0, rtol=1e-4, **options)
+    return mbd.simulate(system, 2.0, rtol=1e-4, **{"method": ALPHA, **options})
 
 
 def test_free_steps_use_what_they_are_allowed():
@@ -180,25 +183,26 @@ def test_free_steps_change_by_bounded_factors():
     system = mbd.System()
     mass = system.add(mbd.PointMass("m", mass=1.0))
     system.add(mbd.PointForce("f", mass, force=lambda t: (float(t > 0.3), 0, 0)))
-    run = mbd.simulate(system, 1.0, rtol=1e-6)
+    run = mbd.simulate(system, 1.0, rtol=1e-6, method=ALPHA)
     steps = np.diff(run.t)
     growth = (steps[1:] / steps[:-1])[:-1].max()
     assert 1.5 < growth <= 2.0 + 1e-6
     assert run.stats["rejected"] < 40
 
 
-def stiff(stiffness, t_end):
+def stiff(stiffness, t_end, method=ALPHA):
     """Return a run by free steps of a point on a spring of 1 m that is drawn by another one."""
     system = mbd.System()
     point = system.add(mbd.PointMass("point", mass=1.0, position=(1.5, 0, 0)))
     system.add(mbd.Spring("spring", system.ground, point, stiffness=stiffness, length=1.0))
-    return mbd.simulate(system, t_end, rtol=1e-4, raise_on_failure=False)
+    return mbd.simulate(system, t_end, rtol=1e-4, method=method, raise_on_failure=False)
 
 
-def test_steps_that_bring_a_run_no_further_end_it_by_name(monkeypatch):
+@pytest.mark.parametrize("method", [None, ALPHA], ids=["default", "alpha"])
+def test_steps_that_bring_a_run_no_further_end_it_by_name(monkeypatch, method):
     """Some 1e9 oscillations."""
     monkeypatch.setattr("mbd.runs.stretch.CRAWL_STEPS", 2_000)
-    run = stiff(1e10, 2e4)
+    run = stiff(1e10, 2e4, method)
     assert not run.success
     assert "2000 steps took the run" in run.message
     assert "'point.x'" in run.message

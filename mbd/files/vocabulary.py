@@ -90,7 +90,7 @@ ARGUMENTS: dict[str, ValueType] = {
     **dict.fromkeys(("length", "radius", "pitch"), Number("m")),
     **dict.fromkeys(("a", "rho", "tol", "rtol", "scale", "alpha", "ratio"), Number("-")),
     **dict.fromkeys(("t_end", "step", "max_step"), Number("s")),
-    **dict.fromkeys(("every", "order", "face", "max_iterations", "stages"), Whole),
+    **dict.fromkeys(("every", "order", "face", "fewest", "max_iterations", "stages"), Whole),
     **dict.fromkeys(("follow", "project", "rigid"), Flag),
     **dict.fromkeys(("form", "force_map", "kind", "velocities", "newton", "scheme"), Word),
     **dict.fromkeys(("unit", "tableau", "stiff", "local_map"), Word),

@@ -19,6 +19,7 @@ from mbd.front.solution import Solution
 from mbd.integration.consistent import settled
 from mbd.integration.method import Method
 from mbd.model.model import Model
+from mbd.runs.methods import usual
 from mbd.runs.plan import checked_plan
 from mbd.studies.batch_run import Batches
 from mbd.studies.family import Direct, MemberModels, Row
@@ -45,7 +46,7 @@ class Task:
         Members that show which places of the constants parameters have.
     outputs : tuple of Output
     step, t_end : float [s]
-    method : integrator
+    method : integrator, optional
     options : dict
         Of ``simulate``.
     """
@@ -57,7 +58,7 @@ class Task:
     outputs: tuple[Output, ...]
     t_end: float
     step: float | None
-    method: Method
+    method: Method | None
     options: Mapping[str, Any] = field(default_factory=dict)
 
     @cached_property
@@ -72,6 +73,12 @@ class Task:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return self._contents
+
+    def method_for(self, model: Model) -> Method:
+        """Return the method of the runs of a model."""
+        if self.method is not None:
+            return self.method
+        return usual(model, self.options.get("rtol"))
 
     def solution(self, model: Model) -> Solution:
         """Return the run of one member by itself."""
@@ -136,11 +143,12 @@ class Ready:
             options = dict.fromkeys(_OF_PLANS) | {"every": 1} | dict(task.options)
             try:
                 first, saddle = settled(model)
+                method = task.method_for(model)
                 plan = checked_plan(
-                    model, first, task.method, t_end=task.t_end, step=task.step, saddle=saddle,
+                    model, first, method, t_end=task.t_end, step=task.step, saddle=saddle,
                     **options,
                 )  # fmt: skip
-                self.way = Batches(model, task.method, plan)
+                self.way = Batches(model, method, plan)
             except Exception:  # this member fails; another one may not
                 return None
         way = self.way

@@ -150,7 +150,7 @@ def _table(task: Task, members: Members, model: Model) -> dict[str, str]:
         into.put(f"values of {name}", members.recipe.told(i))
     into.put("t_end", task.t_end)
     into.put("step", task.step)
-    into.put("method", task.method)
+    into.put("method", task.method_for(model))
     put_system(into, model.system)
     into.put("outputs", [x.name for x in task.outputs])
     for x in task.outputs:

@@ -126,7 +126,8 @@ def study(
             f"{{'result': {both[0]!r}}}"
         )
     check_options(study, options, simulate, ("method", "progress", "stream", "raise_on_failure"))
-    method = checked_method(_WHO, method, "rtol" in options)
+    if method is not None:
+        method = checked_method(_WHO, method, "rtol" in options)
     t_end = number(_WHO, "t_end", t_end, "s", positive=True)
     if step is not None:
         step = number(_WHO, "step", step, "s", positive=True)
@@ -236,12 +237,13 @@ def _about(task: Task, members: Members) -> tuple[Model, dict[str, dict[str, Any
     for row in chain.from_iterable(members.pieces()):  # what cannot be described is told later
         try:
             model = family.model(row)
-            refuse_unmoved(task.method, model)
+            method = task.method_for(model)
+            refuse_unmoved(method, model)
             x = settled(model, project=task.options.get("project"))[0]
         except Exception as error:
             reason = reason or error
             continue
-        compile_all(kernels_of(task.method, False))
+        compile_all(kernels_of(method, False))
         start = Solution(model, np.array([x.t]), *(y[None] for y in (x.q, x.v, x.a, x.lam)))
         return model, {
             x.name: described(x, start) | {"over_time": x.over_time and bool(x.quantity)}
