@@ -85,10 +85,11 @@ class BatchRecord:
         return q, v, a, lam
 
     @cached_property
-    def flat(self) -> list[np.ndarray]:
+    def flat(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """q, v, a, lam (n instants, .) of one run after another, as they were recorded."""
         whole = self.rows.reshape(-1, self.rows.shape[2])
-        return [whole[:, x] for x in columns(self.model)]
+        q, v, a, lam = (whole[:, x] for x in columns(self.model))
+        return q, v, a, lam
 
     @property
     def multipliers(self) -> np.ndarray:
