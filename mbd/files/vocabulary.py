@@ -36,6 +36,7 @@ from mbd.files.value_types import (
 from mbd.formulations import NAMES
 from mbd.parts.part import Frame, Part
 
+SCHEMA = 1  # of model files
 SECTIONS = ("bodies", "structures", "joints", "forces")
 
 

@@ -32,7 +32,7 @@ from mbd.studies.chunk import Share, Task, give_up, run_chunk
 from mbd.studies.family import MemberModels
 from mbd.studies.kept_chunks import KeptChunks
 from mbd.studies.outputs import described, outputs_of
-from mbd.studies.results import Packed, StudyTable, inner_dimensions, joined, packed, table_of
+from mbd.studies.results import Packed, StudyTable, inner_dimensions, joined, table_of
 from mbd.studies.samples import Members, members_of
 from mbd.studies.summary import Summary
 
@@ -292,8 +292,8 @@ def _computed(
                         bar.update(len(old["status"]))
                         continue
                     count = min(size, len(members) - start)
-                    lent = members.recipe.lent(start, count)
-                    future = on.submit(_arrays, Share(task, lent, start, count))
+                    lent = members.lent(start, count)
+                    future = on.submit(run_chunk, Share(task, lent, start, count))
                     running[start] = future
                     future.add_done_callback(lambda x, at=start: done.put((at, x)))
                 if first in ready:
@@ -305,11 +305,6 @@ def _computed(
                     place.write(at, ready[at])
                 bar.update(len(ready[at]["status"]))
             yield ready.pop(first)
-
-
-def _arrays(share: Share) -> Packed:
-    """Return the results of some members; what goes back from a worker is few arrays."""
-    return packed(run_chunk(share))
 
 
 def _result(future: Any, finished: int, place: Any) -> Any:
