@@ -26,9 +26,9 @@ from mbd.derivatives.observed_terms import sum_of_squares as sum_of_squares
 from mbd.derivatives.problem import Problem as Problem
 from mbd.derivatives.sensitivities import sensitivities as sensitivities
 from mbd.files.expressions import Expression as Expression
+from mbd.files.modelfile import ModelFile as ModelFile
+from mbd.files.modelfile import read as read
 from mbd.files.modelfile import write as write
-from mbd.files.read import ModelFile as ModelFile
-from mbd.files.read import read as read
 from mbd.formulations.euler_parameters import EulerParameters as EulerParameters
 from mbd.formulations.s2 import S2 as S2
 from mbd.formulations.scalable import Scalable as Scalable

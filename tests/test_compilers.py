@@ -21,7 +21,7 @@ PROGRAM = """
 import json, os, sys, time
 import numpy as np
 from numba.core.ccallback import CFunc
-from mbd.machine import compilers, jit, shared_work
+from mbd.machine import jit, shared_work
 
 shared_work._LONG = 0.0
 FACTOR = 1.7
@@ -45,7 +45,7 @@ def counted(self):
 CFunc._compile_uncached = counted
 
 shared_work.ahead(kernels)
-running = [x.pid for c in compilers._HERE for x in c.running]
+running = [x.pid for _, some in shared_work._COMPILERS.values() for x in some]
 print(json.dumps(running), flush=True)
 if "wait" in sys.argv:
     while not all(k.file.exists() for k in kernels):

@@ -5,6 +5,7 @@ import itertools
 import os
 import subprocess
 import sys
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -93,6 +94,25 @@ def test_an_attribute_is_no_global_of_its_name():
     assert describe(scope["rate"])
     with pytest.raises(FingerprintError):
         describe(scope["named"])
+
+
+@pytest.mark.parametrize("depth", [0, 1, 3])
+def test_a_function_in_a_module_in_modules_is_reached(depth):
+    def law(factor):
+        path, module = "own", (scope := ModuleType("own"))
+        for name in ("inner", "elsewhere", "deep")[:depth]:
+            setattr(module, name, ModuleType(name))
+            path, module, before = f"{path}.{name}", getattr(module, name), module
+            module.own = before  # modules may import each other
+        exec(f"def gain(x): return {factor} * x", vars(module))
+        space = {"own": scope}
+        exec(f"def global_law(t): return {path}.gain(t)", space)
+        exec(f"def made(own):\n def law(t): return {path}.gain(t)\n return law", space)
+        return space["global_law"], space["made"](scope)
+
+    one, two, three = ([Fingerprints(lambda value: None)(f) for f in law(x)] for x in (1, 1, 2))
+    assert one == two
+    assert all(a != b for a, b in zip(one, three, strict=True))
 
 
 def test_functions_that_reach_each_other_do_not_hide_a_change():

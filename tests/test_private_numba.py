@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from numba import types
 
-from mbd.machine import private_numba
+from mbd.machine import kernel_cache, private_numba
 from mbd.machine.jit import _OPTIONS
 from mbd.machine.private_numba import CFunction, Inlined, Kept, lacking, processor, source_of
 
@@ -30,9 +30,9 @@ def test_an_attribute_that_is_missing_is_named(monkeypatch):
     assert "no library.soul of a CFunc's result; take a version that has it" in sentence
 
 
-def test_a_function_is_kept_and_loaded():
+def test_a_function_is_kept_and_loaded(tmp_path):
     """Compiled once, with its own copies of what it calls; what is damaged is told."""
-    files, told = [], []
+    told, file = [], tmp_path / "one.kernel"
 
     @numba.njit
     def plain(x):
@@ -44,15 +44,18 @@ def test_a_function_is_kept_and_loaded():
         F[0] = inlined(F[0])
 
     signature = types.void(types.CPointer(types.float64))
-    for content in (None, files, [b"no kernel"]):
-        kept = Kept(lambda c=content: c[-1] if c else None, files.append, told.append)
+    for damage in (None, None, b"no kernel"):
+        if damage is not None:
+            file.write_bytes(damage)
+        kept = Kept(file, told.append)
         address = CFunction(function, signature, _OPTIONS, kept).compile()
         F = np.zeros(1)
         ctypes.CFUNCTYPE(None, ctypes.c_void_p)(address)(F.ctypes.data)
         assert F[0] == 1.0
-    assert len(files) == 2
+    assert len(told) == 2
     assert told[0] is None
     assert isinstance(told[1], Exception)
+    assert kernel_cache.load(file)
     assert not plain.overloads
     assert not inlined.__dict__.get("_from_python")
     assert inlined(2.0) == 3.0

@@ -23,12 +23,11 @@ from mbd.base.tolerances import DOUBLE_EIGENVALUE, ROUND_OFF
 from mbd.history.program import columns_of
 from mbd.model.frozen import state_of
 from mbd.model.model import Model
-from mbd.model.null_space import null_space
 from mbd.model.state import State
 from mbd.model.system import System, model_of
 from mbd.model.workspace import displaced
-from mbd.small_motions.metric import Metric
 from mbd.statics.balance import Balance, Statics, least_multipliers, scaled_loads
+from mbd.statics.curvature import Curvature
 from mbd.statics.imbalance import largest_forces
 from mbd.statics.load_path import first_critical
 from mbd.statics.search import nearest
@@ -110,10 +109,10 @@ def buckling(
     loaded = problem.at(loaded.state, base + 1.0)
     if not problem.imbalance(loaded, base + 1.0).balanced:
         return _told(_on_path(problem, first, loaded, base))
-    size = Metric(model, first.state).stiff(first.added).diagonal() ** -0.5
-    N, L = null_space(first.B, size).toarray(), null_space(first.Bt.T, size).toarray()
-    K0 = L.T @ (first.K @ N)
-    change = L.T @ (loaded.K @ N) - K0
+    curvature = Curvature(model, first)
+    N, L = curvature.allowed, curvature.test @ curvature.allowed
+    K0, K1 = (L.T @ (x.K @ N) for x in (first, loaded))
+    change = K1 - K0
     factors, vectors = _critical(K0, change)
     return _told(Buckling(model, first.state, base + factors, N @ vectors, problem))
 

@@ -20,7 +20,7 @@ import numpy as np
 from mbd.analyses.checks import BlockError, CheckError, CheckReport
 from mbd.base.checked import shown, whole
 from mbd.base.door import number
-from mbd.base.tolerances import TANGENT_COLUMNS, TANGENT_NOISE, TANGENT_STEP, TANGENT_VISIBLE
+from mbd.base.tolerances import TANGENT_COLUMNS, TANGENT_STEP, TANGENT_VISIBLE
 from mbd.formulations.formulation import Formulation
 from mbd.machine import buffer as m
 from mbd.machine.buffer import integers
@@ -207,7 +207,7 @@ def _blocks(model: Model, state: State, work: Workspace, moved: bool) -> tuple[A
 def _differences(
     work: Workspace, vector: int, unknowns: np.ndarray, steps: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the derivatives of X by some entries of a vector, and the round-off of each column."""
+    """Return the derivatives of X by some entries of a vector, and what is too small in each."""
     x, r = work.vector(vector), work.vector(m.X)
     derivatives = np.empty((len(r), len(unknowns)))
     noise = np.empty(len(unknowns))
@@ -221,7 +221,7 @@ def _differences(
             size = max(size, float(np.abs(r).max()), float(np.abs(work.vector(m.FY)).max()))
         x[i] = start
         derivatives[:, c] = total / (12 * h)
-        noise[c] = TANGENT_NOISE * size / h
+        noise[c] = TANGENT_VISIBLE * size / h
     work.evaluate()
     return derivatives, noise
 
@@ -229,10 +229,10 @@ def _differences(
 def _error(
     block: str, matrix: Any, expected: np.ndarray, noise: np.ndarray, rows: Any, columns: Any
 ) -> BlockError:
-    """Return the worst entry of a block; round-off of the differences counts as a tiny entry."""
+    """Return the worst entry of a block; those that differences do not tell count as so large."""
     A = matrix.toarray()
     size = np.maximum(np.abs(A), np.abs(expected))
-    scale = np.minimum(size.max(1)[:, None], size.max(0)[None, :]) + noise / TANGENT_VISIBLE
+    scale = np.minimum(size.max(1)[:, None], size.max(0)[None, :]) + noise
     error = np.abs(A - expected) / np.maximum(scale, np.finfo(float).tiny)
     error[~np.isfinite(error)] = np.inf
     i, j = np.unravel_index(int(np.argmax(error)), error.shape)

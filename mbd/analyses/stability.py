@@ -27,31 +27,28 @@ from mbd.base.tolerances import (
     NEUTRAL_LARGE,
     NEUTRAL_MANY,
     ROUND_OFF,
-    SYMMETRIC,
 )
 from mbd.linear.arnoldi import largest
 from mbd.linear.inertia import Inertia
 from mbd.model.model import Model
-from mbd.model.null_space import independent, null_space
 from mbd.small_motions.eigenvalues import dense, grows, sparse
-from mbd.small_motions.face_maps import test_map
-from mbd.small_motions.metric import Metric
 from mbd.small_motions.minimal import minimal, sizes_of
 from mbd.small_motions.small_motion import small_motion
 from mbd.small_motions.spectrum import Pencil, spectrum
 from mbd.statics.balance import Balance, SaddlePoint, Statics
+from mbd.statics.curvature import Curvature
 
 _FEW = 150  # velocities, up to which all motions are looked at
 
 
 @dataclass(frozen=True, eq=False)
 class Stability:
-    """Smallest stiffness over mass [1/s^2], bodies that move freely, an increment downhill."""
+    """Smallest stiffness over mass [1/s^2], an increment downhill, bodies that move freely."""
 
     stable: bool
     stiffness: float
-    free: tuple[str, ...]
     downhill: np.ndarray | None
+    free: tuple[str, ...]
 
 
 def stability(problem: Statics, balance: Balance) -> Stability:
@@ -64,7 +61,7 @@ def stability(problem: Statics, balance: Balance) -> Stability:
     values, shapes, freely = _spectrum(problem, balance)
     free = _movers(problem, freely)
     if not len(values):
-        return Stability(True, np.inf, free, None)
+        return Stability(True, np.inf, None, free)
     real = values.real
     lowest = int(np.argmin(real))
     growing = real[lowest] < 0.0
@@ -75,34 +72,32 @@ def stability(problem: Statics, balance: Balance) -> Stability:
         s, _, _ = dense(minimal(small_motion(model, balance.state, problem.omega)))
         stable = not grows(s).any()
         downhill = None if stable else downhill
-    return Stability(stable, float(real[lowest]), free, downhill)
+    return Stability(stable, float(real[lowest]), downhill, free)
 
 
 def _counted(problem: Statics, balance: Balance) -> Stability | None:
     """Count what is unstable and what is free; None where forces have no potential."""
     model = problem.model
-    test = test_map(model, balance.state).T
-    M = test @ model.assemble(balance.state).M
-    W = Metric(model, balance.state).stiff(balance.added)
-    count = slices(model, test @ balance.K, M, W, balance.B, problem.scale)
-    if count is None:
+    curvature = Curvature(model, balance)
+    if not (balance.K.count_nonzero() and curvature.symmetric):
         return None
-    stable = count.unstable == 0
-    free = _movers(problem, count.neutral)
-    return Stability(stable, count.lowest, free, None if stable else count.shape)
+    M = curvature.test.T @ model.assemble(balance.state).M
+    try:
+        return _bracketed(problem, _CountedSpectrum(model, curvature, M))
+    except _UnclearError:
+        return None
 
 
 def _spectrum(problem: Statics, balance: Balance) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return eigenvalues of K against M, their shapes (n_v, k), and free motions (n_v, n)."""
     model = problem.model
-    if model.n_v > NEUTRAL_MANY:
+    if model.n_v > NEUTRAL_MANY and balance.K.count_nonzero():  # else all that may move is free
         motion = small_motion(model, balance.state, problem.omega)
         s, shapes, _ = sparse(motion, 6)
         free = s == 0.0
         return -(s[~free] ** 2), shapes[:, ~free], shapes[:, free].real
-    size = Metric(model, balance.state).stiff(balance.added).diagonal() ** -0.5
-    _, N = independent(null_space(balance.B, size).toarray(), size)
-    _, L = independent(null_space(balance.Bt.T, size).toarray(), size)
+    curvature = Curvature(model, balance)
+    N, L = curvature.allowed, curvature.test @ curvature.allowed
     M = model.assemble(balance.state).M
     sizes = (np.abs(L).T @ sizes_of(model, x) @ np.abs(N) for x in (balance.K, M))
     solved = spectrum(Pencil(L.T @ (balance.K @ N), L.T @ (M @ N), *sizes))
@@ -118,16 +113,6 @@ def _movers(problem: Statics, shapes: np.ndarray) -> tuple[str, ...]:
     return tuple(name for i, name in enumerate(problem.model.nodes) if i in moved)
 
 
-@dataclass(frozen=True, eq=False)
-class Slices:
-    """Counts of eigenvalues; the lowest that is not neutral with its shape; neutral motions."""
-
-    unstable: int
-    lowest: float
-    shape: np.ndarray
-    neutral: np.ndarray
-
-
 class _UnclearError(ArithmeticError):
     """Some pivot did not tell its sign."""
 
@@ -135,18 +120,18 @@ class _UnclearError(ArithmeticError):
 class _CountedSpectrum:
     """K against M on the motions that the rows allow."""
 
-    def __init__(
-        self, model: Model, K: sp.csr_matrix, M: sp.csr_matrix, W: sp.csr_matrix, B: sp.csr_matrix
-    ) -> None:
-        self.K, self.M, self.B, self.W = K, M, B, ROUND_OFF * W
+    def __init__(self, model: Model, curvature: Curvature, M: sp.csr_matrix) -> None:
+        self.K, self.M = (0.5 * (x + x.T) for x in (curvature.K, M))
+        self.B, W = curvature.B, curvature.W
         self.inertia = Inertia(model)
-        if model.n_v > NEUTRAL_MANY:  # else one looks at all of the spectrum
-            size = ROUND_OFF
-            while size <= NEUTRAL_LARGE and None in (
-                self._count_if_clear(size * W, x) for x in (-1.0, 1.0)
-            ):
-                size *= 10.0
-            self.W = size * W
+        size = ROUND_OFF
+        while (
+            model.n_v > NEUTRAL_MANY
+            and size <= NEUTRAL_LARGE
+            and None in (self._count_if_clear(size * W, x) for x in (-1.0, 1.0))
+        ):  # else one looks at all of the spectrum
+            size *= 10.0
+        self.W = size * W
 
     def below(self, x: float) -> int:
         """Return the number of eigenvalues below x."""
@@ -202,45 +187,20 @@ class _CountedSpectrum:
         return lambda v: solver.solve(of @ v, rows)[0]
 
 
-def slices(
-    model: Model, K: sp.csr_matrix, M: sp.csr_matrix, W: sp.csr_matrix, B: sp.csr_matrix,
-    scale: np.ndarray,
-) -> Slices | None:  # fmt: skip
-    """Return what the counts say; None where K is not symmetric, or they say nothing.
-
-    Parameters
-    ----------
-    K, M : (n_v, n_v)
-        Stiffness and mass, rows tested as increments are.
-    W : (n_v, n_v)
-        The size of the stiffness, body by body.
-    scale : (n_v,) array
-        Size of a small change of each velocity.
-    """
-    weighted = sp.diags(scale) @ K @ sp.diags(scale)
-    mass = float(np.abs(sp.diags(scale) @ M @ sp.diags(scale)).max())
-    size = float(np.abs(weighted).max()) if K.nnz else 0.0
-    if size == 0.0 or np.abs(weighted - weighted.T).max() > SYMMETRIC * size:
-        return None
-    counted = _CountedSpectrum(model, 0.5 * (K + K.T), 0.5 * (M + M.T), W, B)
-    try:
-        return _bracketed(counted, size / mass)
-    except _UnclearError:
-        return None
-
-
-def _bracketed(counted: _CountedSpectrum, size: float) -> Slices:
-    """Count and bracket, from round-off of a size on."""
-    n, freedoms = counted.K.shape[0], counted.below(1e8 * size)
-    unstable, neutral = counted.unstable(), counted.neutral()
-    free = counted.free() if neutral else np.zeros((n, 0))
+def _bracketed(problem: Statics, counted: _CountedSpectrum) -> Stability:
+    """Count and bracket, from round-off of the largest stiffness over mass on."""
+    scale = sp.diags(problem.scale)
+    stiff, heavy = (float(np.abs(scale @ x @ scale).max()) for x in (counted.K, counted.M))
+    size = stiff / heavy
+    freedoms, unstable, neutral = counted.below(1e8 * size), counted.unstable(), counted.neutral()
+    free = _movers(problem, counted.free()) if neutral else ()
     step = float(np.finfo(float).eps) * size
     if unstable:
         while not counted.at_most(-step, 0):
             step *= 4.0
-        return Slices(unstable, *counted.near(-step), free)
+        return Stability(False, *counted.near(-step), free)
     if neutral == freedoms:
-        return Slices(0, np.inf, np.zeros(n), free)
+        return Stability(True, np.inf, None, free)
     low, high = step, 8.0 * step
     while counted.at_most(high, neutral):
         low, high = high, 8.0 * high
@@ -250,4 +210,4 @@ def _bracketed(counted: _CountedSpectrum, size: float) -> Slices:
             low = middle
         else:
             high = middle
-    return Slices(0, *counted.near(low), free)
+    return Stability(True, counted.near(low)[0], None, free)

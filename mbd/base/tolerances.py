@@ -74,9 +74,6 @@ CONTACT_RESOLVED = 1e-12
 
 # --- initial states -------------------------------------------------------------------------------
 
-POSE_DUST = 2.0**-52
-"""[largest rate, 1/s] Velocities of a pose that was searched for below are round-off, and zero."""
-
 START_POSITION = 1e-7
 """[length of the model, or one] Accepted violation of rows of positions at the start."""
 
@@ -94,20 +91,18 @@ START_SMOOTH = 0.5
 
 # --- targets of a pose ----------------------------------------------------------------------------
 
+POSE_STEP = 0.3
+"""[length of the model, or 1 rad] Longest step of a search for a pose; for an equilibrium the
+longest move."""
+
 TARGET_MET = 1e-8
 """[1 rad, or length of the model] A target is met when it is missed by less."""
-
-TARGET_STEP = 0.3
-"""[1 rad, or length of the model] Largest step of an iteration."""
 
 TARGET_STALLED = 1e-11
 """[miss] Part by which a step, or a push, must lower it; else the steps end, the push was vain."""
 
-TARGET_PUSHES = (0.1, 0.5, 1.5, 0.3, 1.0, 2.0)
+TARGET_PUSHES = (0.1, 0.5, 1.5, 0.3)
 """[1 rad, or length of the model] Pushes away from a saddle, or a bad minimum, where steps end."""
-
-TARGET_IN_VAIN = 3
-"""[-] Pushes that found nothing better, after which there is nothing better."""
 
 # --- factorisation --------------------------------------------------------------------------------
 
@@ -364,17 +359,11 @@ REST_HELD = 0.1
 HELD_BODY = 1e-6
 """[stiffest body] By which bodies count that have no stiffness of their own."""
 
-REST_NEARER = 0.5
-"""[step] Part by which a long way must get shorter."""
-
 REST_REACH = 3.0
 """[full steps] Largest turn of a step on a long way, less than half a turn between two bodies."""
 
 REST_TURN = 0.4
-"""[rad] Largest turn of a step."""
-
-REST_MOVE = 0.3
-"""[length of the model] Largest move of a step."""
+"""[rad] Largest turn of a step to an equilibrium."""
 
 REST_LIGHT = 1e-3
 """[force over length] Bodies that turn: their moving costs so much less, it follows from turns."""
@@ -388,16 +377,9 @@ ROUND_OFF = 1.4e-14
 """[-] Part of what is added in an entry or a row that is its round-off: 64 eps. Measured, zeros are
 20 eps at most, and what is no zero is 1e5 eps, springs of 1 : 1e10 in one entry."""
 
-SAME_MODULUS = 1e-6
-"""[eigenvalue] Slow and fast are cut between eigenvalues further apart: members of one group, whose
-vectors may be any mixture, come from one solution."""
-
 DOUBLE_EIGENVALUE = 1e-7
 """[eigenvalue] Real or imaginary parts below are round-off: that of a double eigenvalue is the root
 of eps. More grows, decays or oscillates."""
-
-SYMMETRIC = 1e-7
-"""[largest entry] A stiffness that is less symmetric has no spectrum that can be sliced."""
 
 NEUTRAL_LARGE = 1e-7
 """[stiffness of a body] Round-off of large models at most, where pivots tell nothing smaller: the
@@ -489,20 +471,15 @@ belong to another fit or study."""
 TANGENT_STEP = 2e-4
 """[1 rad, length of the model, or speed] Step of the differences of fourth order."""
 
-TANGENT_NOISE = 100 * 2.0**-52
-"""[largest term of an evaluation] Round-off of one evaluation."""
-
-TANGENT_VISIBLE = 1e-7
-"""[entry] Smallest error that is told from round-off."""
+TANGENT_VISIBLE = 2.2e-7
+"""[largest term of an evaluation, over the step] Entries that are smaller count as so large: the
+round-off of an evaluation, 100 eps of it, is then an error of 1e-7."""
 
 TANGENT_COLUMNS = 240
 """[-] Of larger models so many random columns are compared."""
 
 FLIGHT_ORDER = 1.75
 """[-] Least order of the steps of a free flight, measured between h, h/2 and h/4; it is two."""
-
-REACTION_STEP = 1e-3
-"""[size of a coordinate] Step of the differences of fourth order for reactions."""
 
 # --- motions that are prescribed, comparisons -----------------------------------------------------
 

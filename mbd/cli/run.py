@@ -34,12 +34,14 @@ def run(options: argparse.Namespace) -> int:
     from mbd.front.simulate import kernels_of, simulate
     from mbd.machine.shared_work import ahead
     from mbd.runs.interrupts import listening
+    from mbd.runs.methods import checked_method
 
     talk = not options.quiet and not options.json
     method = integrator(how, options)
     if options.stream:
         how["stream"] = options.output
-    ahead(kernels_of(method, free="rtol" in how))
+    free = "rtol" in how
+    ahead(kernels_of(checked_method("run", method, free), free))
     model = system.build(options.threads)
     report = model.report()
     if talk:

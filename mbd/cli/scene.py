@@ -39,10 +39,10 @@ def settings(
     return how
 
 
-def integrator(how: dict[str, Any], options: argparse.Namespace | None = None) -> Method:
-    """Take the integrator out of how a scene is run; --method and --rho are stronger.
+def integrator(how: dict[str, Any], options: argparse.Namespace | None = None) -> Method | None:
+    """Take the integrator, or None, out of how a scene is run; --method and --rho are stronger.
 
-    The rho of the scene is that of its own method.
+    The rho of the scene is that of its own method, by default generalized-alpha.
     """
     from mbd.integration.generalized_alpha import GeneralizedAlpha
     from mbd.runs.methods import changed, method
@@ -52,6 +52,8 @@ def integrator(how: dict[str, Any], options: argparse.Namespace | None = None) -
         one, rho = options.method, None
     if options is not None and options.rho is not None:
         rho = options.rho
+    if one is None and rho is None:
+        return None
     one = method(GeneralizedAlpha() if one is None else one)
     return one if rho is None else changed(one, rho=rho)
 

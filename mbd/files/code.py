@@ -140,13 +140,10 @@ class _Coder:
     def _formula(self, value: Formula) -> str:
         return code_of(value, self.parameters)
 
-    @code.register
-    def _scalar(self, value: np.generic) -> str:
-        return repr(value.item())
-
-    @code.register
-    def _array(self, value: np.ndarray) -> str:
-        return self.code(tuple(value.tolist()))
+    @code.register(np.generic)
+    @code.register(np.ndarray)
+    def _numbers(self, value: Any) -> str:
+        return self.code(value.tolist())
 
     @code.register(tuple)
     @code.register(list)

@@ -7,25 +7,49 @@ string with a unit. A system that is written and read builds the same model to t
 from __future__ import annotations
 
 import importlib
+import inspect
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from mbd.base.atomic import replaced
-from mbd.base.checked import absent, file_path, mapping, shown
+from mbd.base.checked import absent, file_path, mapping, meant, shown
 from mbd.files.toml import line_of
 from mbd.files.value_types import PlaceError
 from mbd.model.description import Description, described_parameters
 from mbd.model.system import System
 
+if TYPE_CHECKING:
+    from mbd.front.solution import Solution
+
 _LARGEST = 100_000_000  # bytes of a model file
 
 
 @dataclass(frozen=True)
-class Document:
-    """What a model file says; see ``ModelFile``."""
+class ModelFile:
+    """What a model file says.
+
+    Attributes
+    ----------
+    system : System
+    run : dict
+        Arguments of ``mbd.simulate``: any of ``t_end`` [s], ``step`` [s], ``every``, ``project``,
+        ``method``.
+    title : str
+    notes : tuple of str
+        What an imported file says and the model does not use, with lines.
+    parameters : dict
+        Values of the parameters of the file, by name.
+    frames : dict of Frame
+        Of a robot: sites, and links that are parts of others, by name; joints take them.
+    limits : dict of Limits
+        Of a robot, by joint: ``lower``, ``upper`` [rad or m], ``effort`` [N m or N], ``velocity``;
+        None where the file says none.
+    collisions : dict of tuple of shapes
+        Of a robot, by body: shapes that others may touch.
+    """
 
     system: System
     run: dict[str, Any] = field(default_factory=dict)
@@ -35,6 +59,52 @@ class Document:
     frames: dict[str, Any] = field(default_factory=dict)
     limits: dict[str, Any] = field(default_factory=dict)
     collisions: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+
+    def simulate(self, **options: Any) -> Solution:
+        """Run it; options of ``mbd.simulate`` take the place of those of the file."""
+        from mbd.front.simulate import simulate
+
+        how = self.run | options
+        for key in ("t_end", "step"):
+            if key not in how:
+                raise ValueError(f"ModelFile: {key} is not in the file [s]; give {key}=")
+        return simulate(self.system, **how)
+
+
+def read(path: str | Path, **options: Any) -> ModelFile:
+    """Read a model file (``.toml``) or a robot (``.urdf``, ``.xml``); errors name file and place.
+
+    Parameters
+    ----------
+    path : str or Path
+    **options
+        ``formulation``, a str or Formulation in place of that of all rigid bodies. Of ``.toml``
+        ``parameters``, a dict with other values of parameters of the file. Of robots also
+        ``positions`` and ``rates`` of joints by name [rad, m; rad/s, m/s], ``gravity`` (3,)
+        [m/s^2], and what else :func:`~mbd.files.robots.urdf.read_urdf` (``.urdf``,
+        ``.xacro``) and :func:`~mbd.files.robots.mjcf.read_mjcf` (MJCF: ``.xml``, ``.mjcf``)
+        take.
+
+    Returns
+    -------
+    ModelFile
+        ``system``, ``run``, ``title`` and ``notes``: what a robot's file says and is not used. Tags
+        of URDF that are not known are named in a warning.
+    """
+    path = file_path("read", path)
+    make = reader(path)
+    _, *parameters = inspect.signature(make).parameters  # without the path
+    for name in options:
+        if name not in parameters:
+            raise TypeError(
+                f"read: there is no option {name!r}{meant(name, parameters)} for {path.name}; a "
+                f"{path.suffix} file takes {', '.join(parameters)}"
+            )
+    model = make(path, **options)
+    unknown = [note for note in model.notes if note.startswith("unknown")]
+    if unknown:
+        warnings.warn(f"{path}: {'; '.join(unknown)}", UserWarning, stacklevel=3)
+    return model
 
 
 def to_text(
@@ -55,18 +125,15 @@ def to_text(
     folder : path
         Where the file will be; meshes are named from there.
     """
-    from mbd.base.public import VERSION
-    from mbd.files import reader, toml, vocabulary, writer
+    from mbd.files import toml, vocabulary, writer
 
     if not isinstance(system, System):
         raise TypeError(f"to_text: expected an mbd.System, got {shown(system)}")
-    run = dict(run or {})
+    run, settings = dict(run or {}), vocabulary.run_settings()
     for key in run:
-        settings = vocabulary.run_settings()
         if key not in settings:
             raise ValueError(f"to_text: run has no {key!r}; it may have {', '.join(settings)}")
-    tables = writer.document(system, run, title, Path(folder), VERSION, reader.SCHEMA)
-    return toml.text(tables)
+    return toml.text(writer.document(system, run, title, Path(folder)))
 
 
 def run_text(run: dict[str, Any]) -> str:
@@ -79,7 +146,7 @@ def run_text(run: dict[str, Any]) -> str:
 
 def from_text(
     text: str, *, folder: str | Path = ".", formulation: Any = None, parameters: Any = None
-) -> Document:
+) -> ModelFile:
     """Return what the text of a model file says; see ``mbd.read``."""
     from mbd.files.reader import Reader, toml_tables
 
@@ -87,7 +154,7 @@ def from_text(
         reader = Reader(toml_tables(text), Path(folder), formulation, parameters)
         values = {name: x.value for name, x in reader.place.parameters.items()}
         title = reader.data.get("title", "")
-        return Document(reader.read(), reader.run(), title, parameters=values)
+        return ModelFile(reader.read(), reader.run(), title, parameters=values)
     except PlaceError as error:
         line = line_of(text, error.keys)
         if line is None:
@@ -101,7 +168,7 @@ _OPTIONS = ("run", "title")  # of `write`
 _UNSAID = ("frames", "limits", "collisions", "notes")  # that .toml has no place for
 
 
-def write(system: Description | Document, path: str | Path, **options: Any) -> Path:
+def write(system: Description | ModelFile, path: str | Path, **options: Any) -> Path:
     """Write a model file, in SI units; ``mbd.read`` makes the same model of it to the last bit.
 
     Parameters
@@ -124,7 +191,7 @@ def write(system: Description | Document, path: str | Path, **options: Any) -> P
         if name not in _OPTIONS:
             raise TypeError(f"write: {absent('option ', name, _OPTIONS)}")
     unsaid: list[str] = []
-    if isinstance(system, Document):
+    if isinstance(system, ModelFile):
         unsaid = [x for x in _UNSAID if getattr(system, x)]
         used = described_parameters(system.system)
         unsaid += [f"the parameter {x!r}" for x in system.parameters if x not in used]
@@ -154,7 +221,7 @@ def _printable(path: Path) -> str:
     return str(path) if str(path).isprintable() else shown(str(path))
 
 
-def reader(path: Path) -> Callable[..., Document]:
+def reader(path: Path) -> Callable[..., ModelFile]:
     """Return the function that reads files of this kind."""
     if not path.is_file():
         raise FileNotFoundError(f"{_printable(path)}: no such file")
@@ -163,7 +230,7 @@ def reader(path: Path) -> Callable[..., Document]:
     read = READERS[path.suffix]
     if isinstance(read, str):
         module, _, name = read.partition(":")
-        return cast("Callable[..., Document]", getattr(importlib.import_module(module), name))
+        return cast("Callable[..., ModelFile]", getattr(importlib.import_module(module), name))
     return read
 
 
@@ -182,7 +249,7 @@ def _text(path: Path) -> str:
         ) from None
 
 
-def _toml(path: Path, *, formulation: Any = None, parameters: Any = None) -> Document:
+def _toml(path: Path, *, formulation: Any = None, parameters: Any = None) -> ModelFile:
     values = mapping("read", "parameters", parameters, '{"length": 0.4}')
     try:
         text = _text(path)
@@ -191,7 +258,7 @@ def _toml(path: Path, *, formulation: Any = None, parameters: Any = None) -> Doc
         raise ValueError(f"{path}: {error}") from error
 
 
-READERS: dict[str, str | Callable[..., Document]] = {
+READERS: dict[str, str | Callable[..., ModelFile]] = {
     ".toml": _toml,
     ".urdf": "mbd.files.robots.urdf:read_urdf",
     ".xacro": "mbd.files.robots.urdf:read_urdf",

@@ -15,10 +15,9 @@ from mbd.files.formulas import RESERVED
 from mbd.files.references import make
 from mbd.files.units import unit_in
 from mbd.files.value_types import Number, Place, PlaceError, check_keys
-from mbd.files.vocabulary import SECTIONS, arguments, parts, run_settings
+from mbd.files.vocabulary import SCHEMA, SECTIONS, arguments, parts, run_settings
 from mbd.model.system import System
 
-SCHEMA = 1
 _POSITIVE = ("t_end", "step", "rtol", "max_step")  # of run
 _TOP = ("schema", "mbd", "title", "parameters", "system", *SECTIONS, "run")
 _DEFAULT = {"bodies": "RigidBody"}  # type of a part that does not say it

@@ -7,10 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 from mbd.base.recorded_call import signature
-from mbd.files.reader import SCHEMA
 from mbd.files.references import Constructed
 from mbd.files.value_types import Number
-from mbd.files.vocabulary import CONSTRUCTED, SECTIONS, arguments, parts, run_settings
+from mbd.files.vocabulary import CONSTRUCTED, SCHEMA, SECTIONS, arguments, parts, run_settings
 from mbd.model.system import System
 
 

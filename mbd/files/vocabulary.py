@@ -36,6 +36,7 @@ from mbd.files.value_types import (
 from mbd.formulations import NAMES
 from mbd.parts.part import Frame, Part
 
+SCHEMA = 1  # of model files
 SECTIONS = ("bodies", "structures", "joints", "forces")
 
 
@@ -91,7 +92,7 @@ ARGUMENTS: dict[str, ValueType] = {
     **dict.fromkeys(("a", "rho", "tol", "rtol", "scale", "alpha", "ratio"), Number("-")),
     **dict.fromkeys(("friction", "friction_static", "restitution"), Number("-")),
     **dict.fromkeys(("t_end", "step", "max_step"), Number("s")),
-    **dict.fromkeys(("every", "order", "face", "max_iterations", "stages"), Whole),
+    **dict.fromkeys(("every", "order", "face", "fewest", "max_iterations", "stages"), Whole),
     **dict.fromkeys(("follow", "project", "rigid"), Flag),
     **dict.fromkeys(("form", "force_map", "kind", "velocities", "newton", "scheme"), Word),
     **dict.fromkeys(("unit", "tableau", "stiff", "local_map"), Word),

@@ -20,12 +20,12 @@ from scipy.spatial.transform import Rotation
 
 from mbd.algebra.local_maps import LocalMap
 from mbd.base.parameter import Formula
-from mbd.base.public import PLACES, public
+from mbd.base.public import PLACES, VERSION, public
 from mbd.base.recorded_call import recorded_call, signature
 from mbd.files.expressions import Expression
 from mbd.files.formulas import law_texts, text_of
 from mbd.files.value_types import Array, OfPython, Several
-from mbd.files.vocabulary import arguments, parts
+from mbd.files.vocabulary import SCHEMA, arguments, parts
 from mbd.formulations import NAMES, named
 from mbd.formulations.formulation import Formulation
 from mbd.model.description import Description, described_parameters
@@ -132,12 +132,9 @@ class Writer:
     def _value(self, value: Any) -> Any:
         return value
 
-    @plain.register
-    def _scalar(self, value: np.generic) -> Any:
-        return value.item()
-
-    @plain.register
-    def _array(self, value: np.ndarray) -> Any:
+    @plain.register(np.generic)
+    @plain.register(np.ndarray)
+    def _numbers(self, value: Any) -> Any:
         return self.plain(value.tolist()) if value.dtype == object else value.tolist()
 
     @plain.register(tuple)
@@ -255,12 +252,10 @@ def _check_functions(maker: Callable[..., Any], got: dict[str, Any]) -> None:
                 )
 
 
-def document(
-    system: Description, run: dict[str, Any], title: str, folder: Path, version: str, schema: int
-) -> dict[str, Any]:
+def document(system: Description, run: dict[str, Any], title: str, folder: Path) -> dict[str, Any]:
     """Return a whole file as plain values."""
     writer = Writer(system, folder)
-    tables: dict[str, Any] = {"schema": schema, "mbd": version}
+    tables: dict[str, Any] = {"schema": SCHEMA, "mbd": VERSION}
     if title:
         tables["title"] = title
     if parameters := described_parameters(system):

@@ -19,7 +19,6 @@ from mbd.history.beams import beyond_limits
 from mbd.integration.consistent import settled
 from mbd.integration.method import Method
 from mbd.integration.newton_loop import FAILED
-from mbd.integration.nonsmooth import CONTACTS, NonsmoothAlpha
 from mbd.linear.fronts import factor_and_solve
 from mbd.linear.saddle import Saddle, unmet_kernel
 from mbd.machine.shared_work import ahead
@@ -33,7 +32,7 @@ from mbd.runs.crossings import Watch
 from mbd.runs.events import Event, checked_events
 from mbd.runs.interrupts import listening
 from mbd.runs.large_steps import drifted, too_large
-from mbd.runs.methods import checked_method
+from mbd.runs.methods import checked_method, usual
 from mbd.runs.oscillation import oscillation
 from mbd.runs.plan import Plan, checked_plan, run_options
 from mbd.runs.record import ArrayRecord, Record, at_once
@@ -90,8 +89,10 @@ def simulate(
         Step size; the last step is shortened where it does not divide the time. With ``rtol`` the
         size of the first step (default: estimated).
     method : GeneralizedAlpha, EnergyMomentum, LieRungeKutta4 or one of your own, optional
-        Default ``GeneralizedAlpha(rho=0.8)``; with ``rtol`` in its stabilised form, whose
-        multipliers do not feel a change of the step.
+        Default ``GeneralizedAlpha(rho=0.8)``. With ``rtol`` the default is
+        ``RadauCollocation(stages=3)``, below 1e-6 that of five stages, and generalized-alpha, in
+        its stabilised form, where a formulation does not say how increments go along with
+        velocities (``flow``).
     rtol : float [-]
         Let the steps be chosen: relative tolerance of positions (to the extent of the model, or to
         one radian) and velocities (to the largest so far) over the whole run.
@@ -99,7 +100,8 @@ def simulate(
         Absolute tolerance, also by kind of unknown: ``{"translation": 1e-9, "rotation": 1e-9,
         "director": 1e-9}``. Default 0.
     max_step : float [s]
-        Largest step of free steps; default a hundredth of the run.
+        Largest step of free steps; default a hundredth of the run (a tenth with a
+        ``RadauCollocation`` or ``ExplicitRungeKutta`` that is given).
     order : int, optional
         Extrapolate runs with steps h, h/2, ... (Richardson) to this order, up to three above that
         of the method. ``solution.lower`` has one order less: what any result differs from it by
@@ -139,16 +141,15 @@ def simulate(
         If a step fails, or a law, the function of an event or its change raises (which is the
         cause of the error); ``error.solution`` is what was computed up to the last good step.
     """
-    usual, method = method is None, checked_method("simulate", method, free=rtol is not None)
+    likely = checked_method("simulate", method, free=rtol is not None)
     flag("simulate", "raise_on_failure", raise_on_failure)
     for what, value in (("project", project), ("progress", progress)):
         if value is not None:
             flag("simulate", what, value)
     began = time.perf_counter()
-    ahead(kernels_of(method, free=rtol is not None or t_eval is not None))
+    ahead(kernels_of(likely, free=rtol is not None or t_eval is not None))
     model = model_of("simulate", system, set_valued=True)
-    if usual and model.set_valued and {x for _, x in model.set_valued} <= {*CONTACTS}:
-        method = NonsmoothAlpha()
+    method = usual(model, rtol) if method is None else likely
     first, saddle = _first(model, method, state, off, project)
     if order is not None:
         refused = {"rtol": rtol, "t_eval": t_eval, "stream": stream, "events": events or None}

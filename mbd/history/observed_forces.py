@@ -28,6 +28,8 @@ from mbd.interactions.laws import evaluate_law
 from mbd.interactions.measures import LAW_IN, LAW_OUT
 from mbd.machine import buffer as m
 from mbd.machine.jit import address_at, call, ints, jit, kernel
+from mbd.model.frozen import per_model
+from mbd.model.model import Model
 from mbd.parts.part import Part
 
 _SECTION = 24  # numbers of an element of a beam: forces, moments, strains, curvatures at both ends
@@ -295,8 +297,7 @@ def totals(first: int, size: int = 1) -> Callable[[ProgramTables, str], range]:
                 tables.multiplier(row)
             W = tables.own(masses(model).tolist())
             tables.places["masses",] = range(W, W + 1)
-            every = (x.kind.scratch for p in model.system.parts.values() for x in p.elements())
-            tables.scratch = max(tables.scratch, *every, 0)
+            tables.scratch = max(tables.scratch, _scratch(model))
             spare = [] if tables.counts else _numbers_of_laws(tables)
             kept = tables.room(len(spare))
             pairs = [i for j, at in enumerate(spare) for i in (at, kept + j)]
@@ -314,6 +315,13 @@ def total_energy(tables: ProgramTables, _: str) -> range:
     out = tables.room(1)
     tables.call(sum_kernel, out, *totals(3, 2)(tables, ""), level=1)
     return range(out, out + 1)
+
+
+@per_model
+def _scratch(model: Model) -> int:
+    """Return the floats of scratch space that the kinds of all elements need."""
+    every = (x.kind.scratch for part in model.system.parts.values() for x in part.elements())
+    return max(every, default=0)
 
 
 def _numbers_of_laws(tables: ProgramTables) -> list[int]:

@@ -301,7 +301,8 @@ def first_step(near: Nearby, allowed: np.ndarray, largest: float, order: int) ->
     short, state = 1e-6 * largest, near.state
     rate = np.abs(near.change(short, 1e-4)) / short
     size = (np.abs(state.a) + np.abs(state.v) / largest).max(-1, keepdims=True, initial=0.0)
-    time = np.min(size / np.maximum(rate, 1e-300), axis=-1, initial=largest)
+    least = np.maximum(size / largest, 1e-300)  # with which it would be `largest`
+    time = np.min(size / np.maximum(rate, least), axis=-1, initial=largest)
     part = np.min(allowed * largest / near.work.units, axis=-1, initial=1.0)
     steps = np.power(np.atleast_1d(part), 1.0 / order).reshape(time.shape) * time
     return np.minimum(np.maximum(steps, 1e-9 * largest), largest)

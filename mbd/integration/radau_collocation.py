@@ -235,6 +235,8 @@ class RadauCollocation:
         their kind. With ``rtol`` it follows from that.
     max_iterations : int
         Sweeps over the stages of one step.
+    fewest : int
+        With ``rtol``: as many steps at least, if ``max_step`` is not given.
 
     References
     ----------
@@ -253,6 +255,7 @@ class RadauCollocation:
     stages: Literal[3, 5] = 5
     tol: float = 1e-12
     max_iterations: int = 15
+    fewest: int = 10
 
     def __post_init__(self) -> None:
         """Check the parameters."""
@@ -263,6 +266,7 @@ class RadauCollocation:
         if not 0.0 < number(who, "tol", self.tol, "-") < 1.0:
             raise ValueError(f"{who}: tol must be in (0, 1) [-], got {self.tol}")
         whole(who, "max_iterations", self.max_iterations, 2)
+        whole(who, "fewest", self.fewest, 1)
 
     @property
     def kernel(self) -> Any:
@@ -280,7 +284,9 @@ class RadauCollocation:
             start=on_rates,
             own_floats=self._own_floats,
             free=FreeSteps(
-                kernel=choose, first_step=partial(first_step, order=2 * self.stages), fewest=10
+                kernel=choose,
+                first_step=partial(first_step, order=2 * self.stages),
+                fewest=self.fewest,
             ),
             failure=_failed,
             sharp={"tol": 1e-14},

@@ -98,6 +98,8 @@ def value_of(measure: Measure, first: int = 0, bends: bool = False) -> Any:
     Numbers of the measure are those of the element from `first` on. A tangent needs one that
     ``bends``.
     """
+    if not measure.full and (first or bends):  # which reads no numbers and leaves its Hessian
+        return value_of(measure)
     evaluate, of, periodic = evaluation(measure, first, bends), measure.shape, measure.periodic
 
     @jit

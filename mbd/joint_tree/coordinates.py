@@ -276,12 +276,22 @@ class JointCoordinates:
         if a is not None:
             self._take(self._a, "a", a)
 
+    def _answer(
+        self, program: str, result: np.ndarray, out: np.ndarray | None, q: Any, v: Any = None,
+        a: Any = None, t: float = 0.0,
+    ) -> np.ndarray:  # fmt: skip
+        """Run a program at q, v, a; return a copy of what it writes, or write to an array."""
+        self._set(q, v, a, t)
+        self._run(program)
+        if out is None:
+            return result.copy()
+        out[...] = result
+        return out
+
     # --- dynamics ---------------------------------------------------------------------------------
     def M(self, q: Any, *, t: float = 0.0, out: np.ndarray | None = None) -> np.ndarray:
         """Return the mass matrix (n, n) [kg, kg m, kg m^2]."""
-        self._set(q, time=t)
-        self._run("M")
-        return _written(self._M, out)
+        return self._answer("M", self._M, out, q, t=t)
 
     def bias(self, q: Any, v: Any, *, t: float = 0.0, out: np.ndarray | None = None) -> np.ndarray:
         """Return h (n,) [N, N m]: what holds where nothing accelerates.
@@ -289,9 +299,7 @@ class JointCoordinates:
         Weights, gyroscopic and Coriolis forces, springs, dampers, motors and all other forces of
         the model.
         """
-        self._set(q, v, time=t)
-        self._run("bias")
-        return _written(self._tau, out)
+        return self._answer("bias", self._tau, out, q, v, t=t)
 
     def M_and_bias(self, q: Any, v: Any, *, t: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
         """Return M (n, n) and h (n,), which share their kinematics."""
@@ -301,34 +309,26 @@ class JointCoordinates:
 
     def gravity(self, q: Any, *, t: float = 0.0, out: np.ndarray | None = None) -> np.ndarray:
         """Return the part of the bias that is weight (n,) [N, N m]."""
-        self._set(q, time=t)
-        self._run("gravity")
-        return _written(self._tau, out)
+        return self._answer("gravity", self._tau, out, q, t=t)
 
     def coriolis(
         self, q: Any, v: Any, *, t: float = 0.0, out: np.ndarray | None = None
     ) -> np.ndarray:
         """Return gyroscopic, Coriolis and centrifugal forces (n,) [N, N m], a part of the bias."""
-        self._set(q, v, time=t)
-        self._run("coriolis")
-        return _written(self._tau, out)
+        return self._answer("coriolis", self._tau, out, q, v, t=t)
 
     def inverse(
         self, q: Any, v: Any, a: Any, *, t: float = 0.0, out: np.ndarray | None = None
     ) -> np.ndarray:
         """Return the efforts tau (n,) [N, N m] that give second rates a (n,) [m/s^2, rad/s^2]."""
-        self._set(q, v, a, t)
-        self._run("inverse")
-        return _written(self._tau, out)
+        return self._answer("inverse", self._tau, out, q, v, a, t=t)
 
     def forward(
         self, q: Any, v: Any, tau: Any, *, t: float = 0.0, out: np.ndarray | None = None
     ) -> np.ndarray:
         """Return the second rates a (n,) [m/s^2, rad/s^2] under efforts (n,) [N, N m]."""
-        self._set(q, v, time=t)
         self._take(self._result[: self._f], "tau", tau)
-        self._run("forward")
-        return _written(self._a, out)
+        return self._answer("forward", self._a, out, q, v, t=t)
 
     def slopes(
         self, q: Any, v: Any, a: Any, *, t: float = 0.0
@@ -674,14 +674,6 @@ _COMPILED = {  # arguments, result and its shape
     "forward": ((t_.T_Q, t_.T_IV, t_.T_RESULT), t_.T_IA, "n"),
     "jacobian": ((t_.T_Q,), t_.T_RESULT, "6n"),
 }
-
-
-def _written(x: np.ndarray, out: np.ndarray | None) -> np.ndarray:
-    """Return a copy, or write to an array."""
-    if out is None:
-        return x.copy()
-    out[...] = x
-    return out
 
 
 def _refuse_masses(model: FrozenModel) -> None:

@@ -14,24 +14,13 @@ from typing import Any
 import numpy as np
 
 from mbd.machine import buffer as m
-from mbd.machine.jit import PYTHON, Kernel, call, maps_kernel
-
-if PYTHON:
-
-    def beyond(F: Any, i: int) -> Any:
-        """Return the floats from number i on."""
-        return F[i:]
-
-else:
-    from mbd.machine.vector_code import vector_intrinsic
-
-    beyond = vector_intrinsic(lambda v, F, i: v.b.gep(F, [i]), "Fi", "F")
+from mbd.machine.jit import Kernel, call, maps_kernel, part
 
 
 def each_run(I: Any, F: Any, address: int, k: int, _: int) -> None:
     """Call the kernel at `address` on each run that takes part."""
     for j in range(int(F[0])):
-        call(address, I, beyond(F, int(F[1 + j])), k)
+        call(address, I, part(F, int(F[1 + j])), k)
 
 
 each = maps_kernel(each_run)

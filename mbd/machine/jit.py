@@ -168,8 +168,7 @@ class Kernel:
         """Number under which ``call`` finds this kernel."""
         if not self._address:
             if PYTHON:
-                _PYTHON_KERNELS.append(self.function)
-                self._address = len(_PYTHON_KERNELS)
+                self._address, _ = _in_python(self.function, None)
             else:
                 self.compile(wait=True)
         return self._address
@@ -196,7 +195,7 @@ class Kernel:
         if file in _COMPILED:
             self._compiled, self._address = _COMPILED[file]._compiled, _COMPILED[file]._address
             return True
-        kept = Kept(self._load, self._save, self._missing)
+        kept = Kept(file, self._missing)
         compiled = CFunction(self.function, self.signature, _OPTIONS, kept)
         lock = kernel_cache.locked(file, wait) if file and not file.exists() else nullcontext(True)
         with lock as free:
@@ -212,13 +211,6 @@ class Kernel:
         if file is not None:
             _COMPILED[file] = self
         return True
-
-    def _load(self) -> bytes | None:
-        return kernel_cache.load(self.file) if self.file is not None else None
-
-    def _save(self, payload: bytes) -> None:
-        if self.file is not None:
-            kernel_cache.save(self.file, payload)
 
     def _missing(self, error: Exception | None) -> None:
         """Say that the kernel is compiled, and why if it is not for the first time."""
@@ -285,14 +277,10 @@ def external(function: Callable[[Any, Any], int], *, compiled: bool) -> tuple[in
     It returns whether it raised (1) or not (0). A law that is not compiled is called back in
     Python: slower, same numbers.
     """
-    if PYTHON:
-        _PYTHON_KERNELS.append(function)
-        return len(_PYTHON_KERNELS), function
-    if compiled:
+    if compiled and not PYTHON:
         law = CFunction(function, _LAW, _OPTIONS)
         return law.compile(), law
-    back = _C_LAW(function)
-    return int(ctypes.cast(back, ctypes.c_void_p).value or 0), back
+    return _in_python(function, _C_LAW)
 
 
 def measure_function(function: Callable[..., float]) -> Kernel:
@@ -320,10 +308,15 @@ def called_back(function: Callable[[Any, Any, int], None]) -> tuple[int, Any]:
 
     I and F are no arrays in it, but addresses. It must not raise.
     """
+    return _in_python(function, _C_KERNEL)
+
+
+def _in_python(function: Callable[..., Any], prototype: Any) -> tuple[int, Any]:
+    """Return address and keeper of a function that stays in Python."""
     if PYTHON:
         _PYTHON_KERNELS.append(function)
         return len(_PYTHON_KERNELS), function
-    back = _C_KERNEL(function)
+    back = prototype(function)
     return int(ctypes.cast(back, ctypes.c_void_p).value or 0), back
 
 

@@ -122,11 +122,13 @@ class Fingerprints:
             parts += self._taken(code, value)
         return "\n".join(parts)
 
-    def _taken(self, code: CodeType, module: Any) -> list[str]:
-        """Describe what a function may take from a module; of what is no module nothing."""
-        if not isinstance(module, ModuleType) or _versioned(module.__name__):
+    def _taken(self, code: CodeType, module: Any, above: tuple[Any, ...] = ()) -> list[str]:
+        """Describe what a function may take from a module, and from modules in it."""
+        if not isinstance(module, ModuleType) or _versioned(module.__name__) or module in above:
             return []
-        return [self({n: vars(module)[n] for n in sorted(names_of(code)) if n in vars(module)})]
+        own = {n: vars(module)[n] for n in sorted(names_of(code)) if n in vars(module)}
+        inner = [self._taken(code, x, (*above, module)) for x in own.values()]
+        return [self(own), *(text for some in inner for text in some)]
 
 
 _LOAD_GLOBAL, _LOAD_NAME = dis.opmap["LOAD_GLOBAL"], dis.opmap["LOAD_NAME"]  # of classes

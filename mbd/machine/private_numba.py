@@ -18,11 +18,14 @@ import pickle
 from collections.abc import Callable, Iterable
 from functools import cached_property
 from operator import attrgetter
+from pathlib import Path
 from typing import Any
 
 import numba
 from numba import types
 from numba.core import ccallback, codegen, compiler, dispatcher, extending, registry, serialize
+
+from mbd.machine import kernel_cache
 
 RELIED_ON = {
     "ccallback.CFunc.compile": "compiles, unless its _cache has the result",
@@ -153,23 +156,20 @@ class Kept:
 
     Parameters
     ----------
-    load, save : callable
-        Read and write the bytes of what was compiled; None where there are none.
+    file : Path or None
+        Where the bytes of what is compiled are read and written; None if nowhere.
     missing : callable
         Called before something is compiled, with the error of what could not be loaded, or None.
     """
 
-    def __init__(
-        self, load: Callable[[], bytes | None], save: Callable[[bytes], None],
-        missing: Callable[[Exception | None], None],
-    ) -> None:  # fmt: skip
-        self.load, self.save, self.missing = load, save, missing
+    def __init__(self, file: Path | None, missing: Callable[[Exception | None], None]) -> None:
+        self.file, self.missing = file, missing
 
     def load_overload(self, _sig: Any, target_context: Any) -> Any:
         """Return what is kept, or None."""
         target_context.refresh()
         try:
-            payload = self.load()
+            payload = None if self.file is None else kernel_cache.load(self.file)
             if payload is not None:
                 return compiler.CompileResult._rebuild(target_context, *pickle.loads(payload))
         except Exception as error:
@@ -180,8 +180,8 @@ class Kept:
 
     def save_overload(self, _sig: Any, compiled: Any) -> None:
         """Keep what was compiled, unless it holds addresses of this process."""
-        if not compiled.library.has_dynamic_globals:
-            self.save(serialize.dumps(compiled._reduce()))
+        if self.file is not None and not compiled.library.has_dynamic_globals:
+            kernel_cache.save(self.file, serialize.dumps(compiled._reduce()))
 
 
 class _ToIntermediateCode(dispatcher._FunctionCompiler):  # type: ignore[name-defined, misc]

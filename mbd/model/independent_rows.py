@@ -19,7 +19,7 @@ References
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -35,7 +35,7 @@ from mbd.base.tolerances import (
     REPORT_LOOSE,
 )
 from mbd.machine import buffer as m
-from mbd.model.frozen import FrozenModel, LinkedBodies, per_model
+from mbd.model.frozen import FrozenModel, LinkedBodies, per_model, some_per_model
 from mbd.model.state import State
 from mbd.model.workspace import Workspace
 
@@ -96,25 +96,14 @@ def rows_in_loops(model: FrozenModel) -> list[np.ndarray]:
     return groups
 
 
-@per_model
-def components(model: FrozenModel) -> list[Component]:
-    """Return what may be redundant in a model, with the entries of B."""
-    return _components(model, transposed=False)
-
-
-@per_model
-def transposed_components(model: FrozenModel) -> list[Component]:
-    """Return what may be redundant in a model, with the entries of what multipliers add, Bt."""
-    return _components(model, transposed=True)
-
-
-def _components(model: FrozenModel, *, transposed: bool) -> list[Component]:
-    """Return the components, with the entries of rows or, transposed, of columns."""
+@some_per_model
+def components(model: FrozenModel, which: Literal["B", "Bt"]) -> list[Component]:
+    """Return what may be redundant in a model, with the entries of its rows B or columns Bt."""
     from mbd.model.pattern import pattern
 
     at = pattern(model)
     starts, other, places = at.starts, at.columns, at.places
-    if transposed:
+    if which == "Bt":
         by_column = np.argsort(other, kind="stable")
         of_entry = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
         starts = np.searchsorted(other[by_column], np.arange(len(starts)))
@@ -181,7 +170,7 @@ def _selected(model: FrozenModel, state: State, before: np.ndarray | None) -> Se
     released = work.vector(m.OFF)[lam] == m.RELEASED
     stays, share = np.zeros(model.n_lam, bool), np.zeros(model.n_lam)
     stays[before if before is not None else []] = True
-    for part in components(model):
+    for part in components(model, "B"):
         acts = np.flatnonzero(~released[part.rows])
         rows, B = part.rows[acts], _scaled(model, part, work.F)[acts]
         late = model.numbering.lam_kinds[rows] == m.VELOCITY_ROW
@@ -204,7 +193,7 @@ def redundant_rows(model: FrozenModel, state: State) -> tuple[np.ndarray, np.nda
     """
     dropped, free = selected(model, state).dropped, [np.empty(0, np.int64)]
     work = _linearised(model, state)
-    for part in components(model) if len(dropped) else ():
+    for part in components(model, "B") if len(dropped) else ():
         off = np.isin(part.rows, dropped)
         acts = work.vector(m.OFF)[model.numbering.lam[part.rows]] == 0.0
         B, two = _scaled(model, part, work.F), np.flatnonzero(off)

@@ -35,7 +35,7 @@ from mbd.model.independent_rows import (
     Component,
     combination,
     combinations,
-    transposed_components,
+    components,
 )
 from mbd.model.state import State
 from mbd.model.workspace import Workspace
@@ -111,7 +111,7 @@ def resolved(
     kinds, of = np.unique(opened[which] + 2 * released[which], axis=0, return_inverse=True)
     for k, kind in enumerate(kinds):
         here = which[of.ravel() == k]
-        for part in transposed_components(model):
+        for part in components(model, "Bt"):
             mine = kind[part.rows]
             if (mine == 1).any():
                 some = max(1, _BYTES // (16 * len(part.rows) * len(part.columns)))

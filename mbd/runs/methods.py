@@ -6,15 +6,18 @@ from dataclasses import fields, replace
 from typing import Any
 
 from mbd.base.checked import shown
+from mbd.base.door import number
 from mbd.base.spoken_options import call_of_literals
+from mbd.formulations.families import family
 from mbd.integration.energy_momentum import EnergyMomentum
 from mbd.integration.explicit_runge_kutta import ExplicitRungeKutta
 from mbd.integration.generalized_alpha import GeneralizedAlpha
 from mbd.integration.lie_runge_kutta import LieRungeKutta4
 from mbd.integration.method import Method, is_method
-from mbd.integration.nonsmooth import NonsmoothAlpha
+from mbd.integration.nonsmooth import CONTACTS, NonsmoothAlpha
 from mbd.integration.python_steps import PythonSteps, Stepping
 from mbd.integration.radau_collocation import RadauCollocation
+from mbd.model.frozen import FrozenModel
 
 METHODS = {
     x.__name__: x
@@ -72,12 +75,36 @@ def changed(integrator: Method, **options: Any) -> Method:
     return changed_one
 
 
-def checked_method(who: str, value: Any, free: bool) -> Method:
-    """Return an integrator, by default the usual one, with what it leaves to the run.
+_COLLOCATION = RadauCollocation(stages=3, fewest=100)  # instants enough for smooth curves
 
-    That is what depends on whether steps are chosen.
+
+def usual(model: FrozenModel, rtol: float | None = None) -> Method:
+    """Return the method of a run that names none.
+
+    Steps of one size: generalized-alpha. Steps within a tolerance: collocation at the points of
+    Radau, of order 5, or 9 where the tolerance is below 1e-6. Generalized-alpha again where a
+    formulation does not say how increments go along with velocities (flow). The nonsmooth method
+    where there are contacts.
     """
-    one = GeneralizedAlpha() if value is None else value
+    if model.set_valued and {law for _, law in model.set_valued} <= {*CONTACTS}:
+        return NonsmoothAlpha()
+    if rtol is None:
+        return checked_method("simulate", None, free=False)
+    if model.set_valued or any(family(x.formulation).flow is None for x in model.nodes.values()):
+        return checked_method("simulate", GeneralizedAlpha(), free=True)
+    if number("simulate", "rtol", rtol, "-", positive=True) < 1e-6:  # where five take less work
+        return replace(_COLLOCATION, stages=5)
+    return _COLLOCATION
+
+
+def checked_method(who: str, value: Any, free: bool) -> Method:
+    """Return an integrator with what it leaves to the run: whether steps are chosen.
+
+    Without one, that of most models: see ``usual``.
+    """
+    if value is None:
+        value = _COLLOCATION if free else GeneralizedAlpha()
+    one = value
     if not is_method(one) and not isinstance(one, type) and isinstance(one, Stepping):
         one = PythonSteps(one)
     elif not is_method(one):

@@ -28,7 +28,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.linalg
 
-from mbd.base.tolerances import ROUND_OFF, SAME_MODULUS
+from mbd.base.tolerances import DOUBLE_EIGENVALUE, ROUND_OFF
 
 
 @dataclass(frozen=True, eq=False)
@@ -240,7 +240,7 @@ def _cut(slow: np.ndarray, fast: np.ndarray) -> int:
     middle = 0.5 * (np.log(x[0]) + np.log(y[-1]))
     edges = np.arange(1, n)
     below, above = np.maximum(x[:-1], y[:-1]), np.minimum(x[1:], y[1:])
-    alike = edges[below * (1.0 + SAME_MODULUS) < above]
+    alike = edges[below * (1.0 + DOUBLE_EIGENVALUE) < above]
     if not len(alike):
         return n
     places = np.log(below[alike - 1]) / 2 + np.log(above[alike - 1]) / 2

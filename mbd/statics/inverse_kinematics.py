@@ -25,14 +25,13 @@ from scipy.linalg import null_space
 from mbd.base.checked import mapping, shown
 from mbd.base.door import number, vector
 from mbd.base.tolerances import (
-    POSE_DUST,
+    POSE_STEP,
     RANK,
+    ROUND_OFF,
     START_POSITION,
-    TARGET_IN_VAIN,
     TARGET_MET,
     TARGET_PUSHES,
     TARGET_STALLED,
-    TARGET_STEP,
 )
 from mbd.integration.consistent import consistent
 from mbd.interactions.driven_rows import total
@@ -214,7 +213,7 @@ class _TargetSearch:
 
     def moved(self, state: State, step: np.ndarray) -> State:
         """Return a pose moved along the manifold, no further than by the longest step."""
-        step = step * min(1.0, TARGET_STEP / max(float(np.abs(step).max()), 1e-300))
+        step = step * min(1.0, POSE_STEP / max(float(np.abs(step).max()), 1e-300))
         return displaced(self.model, state, step * self.size)
 
     def closed(self, state: State) -> _TargetPose:
@@ -235,19 +234,19 @@ class _TargetSearch:
     def posed(self, state: State) -> State:
         """Return the pose in which the targets are met as well as they can be."""
         best = self._downhill(self.closed(state))
-        rng, vain = np.random.default_rng(0), 0  # the same pushes every time
+        rng = np.random.default_rng(0)  # the same pushes every time
         for push in TARGET_PUSHES:
             B = best.B[self.places[0]] * self.size
             N = null_space(B, RANK) if len(B) else np.eye(len(self.size))
             met = best.missed <= TARGET_MET * float(self.size.min(initial=1.0))
-            if met or vain == TARGET_IN_VAIN or not N.size:
+            if met or not N.size:
                 break
             aside = N @ rng.standard_normal(N.shape[1])
             aside *= push / np.abs(aside).max()
             pushed = displaced(self.model, best.state, aside * self.size)
             trial = self._downhill(self.closed(pushed))
-            vain = 0 if trial.missed < (1.0 - TARGET_STALLED) * best.missed else vain + 1
-            best = trial if not vain else best
+            if trial.missed < (1.0 - TARGET_STALLED) * best.missed:
+                best = trial
         return best.state
 
     def _downhill(self, now: _TargetPose) -> _TargetPose:
@@ -375,4 +374,4 @@ def assemble_pose(
         state = state.replace(lam=np.zeros(model.n_lam))
     pose = consistent(model, state, project=True)
     rates = np.abs(pose.v) / model.units
-    return pose.replace(v=np.where(rates <= POSE_DUST * rates.max(initial=0.0), 0.0, pose.v))
+    return pose.replace(v=np.where(rates <= ROUND_OFF * rates.max(initial=0.0), 0.0, pose.v))

@@ -38,17 +38,15 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-import scipy.linalg
 import scipy.sparse as sp
 
-from mbd.base.tolerances import DOUBLE_EIGENVALUE, HELD, REST_BALANCE, REST_SHORT, ROUND_OFF
+from mbd.base.tolerances import HELD, REST_BALANCE, REST_SHORT, ROUND_OFF
 from mbd.linear.inertia import Inertia
-from mbd.model.null_space import independent, null_space
 from mbd.model.state import State
 from mbd.model.workspace import displaced
-from mbd.small_motions.face_maps import test_map
 from mbd.small_motions.metric import Metric
 from mbd.statics.balance import Balance, SaddlePoint, Statics, accepted
+from mbd.statics.curvature import Curvature
 from mbd.statics.search import EquilibriumError, SearchResult, nearest
 
 
@@ -183,28 +181,23 @@ class LoadPath:
 
     def negative(self, point: LoadPoint) -> int:
         """Return the number of negative curvatures, free motions left out."""
-        at = point.balance
-        count = None
-        symmetric = self._is_symmetric(at)
-        if symmetric and not point.free.shape[1]:
-            count = self.inertia.negative(self._tested(at), at.B)
-        return self._counted_in_full(point, symmetric) if count is None else count
+        return self._curvature(point.balance).negative(self.inertia, point.free)
 
     def lowest(self, point: LoadPoint) -> tuple[float, np.ndarray]:
         """Return the curvature nearest to zero, against the stiffness of bodies, and its motion."""
         x = self._nearest_zero(point, 1)[:, 0]
-        return float(x @ (self._tested(point.balance) @ x)), x
+        return float(x @ (self._curvature(point.balance).K @ x)), x
 
     def _nearest_zero(self, point: LoadPoint, k: int) -> np.ndarray:
         """Return k motions with curvatures nearest to zero, (n_v, k)."""
         B, _ = self._rows(point)
-        inverse = SaddlePoint(self._tested(point.balance), B, sp.csr_matrix(B.T))
+        inverse = SaddlePoint(self._curvature(point.balance).K, B, sp.csr_matrix(B.T))
         return self._iterated(inverse, self._random(k), 8)
 
     def _freed(self, point: LoadPoint) -> LoadPoint:
         """Return a point with the motions whose curvature is round-off of what is added in it."""
         at = point.balance
-        K, inverse = self._tested(at), self._nearly_singular(at)
+        K, inverse = self._curvature(at).K, self._nearly_singular(at)
         k = min(4, self.model.n_v)
         while True:
             X = self._iterated(inverse, self._random(k), 8)
@@ -242,37 +235,13 @@ class LoadPath:
         """Return K with little of W, whose inverse brings out what is free."""
         return SaddlePoint(at.K + HELD * self.stiff, at.B, at.Bt)
 
-    def _tested(self, at: Balance) -> sp.csr_matrix:
-        """Return K tested as increments are."""
-        return sp.csr_matrix(test_map(self.model, at.state).T @ at.K)
+    def _curvature(self, at: Balance) -> Curvature:
+        return Curvature(self.model, at, self.stiff)
 
     def _rows(self, point: LoadPoint) -> tuple[sp.csr_matrix, sp.csr_matrix]:
         """Return the rows of a point, B and B^T, those that take out free motions last."""
         at, X = point.balance, sp.csr_matrix(self.weight[:, None] * point.free)
         return sp.csr_matrix(sp.vstack([at.B, X.T])), sp.csr_matrix(sp.hstack([at.Bt, X]))
-
-    def _is_symmetric(self, at: Balance) -> bool:
-        """Tell whether K is symmetric but for round-off on the motions that the rows allow."""
-        K, weight = self._tested(at), sp.diags(self.weight)
-        onto = SaddlePoint(weight, at.B, sp.csr_matrix(at.B.T))
-        some = np.random.default_rng(48271).normal(size=(2, self.model.n_v)) / self.model.units
-        x, y = (onto.solve(s, np.zeros(at.B.shape[0]))[0] for s in some)
-        return bool(abs(x @ (K @ y) - y @ (K @ x)) <= ROUND_OFF * (abs(x) @ (abs(K) @ abs(y))))
-
-    def _counted_in_full(self, point: LoadPoint, symmetric: bool) -> int:
-        """Return the number of negative curvatures, from all of K on the allowed motions."""
-        B, _ = self._rows(point)
-        _, N = independent(null_space(B, 1.0 / self.size).toarray(), 1.0 / self.size)
-        A = N.T @ (self._tested(point.balance) @ N)
-        even = np.abs(A).max(axis=1, initial=0.0)
-        even = np.where(even > 0.0, even, 1.0) ** -0.5
-        A = even[:, None] * A * even
-        if symmetric:
-            _, D, _ = scipy.linalg.ldl(0.5 * (A + A.T))
-            return int(np.count_nonzero(scipy.linalg.eigvalsh(D) < 0.0))
-        values = np.linalg.eigvals(A)
-        real = np.abs(values.imag) <= DOUBLE_EIGENVALUE * np.abs(values)
-        return int(np.count_nonzero(values[real].real < 0.0))
 
 
 def along_the_load(problem: Statics, start: State, factor: float, most: int) -> SearchResult | None:

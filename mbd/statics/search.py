@@ -56,7 +56,6 @@ from mbd.base.tolerances import (
     HELD_LEAST,
     REST_BALANCE,
     REST_HELD,
-    REST_NEARER,
     REST_REACH,
     REST_SHORT,
 )
@@ -64,9 +63,9 @@ from mbd.linear.inertia import Inertia
 from mbd.machine import buffer as m
 from mbd.model.state import State
 from mbd.model.workspace import Workspace, displaced
-from mbd.small_motions.face_maps import test_map
 from mbd.small_motions.metric import Metric
 from mbd.statics.balance import Balance, SaddlePoint, Statics, accepted, least_multipliers
+from mbd.statics.curvature import Curvature
 from mbd.statics.imbalance import Imbalance, largest_forces
 
 
@@ -104,13 +103,12 @@ class EquilibriumError(RuntimeError):
 
 @dataclass(frozen=True, eq=False)
 class SearchPose:
-    """A pose of the search: its balance, its rows in heavy weights, D, W, the test map."""
+    """A pose of the search: its balance, its rows in heavy weights, D, the curvature with W."""
 
     balance: Balance
     rows: SaddlePoint
     drag: sp.csr_matrix
-    stiff: sp.csr_matrix
-    test: sp.csr_matrix
+    curvature: Curvature
 
     @property
     def residual(self) -> np.ndarray:
@@ -123,7 +121,7 @@ class SearchPose:
 
     def work(self, delta: np.ndarray) -> float:
         """Return g times an increment."""
-        return float(self.residual @ (self.test @ delta))
+        return float(self.residual @ (self.curvature.test @ delta))
 
 
 class HeldTangent:
@@ -193,8 +191,7 @@ class Search:
 
     def took(self, way: Way) -> None:
         """Count a step."""
-        nearer = REST_NEARER * min(self.reach, way.ahead)
-        steady = 1.0 < way.ahead <= self.ahead - nearer and self.done < self.most
+        steady = 1.0 < way.ahead < self.ahead and self.done < self.most
         self.reach = 1.3 * self.reach if steady else 1.0
         self.ahead = way.ahead
         self.done += 1
@@ -228,9 +225,8 @@ class Search:
             lam[self.own] -= self._carried(balance, balance.carried + balance.Bt @ lam)
             balance = self.problem.at(state.replace(lam=lam), self.factor, stress)
         acting = np.abs(balance.carried) + np.abs(balance.Bt) @ np.abs(balance.state.lam)
-        test = test_map(self.model, balance.state)
-        stiff = self.metric.stiff(balance.added)
-        return SearchPose(balance, rows, self.metric.drag(acting), stiff, test)
+        curvature = Curvature(self.model, balance, self.metric.stiff(balance.added))
+        return SearchPose(balance, rows, self.metric.drag(acting), curvature)
 
     def _carried(self, balance: Balance, g: np.ndarray) -> np.ndarray:
         """Return what the bodies' own rows can carry of forces.
@@ -246,9 +242,9 @@ class Search:
     def way(self, place: SearchPose, sigma: float) -> Way:
         """Return the step of a sigma, what is soft held less where that is what is held back."""
         at, K = place.balance, place.dragged(sigma)
-        tangent = HeldTangent(K, HELD * place.stiff, at)
+        tangent = HeldTangent(K, HELD * place.curvature.W, at)
         if sigma == 0.0 and self._holds(tangent, at):
-            less = HeldTangent(K, HELD_LEAST * place.stiff, at)
+            less = HeldTangent(K, HELD_LEAST * place.curvature.W, at)
             tangent = tangent if self._holds(less, at) else less  # else something is free
         delta = tangent.step(at.residual, at.gap)
         if not np.all(np.isfinite(delta)):
@@ -285,7 +281,8 @@ class Search:
         """
         if self.problem.turning:
             return True
-        K = place.test.T @ (place.dragged(sigma) + HELD * place.stiff)
+        held = place.dragged(sigma) + HELD * place.curvature.W
+        K = place.curvature.test.T @ held
         return self.inertia.negative(K, place.balance.B) in (0, None)
 
     def moved(

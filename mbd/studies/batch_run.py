@@ -42,33 +42,6 @@ _MOST = 8  # times as many bytes are kept of those
 
 
 @dataclass(frozen=True)
-class BatchColumns:
-    """Numbers (k n, .) of the instants of n runs, one run after another, taken column by column.
-
-    Attributes
-    ----------
-    rows : (n, k, .) array
-        As they were recorded.
-    where : (.,) array of int
-        The places of the numbers in them.
-    """
-
-    rows: np.ndarray
-    where: np.ndarray
-
-    def __len__(self) -> int:
-        return self.rows.shape[0] * self.rows.shape[1]
-
-    def __getitem__(self, key: tuple[slice, slice]) -> np.ndarray:
-        """Return some columns at all instants."""
-        where = self.where[key[1]]
-        first, n = (int(where[0]), len(where)) if len(where) else (0, 0)
-        beside = n == 0 or (int(where[-1]) - first == n - 1 and bool((np.diff(where) == 1).all()))
-        taken = self.rows[..., first : first + n] if beside else self.rows[..., where]
-        return taken.reshape(len(self), n)
-
-
-@dataclass(frozen=True)
 class BatchRecord:
     """What n runs recorded.
 
@@ -111,21 +84,21 @@ class BatchRecord:
         q, v, a, lam = (self.rows[..., x] for x in columns(self.model))
         return q, v, a, lam
 
-    @property
-    def motion(self) -> list[BatchColumns]:
-        """q, v, a of all instants of all runs."""
-        places = np.arange(self.rows.shape[2])
-        return [BatchColumns(self.rows, places[x]) for x in columns(self.model)[:3]]
+    @cached_property
+    def flat(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """q, v, a, lam (n instants, .) of one run after another, as they were recorded."""
+        whole = self.rows.reshape(-1, self.rows.shape[2])
+        q, v, a, lam = (whole[:, x] for x in columns(self.model))
+        return q, v, a, lam
 
     @property
-    def multipliers(self) -> Any:
-        """Multipliers of all instants of all runs, of rows that depend on others the least."""
+    def multipliers(self) -> np.ndarray:
+        """Multipliers (n instants, .), the least ones of rows that depend on others."""
+        if not np.isnan(self.flat[3]).any():
+            return self.flat[3]
         q, _, _, lam = self.raw
-        if not np.isnan(lam).any():
-            return BatchColumns(self.rows, np.arange(self.rows.shape[2])[columns(self.model)[3]])
-        t = self.rows[..., 0]
-        least = [resolved(self.model, *run) for run in zip(t, q, lam, self.F, strict=True)]
-        return np.concatenate(least)
+        runs = zip(self.rows[..., 0], q, lam, self.F, strict=True)
+        return np.concatenate([resolved(self.model, *run) for run in runs])
 
     def good(self) -> BatchRecord:
         """Return those of clean runs."""

@@ -19,10 +19,12 @@ from mbd.front.solution import Solution
 from mbd.integration.consistent import settled
 from mbd.integration.method import Method
 from mbd.model.model import Model
+from mbd.runs.methods import usual
 from mbd.runs.plan import checked_plan
 from mbd.studies.batch_run import Batches
 from mbd.studies.family import Direct, MemberModels, Row
 from mbd.studies.outputs import Output, Runs, of_batch, of_solution
+from mbd.studies.results import Packed, packed
 from mbd.studies.samples import Recipe
 
 FAILED, REFUSED = 1, 2  # status of a member whose run failed, or that cannot be described
@@ -45,7 +47,7 @@ class Task:
         Members that show which places of the constants parameters have.
     outputs : tuple of Output
     step, t_end : float [s]
-    method : integrator
+    method : integrator, optional
     options : dict
         Of ``simulate``.
     """
@@ -57,7 +59,7 @@ class Task:
     outputs: tuple[Output, ...]
     t_end: float
     step: float | None
-    method: Method
+    method: Method | None
     options: Mapping[str, Any] = field(default_factory=dict)
 
     @cached_property
@@ -72,6 +74,12 @@ class Task:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return self._contents
+
+    def method_for(self, model: Model) -> Method:
+        """Return the method of the runs of a model."""
+        if self.method is not None:
+            return self.method
+        return usual(model, self.options.get("rtol"))
 
     def solution(self, model: Model) -> Solution:
         """Return the run of one member by itself."""
@@ -98,25 +106,32 @@ class Share:
         return self.task.token, self.first
 
 
-@dataclass(frozen=True)
-class Chunk:
-    """Results of some members.
+@dataclass
+class Member:
+    """A member of a study: the values of its parameters, and its results.
 
     Attributes
     ----------
-    values : dict
-        By output a list of arrays, None where a member failed.
-    t : list of arrays [s]
+    row : tuple
+    t : array [s], optional
         Recorded instants.
-    status : list of int
+    status : int
         0, or 1: the run failed, 2: the member cannot be described.
-    message : list of str
+    message : str
+    values : dict of arrays
+        By output; empty where it failed.
     """
 
-    values: dict[str, list[Any]]
-    t: list[Any]
-    status: list[int]
-    message: list[str]
+    row: Row
+    t: Any = None
+    status: int = 0
+    message: str = ""
+    values: dict[str, Any] = field(default_factory=dict)
+
+    def fails(self, error: Exception, status: int = FAILED) -> None:
+        """Note why there are no results."""
+        self.status, self.message = status, f"{type(error).__name__}: {error}"
+        self.values = {}
 
 
 class Ready:
@@ -136,11 +151,12 @@ class Ready:
             options = dict.fromkeys(_OF_PLANS) | {"every": 1} | dict(task.options)
             try:
                 first, saddle = settled(model)
+                method = task.method_for(model)
                 plan = checked_plan(
-                    model, first, task.method, t_end=task.t_end, step=task.step, saddle=saddle,
+                    model, first, method, t_end=task.t_end, step=task.step, saddle=saddle,
                     **options,
                 )  # fmt: skip
-                self.way = Batches(model, task.method, plan)
+                self.way = Batches(model, method, plan)
             except Exception:  # this member fails; another one may not
                 return None
         way = self.way
@@ -167,39 +183,42 @@ def give_up(task: Task) -> None:
         _FAMILIES.pop(task.token, None)
 
 
-def run_chunk(share: Share) -> Chunk:
-    """Return the results of some members."""
-    task, rows = share.task, share.recipe.rows(share.first, share.count)
-    ready = _ready(task)
-    n = len(rows)
-    chunk = Chunk({x.name: [None] * n for x in task.outputs}, [None] * n, [0] * n, [""] * n)
-    if ready.direct is not None:
-        way = ready.batches(ready.direct.model)
-        if way:
-            values = np.array(rows, float)
-            for first in range(0, n, way.together):
-                _go_on(task)
-                here = range(first, min(first + way.together, n))
-                F = ready.direct.constants(values[first : here.stop])
-                _together(ready, chunk, rows, here, way, F, None)
-            return chunk
-    waiting: list[tuple[int, Model]] = []
-    for i in range(n):
-        _go_on(task)
-        model = _described(ready, chunk, rows[i], i)
+def run_chunk(share: Share) -> Packed:
+    """Return the results of some members; what goes back from a worker is few arrays."""
+    task, ready = share.task, _ready(share.task)
+    members = [Member(row) for row in share.recipe.rows(share.first, share.count)]
+    way = None if ready.direct is None else ready.batches(ready.direct.model)
+    if way:
+        for first in range(0, len(members), way.together):
+            _go_on(task)
+            _together(ready, way, members[first : first + way.together], None)
+    else:
+        _described_first(ready, members)
+    names = (x.name for x in task.outputs)
+    return packed(
+        {x: [member.values.get(x) for member in members] for x in names},
+        *([getattr(x, what) for x in members] for what in ("t", "status", "message")),
+    )
+
+
+def _described_first(ready: Ready, members: list[Member]) -> None:
+    """Run members whose constants follow from their models, as many together as can be."""
+    waiting: dict[int, Model] = {}
+    for i, member in enumerate(members):
+        _go_on(ready.task)
+        model = _described(ready, member)
         if model is None:
             continue
         way = ready.batches(model)
         if way is None:
-            _alone(ready, chunk, model, i)
+            _alone(ready, member, model)
             continue
-        waiting.append((i, model))
+        waiting[i] = model
         if len(waiting) == way.together:
-            _some(ready, chunk, rows, waiting, way)
-            waiting = []
+            _together(ready, way, [members[j] for j in waiting], [*waiting.values()])
+            waiting = {}
     if waiting and ready.way is not None:
-        _some(ready, chunk, rows, waiting, ready.way)
-    return chunk
+        _together(ready, ready.way, [members[j] for j in waiting], [*waiting.values()])
 
 
 def _go_on(task: Task) -> None:
@@ -216,54 +235,52 @@ def _ready(task: Task) -> Ready:
         return _FAMILIES[task.token]
 
 
-def _described(ready: Ready, chunk: Chunk, row: Row, i: int) -> Model | None:
+def _described(ready: Ready, member: Member) -> Model | None:
     """Return the model of a member; note if it cannot be described."""
     try:
-        return ready.family.model(row)
+        return ready.family.model(member.row)
     except Exception as error:
-        chunk.status[i], chunk.message[i] = REFUSED, f"{type(error).__name__}: {error}"
+        member.fails(error, REFUSED)
         return None
 
 
-def _some(ready: Ready, chunk: Chunk, rows: Any, waiting: Any, way: Batches) -> None:
-    F = np.array([model.F for _, model in waiting])
-    models = dict(waiting)
-    _together(ready, chunk, rows, list(models), way, F, models)
-
-
 def _together(
-    ready: Ready, chunk: Chunk, rows: Any, members: Sequence[int], way: Batches, F: np.ndarray,
-    models: dict[int, Model] | None,
-) -> None:  # fmt: skip
-    """Run members in one batch; those that leave the straight way run alone."""
+    ready: Ready, way: Batches, members: Sequence[Member], models: Sequence[Model] | None
+) -> None:
+    """Run members in one batch; those that leave the straight way run alone.
+
+    Without models their constants follow from the parameters.
+    """
+    direct, values = None if models else ready.direct, np.empty(0)
+    if direct:
+        values = np.array([x.row for x in members], float)
+    F = direct.constants(values) if direct else np.array([x.F for x in models or ()])
     instants = way.go(F)
-    good = [i for i, clean in zip(members, instants.clean, strict=True) if clean]
+    good = np.flatnonzero(instants.clean).tolist()
 
     @cache
     def own(j: int) -> Model:
-        return models[good[j]] if models else ready.family.model(rows[good[j]])
+        return models[good[j]] if models else ready.family.model(members[good[j]].row)
 
     def masses() -> np.ndarray | None:
-        return direct.masses(np.array([rows[i] for i in good], float)) if direct else None
+        return direct.masses(values[good]) if direct else None
 
-    direct = None if models else ready.direct
     runs = Runs(instants.good(), direct is not None and direct.same_kinematics, own, masses)
-    for output in ready.task.outputs if good else ():
-        values = of_batch(output, runs)
-        for i, x in zip(good, values, strict=True):
-            chunk.values[output.name][i] = x
-    for i, clean in zip(members, instants.clean, strict=True):
-        chunk.t[i] = instants.t
-        wrong = [x[i] for x in chunk.values.values() if isinstance(x[i], Exception)]
+    for output in ready.task.outputs if len(good) else ():
+        for i, x in zip(good, of_batch(output, runs), strict=True):
+            members[i].values[output.name] = x
+    for i, member in enumerate(members):
+        member.t = instants.t
+        wrong = [x for x in member.values.values() if isinstance(x, Exception)]
         if wrong:
-            _fails(chunk, i, wrong[0])
-        if not clean:
-            model = models[i] if models else _described(ready, chunk, rows[i], i)
+            member.fails(wrong[0])
+        if not instants.clean[i]:
+            model = models[i] if models else _described(ready, member)
             if model is not None:
-                _alone(ready, chunk, model, i)
+                _alone(ready, member, model)
 
 
-def _alone(ready: Ready, chunk: Chunk, model: Model, i: int) -> None:
+def _alone(ready: Ready, member: Member, model: Model) -> None:
     """Run one member by itself; a failure is noted."""
     task = ready.task
     try:
@@ -272,21 +289,15 @@ def _alone(ready: Ready, chunk: Chunk, model: Model, i: int) -> None:
         if solution.status < 0:
             raise KeyboardInterrupt(f"study: {solution.message}")
         how, _, more = solution.message.partition("; ")
-        chunk.message[i] = more or ("" if how.startswith("reached") else how)
+        member.message = more or ("" if how.startswith("reached") else how)
         if not solution.success:
-            chunk.status[i], chunk.message[i] = FAILED, solution.message
+            member.status, member.message = FAILED, solution.message
             return
-        chunk.t[i] = solution.t
+        member.t = solution.t
         for output in task.outputs:
-            chunk.values[output.name][i] = of_solution(output, solution)
+            member.values[output.name] = of_solution(output, solution)
     except Exception as error:
-        _fails(chunk, i, error)
-
-
-def _fails(chunk: Chunk, i: int, error: Exception) -> None:
-    chunk.status[i], chunk.message[i] = FAILED, f"{type(error).__name__}: {error}"
-    for values in chunk.values.values():
-        values[i] = None
+        member.fails(error)
 
 
 @contextmanager

@@ -423,10 +423,11 @@ def chosen(who: str, formulations: Any) -> list[Trial]:
     trials: list[Trial] = []
     for x in _listed(who, formulations, expected):
         for choice in NAMES if isinstance(x, str) and x == "all" else [x]:
-            one = Trial(_choice(who, choice))
+            one = Trial(_choice(who, choice), "")
             if not any(one.formulation is other.formulation for other in trials):
-                same = sum(one.formulation.name == other.formulation.name for other in trials)
-                trials.append(Trial(one.choice, f"{one.name} {same + 1}") if same else one)
+                name = one.formulation.name
+                same = sum(name == other.formulation.name for other in trials)
+                trials.append(replace(one, name=f"{name} {same + 1}" if same else name))
     if not trials:
         raise ValueError(f"{who}: name formulations, of {', '.join(NAMES)}")
     return trials

@@ -6,10 +6,11 @@ import csv
 import io
 import math
 import textwrap
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mbd.base.atomic import replaced
 from mbd.base.checked import one_of
@@ -21,11 +22,39 @@ if TYPE_CHECKING:
 
 _WIDTH = 100
 _MILLISECOND = 1e-3  # s
-_MOTION = [what for what, x in QUANTITIES.items() if not x.reaction]
-_REACTIONS = [what for what, x in QUANTITIES.items() if x.reaction]
-Column = tuple[str, str, str, str]  # head, unit, key of the value, key of the order or none
 _MARKS = "osD^vP*X<>"
 _LINES = ("-", "--", "-.", ":", (0, (6, 1, 1, 1, 1, 1)), (0, (1, 2)))
+
+
+class _TableColumn(NamedTuple):
+    """A column of a printed table: its head and unit, the key of its values, how they are written.
+
+    Below the rows of a formulation is the value of `order`, which is one for all of them; `once`
+    shows what all of them have alike in the first row alone.
+    """
+
+    head: str
+    unit: str
+    key: str
+    form: str = ".1e"
+    order: str = ""
+    once: bool = False
+
+
+_STEP = _TableColumn("step", "s", "step", "g")
+_COST = (
+    _TableColumn("q", "-", "n_q", "d", once=True),
+    _TableColumn("v", "-", "n_v", "d", once=True),
+    _TableColumn("rows", "-", "n_rows", "d", once=True),
+    _TableColumn("cond.", "-", "condition", ".0e"),
+    _TableColumn("own mult.", "N m", "own_multiplier", ".3g"),
+    _STEP,
+    _TableColumn("Newton", "per step", "iterations", ".2f"),
+    _TableColumn("factor.", "per step", "factorizations", ".2f"),
+    _TableColumn("drift", "-", "rotation_drift", ".0e"),
+    _TableColumn("time", "us/step", "step_time", ".3g"),
+    _TableColumn("ratio", "-", "time_ratio", ".2f"),
+)
 
 #: Columns of the rows with their units; "" for text.
 COLUMNS = {
@@ -183,7 +212,7 @@ def _text(comparison: Comparison) -> str:
     lines = [comparison.title, f"errors against {comparison.reference}"]
     lines += _filled(_doubt(comparison), "  ")
     if any(row["status"] == "done" for row in comparison.rows):
-        for table in (*_accuracy(comparison), _cost(comparison)):
+        for table in (*_accuracy(comparison), _table(comparison, _COST)):
             lines += ["", *table]
     remarks = [line for remark in _remarks(comparison) for line in _filled(remark)]
     return "\n".join([*lines, *([""] if remarks else []), *remarks])
@@ -234,78 +263,47 @@ def _remarks(comparison: Comparison) -> list[str]:
 def _accuracy(comparison: Comparison) -> list[list[str]]:
     """Return errors of the motion and of reactions, side by side where there is room."""
     kept = all(row["conservative"] for row in comparison.rows if row["status"] == "done")
-    ends: list[Column] = [
-        ("gap", "m or -", "gap", ""),
-        ("energy error" if kept else "energy change", "J", "energy_change", ""),
+    ends = [
+        _TableColumn("gap", "m or -", "gap"),
+        _TableColumn("energy error" if kept else "energy change", "J", "energy_change"),
     ]
-    shown = _shown(comparison)
-    motion = [_column(what) for what in _MOTION if what in shown]
-    reactions = [x for what in _REACTIONS if what in shown for x in (_column(what), _share(what))]
-    together = _errors(comparison, [*motion, *reactions, *ends])
+    motion, reactions = list[_TableColumn](), list[_TableColumn]()
+    for what in _shown(comparison):
+        x, key = QUANTITIES[what], f"{what}_error"
+        (reactions if x.reaction else motion).append(
+            _TableColumn(x.head, x.unit, key, order=f"{what}_order")
+        )
+        if x.reaction:
+            reactions.append(_TableColumn("relative", "-", f"{key}_relative"))
+    together = _table(comparison, [_STEP, *motion, *reactions, *ends])
     if max(map(len, together)) <= _WIDTH or not reactions:
         return [together]
-    return [_errors(comparison, [*motion, *ends]), _errors(comparison, reactions)]
+    return [_table(comparison, [_STEP, *some]) for some in ((*motion, *ends), reactions)]
 
 
-def _column(what: str) -> Column:
-    x = QUANTITIES[what]
-    return (x.head, x.unit, f"{what}_error", f"{what}_order")
-
-
-def _share(what: str) -> Column:
-    return ("relative", "-", f"{what}_error_relative", "")
-
-
-def _errors(comparison: Comparison, columns: list[Column]) -> list[str]:
-    """Return a table with a line for each row and the orders below those of a formulation."""
-    heads, units, keys, orders = zip(*columns, strict=True)
-    table = [["formulation", "step", *heads], ["", "s", *units]]
+def _table(comparison: Comparison, columns: Sequence[_TableColumn]) -> list[str]:
+    """Return lines with a line for each row and the orders below those of a formulation."""
+    table = [["formulation", *(x.head for x in columns)], ["", *(x.unit for x in columns)]]
     for name, rows in comparison.groups():
         for i, row in enumerate(rows):
-            values = [_short(row[key]) for key in keys]
-            table.append(["" if i else name, f"{row['step']:g}", *values])
-        if len(rows) > 1 and any(orders):
-            slopes = [_short(rows[0][key], ".2f") if key else "" for key in orders]
+            values = ("" if i and x.once else _short(row[x.key], x.form) for x in columns)
+            table.append(["" if i else name, *values])
+        if len(rows) > 1 and any(x.order for x in columns):
+            slopes = (_short(rows[0][x.order], ".2f") if x.order else "" for x in columns[1:])
             table.append(["", "order", *slopes])
-    return _aligned(table)
-
-
-def _cost(comparison: Comparison) -> list[str]:
-    """Return the table of sizes, iterations and times."""
-    table = [
-        ["formulation", "q", "v", "rows", "cond.", "own mult.", "step", "Newton", "factor.",
-         "drift", "time", "ratio"],
-        ["", "-", "-", "-", "-", "N m", "s", "per step", "per step", "-", "us/step", "-"],
-    ]  # fmt: skip
-    for name, rows in comparison.groups():
-        for i, row in enumerate(rows):
-            head = [name, *(str(row[k]) for k in ("n_q", "n_v", "n_rows"))]
-            table.append(
-                (head if not i else [""] * 4)
-                + [_short(row["condition"], ".0e"), _short(row["own_multiplier"], ".3g")]
-                + [f"{row['step']:g}"]
-                + [_short(row[k], ".2f") for k in ("iterations", "factorizations")]
-                + [_short(row["rotation_drift"], ".0e")]
-                + [_short(row["step_time"], ".3g"), _short(row["time_ratio"], ".2f")]
-            )
-    return _aligned(table)
-
-
-def _short(x: float, form: str = ".1e") -> str:
-    """Return a number as text, a dash where it is not known."""
-    return format(x, form) if math.isfinite(x) else "-"
-
-
-def _aligned(table: list[list[Any]]) -> list[str]:
-    """Return lines of aligned columns, the first one to the left."""
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     return [
         "  ".join(
-            x.ljust(w) if i == 0 else x.rjust(w)
+            x.rjust(w) if i else x.ljust(w)
             for i, (x, w) in enumerate(zip(line, widths, strict=True))
         ).rstrip()
         for line in table
     ]
+
+
+def _short(x: float, form: str) -> str:
+    """Return a number as text, a dash where it is not known."""
+    return format(x, form) if math.isfinite(x) else "-"
 
 
 # --- as a picture

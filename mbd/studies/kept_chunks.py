@@ -18,7 +18,7 @@ from mbd.model.description import put_system
 from mbd.model.model import Model
 from mbd.studies.chunk import Share, Task, run_chunk
 from mbd.studies.family import MemberModels
-from mbd.studies.results import Packed, packed
+from mbd.studies.results import Packed
 from mbd.studies.samples import Members
 
 _WHO = "study"
@@ -72,7 +72,7 @@ class KeptChunks:
                 continue
             i = int(np.argmin(old["status"] != 0))  # one that went well, if there is one
             at = start + i
-            new = packed(run_chunk(Share(task, members.recipe, at, 1)))
+            new = run_chunk(Share(task, members.recipe, at, 1))
             if other := _other(old, i, new):
                 raise ValueError(
                     f"{_WHO}: {self.path} has the results of another study: member {at}, computed "
@@ -150,7 +150,7 @@ def _table(task: Task, members: Members, model: Model) -> dict[str, str]:
         into.put(f"values of {name}", members.recipe.told(i))
     into.put("t_end", task.t_end)
     into.put("step", task.step)
-    into.put("method", task.method)
+    into.put("method", task.method_for(model))
     put_system(into, model.system)
     into.put("outputs", [x.name for x in task.outputs])
     for x in task.outputs:

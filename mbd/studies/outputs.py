@@ -253,8 +253,7 @@ def _over_instants(part: str, name: str, column: Any, instants: BatchRecord) -> 
     """Return a quantity, or a column of it, of each run (n, k, ...); of all runs at once."""
     (n, k), model = instants.rows.shape[:2], instants.model
     t = instants.rows[..., 0].reshape(-1)
-    numbers = *instants.motion, instants.multipliers
-    solution = Solution(model, t, *numbers, last=model.state)
+    solution = Solution(model, t, *instants.flat[:3], instants.multipliers, last=model.state)
     values = np.asarray(getattr(solution[part], name), float)
     return values.reshape(n, k, *values.shape[1:])[..., column]
 
@@ -263,8 +262,7 @@ def _over_runs(name: str, order: int, instants: BatchRecord) -> np.ndarray:
     """Return a joint coordinate, or its rate, of each run (n, k); of all runs at once."""
     model, (n, k) = instants.model, instants.rows.shape[:2]
     one, t = {name: freedoms(model)[name]}, np.tile(instants.t, n)
-    q, v, a = instants.motion
-    run = Trajectory(model, t, q, v, a, np.zeros((n * k, 0)), last=model.state)
+    run = Trajectory(model, t, *instants.flat, last=model.state)
     u, rate, second = (x.reshape(n, k) for x in each_instant(run, one))
     if order == 0 and len(periodic(one)):
         last = _turns(model).get(name, np.full(3, np.nan))

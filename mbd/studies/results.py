@@ -9,18 +9,22 @@ from typing import Any
 import numpy as np
 
 from mbd.base.checked import shown
-from mbd.studies.chunk import Chunk
 from mbd.studies.samples import Members, labels
 
 Packed = dict[str, np.ndarray]  # "t", "status", "message", and "=NAME" of each output, (n, ...)
 
 
-def packed(chunk: Chunk) -> Packed:
-    """Return the results of a chunk as arrays over its members."""
-    arrays = {f"={name}": _stacked(values) for name, values in chunk.values.items()}
-    t = max((x for x in chunk.t if x is not None), key=len, default=np.empty(0))
-    status, message = np.array(chunk.status), np.array(chunk.message, str)
-    return arrays | {"t": t, "status": status, "message": message}
+def packed(
+    values: Mapping[str, Sequence[Any]], t: Sequence[Any], status: Sequence[int],
+    message: Sequence[str],
+) -> Packed:  # fmt: skip
+    """Return the results of a chunk, lists over its members, as arrays; None where there is none.
+
+    Of the instants t the most, which those of the others are among or begin.
+    """
+    arrays = {f"={name}": _stacked(x) for name, x in values.items()}
+    longest = max((x for x in t if x is not None), key=len, default=np.empty(0))
+    return arrays | {"t": longest, "status": np.array(status), "message": np.array(message, str)}
 
 
 def _stacked(values: Sequence[Any]) -> np.ndarray:

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from math import prod
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import numpy as np
 
@@ -26,23 +26,6 @@ _PIECE = 1024  # rows that are drawn together: numbers of a distribution may dep
 _BITS = 30  # of a point of Sobol's sequence
 _ROUNDS = 4  # of a Feistel network
 _HALF = np.uint64(32)
-
-
-class Recipe(Protocol):
-    """What the members of a study follow from; it goes to all workers."""
-
-    @property
-    def number(self) -> int:
-        """How many members there are."""
-
-    def rows(self, first: int, count: int) -> list[Row]:
-        """Return the values of some members."""
-
-    def lent(self, first: int, count: int) -> Recipe:
-        """Return what a worker needs for some members, which have the same numbers there."""
-
-    def told(self, i: int) -> Any:
-        """Return what the values of parameter i follow from."""
 
 
 @dataclass(frozen=True)
@@ -66,10 +49,6 @@ class Listed:
     def rows(self, first: int, count: int) -> list[Row]:
         """Return the values of some members."""
         return self.values[first - self.start : first - self.start + count]
-
-    def lent(self, first: int, count: int) -> Listed:
-        """Return these members alone."""
-        return Listed(self.rows(first, count), first)
 
     def told(self, i: int) -> Any:
         """Return the values of parameter i."""
@@ -99,10 +78,6 @@ class Grid:
         at = np.unravel_index(np.arange(first, first + count), list(map(len, axes)))
         columns = [[x[j] for j in i.tolist()] for x, i in zip(axes, at, strict=True)]
         return list(zip(*columns, strict=True))
-
-    def lent(self, first: int, count: int) -> Grid:
-        """Return the grid."""
-        return self
 
     def told(self, i: int) -> Any:
         """Return the values of parameter i."""
@@ -178,13 +153,12 @@ class Drawn:
                 change = change ^ direction
         return np.asarray((points ^ change) * 2.0**-_BITS)
 
-    def lent(self, first: int, count: int) -> Drawn:
-        """Return the recipe."""
-        return self
-
     def told(self, i: int) -> Any:
         """Return the distribution of parameter i, and how it is drawn."""
         return self.distributions[i], self.method, self.seed
+
+
+Recipe = Listed | Grid | Drawn  # what the members follow from; it goes to all workers
 
 
 @cache
@@ -249,6 +223,11 @@ class Members:
     def rows(self) -> list[Row]:
         """Values of the parameters of all members."""
         return self.recipe.rows(0, len(self))
+
+    def lent(self, first: int, count: int) -> Recipe:
+        """Return what a worker needs for some members, which have the same numbers there."""
+        some = self.recipe
+        return Listed(some.rows(first, count), first) if isinstance(some, Listed) else some
 
     def pieces(self) -> Iterator[list[Row]]:
         """Yield the values of some members after the other: all may be more than memory has."""

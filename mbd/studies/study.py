@@ -32,7 +32,7 @@ from mbd.studies.chunk import Share, Task, give_up, run_chunk
 from mbd.studies.family import MemberModels
 from mbd.studies.kept_chunks import KeptChunks
 from mbd.studies.outputs import described, outputs_of
-from mbd.studies.results import Packed, StudyTable, inner_dimensions, joined, packed, table_of
+from mbd.studies.results import Packed, StudyTable, inner_dimensions, joined, table_of
 from mbd.studies.samples import Members, members_of
 from mbd.studies.summary import Summary
 
@@ -126,7 +126,8 @@ def study(
             f"{{'result': {both[0]!r}}}"
         )
     check_options(study, options, simulate, ("method", "progress", "stream", "raise_on_failure"))
-    method = checked_method(_WHO, method, "rtol" in options)
+    if method is not None:
+        method = checked_method(_WHO, method, "rtol" in options)
     t_end = number(_WHO, "t_end", t_end, "s", positive=True)
     if step is not None:
         step = number(_WHO, "step", step, "s", positive=True)
@@ -236,12 +237,13 @@ def _about(task: Task, members: Members) -> tuple[Model, dict[str, dict[str, Any
     for row in chain.from_iterable(members.pieces()):  # what cannot be described is told later
         try:
             model = family.model(row)
-            refuse_unmoved(task.method, model)
+            method = task.method_for(model)
+            refuse_unmoved(method, model)
             x = settled(model, project=task.options.get("project"))[0]
         except Exception as error:
             reason = reason or error
             continue
-        compile_all(kernels_of(task.method, False))
+        compile_all(kernels_of(method, False))
         start = Solution(model, np.array([x.t]), *(y[None] for y in (x.q, x.v, x.a, x.lam)))
         return model, {
             x.name: described(x, start) | {"over_time": x.over_time and bool(x.quantity)}
@@ -290,8 +292,8 @@ def _computed(
                         bar.update(len(old["status"]))
                         continue
                     count = min(size, len(members) - start)
-                    lent = members.recipe.lent(start, count)
-                    future = on.submit(_arrays, Share(task, lent, start, count))
+                    lent = members.lent(start, count)
+                    future = on.submit(run_chunk, Share(task, lent, start, count))
                     running[start] = future
                     future.add_done_callback(lambda x, at=start: done.put((at, x)))
                 if first in ready:
@@ -303,11 +305,6 @@ def _computed(
                     place.write(at, ready[at])
                 bar.update(len(ready[at]["status"]))
             yield ready.pop(first)
-
-
-def _arrays(share: Share) -> Packed:
-    """Return the results of some members; what goes back from a worker is few arrays."""
-    return packed(run_chunk(share))
 
 
 def _result(future: Any, finished: int, place: Any) -> Any:

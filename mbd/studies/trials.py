@@ -7,7 +7,7 @@ import statistics
 import time
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -45,31 +45,40 @@ _TURN = 0.02  # a timed turn has as many runs as begin within this time [s]
 _RELATIVE = [what for what, x in QUANTITIES.items() if x.reaction]
 
 
+@dataclass
 class Trial:
     """One formulation and method: its model, its runs, its rows.
 
-    Parameters
+    Attributes
     ----------
     choice : str or Formulation
         As it is given to the scene.
-    name : str, optional
-        Where several have one name.
+    name : str
     method : integrator, optional
     how : str
         What the method is called in the table.
+    model : Model, optional
+        None where the scene refuses, and ``error`` says why; ``refusal`` may be of the method too.
+    rows : dict
+        What was measured, by step.
+    seconds : dict
+        Of the turns, by step.
     """
 
-    def __init__(
-        self, choice: str | Formulation, name: str = "", method: Any = None, how: str = ""
-    ) -> None:
-        self.method, self.how = method, how
-        self.choice, self.formulation = choice, named(choice) if isinstance(choice, str) else choice
-        self.name = name or self.formulation.name
-        self.model: Model | None = None
-        self.refusal = ""
-        self.error: ValueError | None = None
-        self.rows: dict[float, dict[str, Any]] = {}
-        self.seconds: dict[float, list[float]] = {}
+    choice: str | Formulation
+    name: str
+    method: Any = None
+    how: str = ""
+    model: Model | None = None
+    refusal: str = ""
+    error: ValueError | None = None
+    rows: dict[float, dict[str, Any]] = field(default_factory=dict)
+    seconds: dict[float, list[float]] = field(default_factory=dict)
+
+    @property
+    def formulation(self) -> Formulation:
+        """The formulation."""
+        return named(self.choice) if isinstance(self.choice, str) else self.choice
 
     def build(self, who: str, make: Callable[..., System], parameters: dict[str, Any]) -> None:
         """Build the model, or note why the scene refuses."""
@@ -85,9 +94,7 @@ class Trial:
 
     def by(self, method: Any, how: str) -> Trial:
         """Return the same formulation, which is built, with a method."""
-        other = Trial(self.choice, self.name, method, how)
-        other.model, other.refusal, other.error = self.model, self.refusal, self.error
-        return other
+        return replace(self, method=method, how=how, rows={}, seconds={})
 
     def run(
         self, h: float, options: dict[str, Any], every: int = _LAST, method: Any = None
@@ -128,7 +135,8 @@ class Trial:
         row["energy_change"] = float(np.abs(energy.total - energy.total[0]).max())
         numbering = solution.model.numbering
         own = [solution.lam[:, numbering.owners[b]] for b in solution.model.nodes]
-        start = solution.model.assemble(self._first(solution))
+        first = (x[0] for x in (solution.t, solution.q, solution.v, solution.a, solution.lam))
+        start = solution.model.assemble(State(*first))
         row["condition"] = start.condition(step=h) if solution.model.n_v else math.nan
         row["own_multiplier"] = max((float(np.abs(x).max()) for x in own if x.size), default=0.0)
         if not solution.success:
@@ -146,11 +154,6 @@ class Trial:
             size = difference(truth, zero, what, masks)
             if size > 0:
                 row[f"{what}_error_relative"] = row[f"{what}_error"] / size
-
-    def _first(self, solution: Solution) -> State:
-        """Return the first instant of a run."""
-        numbers = (x[0] for x in (solution.t, solution.q, solution.v, solution.a, solution.lam))
-        return State(*numbers)
 
     def clock(self, h: float, options: dict[str, Any]) -> None:
         """Take the fastest of the runs of one turn, if the measured run was good."""

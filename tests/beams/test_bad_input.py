@@ -7,8 +7,11 @@ import pytest
 
 import mbd
 
+from .test_statics import cantilever
+
 ONE = (1.0,) * 6
 SECTION = mbd.Section(stiffness=ONE, mass=1.0)
+SOFT = mbd.Section(stiffness=(1e4, 1e4, 1e4, 10, 10, 10), mass=1.0)
 GOOD = {"points": [(0, 0, 0), (1, 0, 0)], "section": SECTION}
 
 
@@ -170,11 +173,9 @@ def test_nodes_are_asked_for_by_number():
 
 def wound(elements):
     """Return a beam whose end is wound up by a motor, 4 rad/s; it starts at rest."""
-    system = mbd.System()
-    section = mbd.Section(stiffness=(1e4, 1e4, 1e4, 10, 10, 10), mass=1.0)
-    beam = system.add(mbd.Beam("beam", points=[(0, 0, 0), (1, 0, 0)], section=section,
-                               elements=elements, first=system.ground))  # fmt: skip
-    end = system.add(mbd.Revolute("end", system.ground, beam.last, at=(1, 0, 0), axis=(1, 0, 0)))
+    system = cantilever(elements, SOFT)
+    last = system["beam"].last
+    end = system.add(mbd.Revolute("end", system.ground, last, at=(1, 0, 0), axis=(1, 0, 0)))
     system.add(mbd.Drive("motor", end, position=lambda t: 2 * t * t))
     return system
 
@@ -191,11 +192,7 @@ def test_elements_that_turn_by_pi_in_a_run_are_named():
 
 
 def test_a_run_that_fails_where_an_element_turns_by_pi_says_so():
-    system = mbd.System()
-    section = mbd.Section(stiffness=(1e4, 1e4, 1e4, 10, 10, 10), mass=1.0)
-    beam = system.add(mbd.Beam("beam", points=[(0, 0, 0), (1, 0, 0)], section=section, elements=1,
-                               first=system.ground))  # fmt: skip
-    system.add(mbd.Moment("load", beam.last, lambda t: (0, 0, 60 * t if t < 0.45 else np.nan)))
+    system = cantilever(1, SOFT, moment=lambda t: (0, 0, 60 * t if t < 0.45 else np.nan))
     with pytest.raises(mbd.SimulationError, match="; element 0 of 'beam' turns by .* rad at t = 0"):
         mbd.simulate(system, 1.0, 1e-3)
 
@@ -206,13 +203,10 @@ def test_elements_that_turn_by_pi_in_equilibrium_are_named():
         (40, pytest.raises(mbd.EquilibriumError, match="; element 0 of 'beam' turns by")),
         (29, pytest.warns(RuntimeWarning, match="element 0 of 'beam' turns by 2.9 rad")),
     ):
-        system = mbd.System()
-        section = mbd.Section(stiffness=(1e4, 1e4, 1e4, 10, 10, 10), mass=1.0)
-        beam = system.add(mbd.Beam("beam", points=[(0, 0, 0), (1, 0, 0)], section=section,
-                                   elements=1, first=system.ground))  # fmt: skip
-        system.add(mbd.Moment("load", beam.last, (0, 0, moment)))
         with how:
-            mbd.equilibrium(system, seek="nearest", max_iterations=40)
+            mbd.equilibrium(
+                cantilever(1, SOFT, moment=(0, 0, moment)), seek="nearest", max_iterations=40
+            )
 
 
 @pytest.mark.parametrize("static", [True, False])
@@ -221,12 +215,8 @@ def test_elements_that_turn_by_pi_in_equilibrium_are_named():
 )
 def test_elements_that_are_too_long_for_their_tension_are_named(elements, P, named, static):
     """A beam in tension never buckles; one of long elements does, at P = 12 EI/h^2."""
-    system = mbd.System()
     section = mbd.Section(stiffness=(1e5, 1e5, 1e5, 1, 1, 1), mass=1.0)
-    beam = mbd.Beam("beam", points=[(0, 0, 0), (1, 0, 0)], section=section, elements=elements,
-                    first=system.ground)  # fmt: skip
-    system.add(beam)
-    system.add(mbd.PointForce("load", beam.last, lambda t: (P * min(1.0, 5 * t), 0, 0)))
+    system = cantilever(elements, section, force=lambda t: (P * min(1.0, 5 * t), 0, 0))
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         if static:

@@ -10,6 +10,8 @@ from mbd.interactions.beams.element import BEAM
 from mbd.interactions.kind import Element
 from mbd.parts.part import Part
 
+from .test_statics import cantilever
+
 
 class Helicoid(Part):
     """An element between frames on two bodies, with all couplings, and damping of any kind."""
@@ -98,11 +100,7 @@ def test_sections_of_simple_shapes():
 
 
 def test_results_are_in_balance_with_the_load():
-    section = mbd.Section(stiffness=(1e4, 1e4, 1e4, 1, 1, 1), mass=1.0)
-    system = mbd.System()
-    beam = system.add(mbd.Beam("beam", points=[(0, 0, 0), (1, 0, 0)], section=section,
-                               elements=4, first=system.ground))  # fmt: skip
-    system.add(mbd.PointForce("load", beam.last, (0, 1, 0)))
+    system = cantilever(4, force=(0, 1, 0))
     pose = mbd.equilibrium(system)
     run = mbd.simulate(system, 0.01, 0.005, state=pose.state)
     result = run["beam"]

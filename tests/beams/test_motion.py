@@ -12,6 +12,8 @@ from models.test_scenes import load
 
 import mbd
 
+from .test_statics import cantilever
+
 E, NU, RHO, H = 210e9, 0.3, 7850.0, 0.05
 STEEL = mbd.Section(
     stiffness=(
@@ -128,9 +130,7 @@ def test_energy_balance_with_damping(formulation):
 
 def test_structural_damping_gives_the_ratio_of_a_mode():
     tau = 2e-4
-    system = mbd.System()
-    system.add(mbd.Beam("beam", points=[(0, 0, 0), (1, 0, 0)], section=STEEL, elements=4,
-                        first=system.ground, damping=tau))  # fmt: skip
+    system = cantilever(4, STEEL, damping=tau)
     s = np.linalg.eigvals(mbd.linearize(system).A)
     s = s[np.abs(s.imag) > 1]
     first = s[np.argmin(np.abs(s))]

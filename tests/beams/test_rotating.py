@@ -13,13 +13,8 @@ import pytest
 
 import mbd
 
-E, NU, RHO, H = 210e9, 0.3, 7850.0, 0.05
-STEEL = mbd.Section(
-    stiffness=(
-        E * H**2, *(5 / 6 * E / 2.6 * H**2,) * 2, E / 2.6 * 0.1406 * H**4, *(E * H**4 / 12,) * 2
-    ),
-    mass=RHO * H**2, inertia=(RHO * H**4 / 6, RHO * H**4 / 12, RHO * H**4 / 12),
-)  # fmt: skip
+from .test_motion import STEEL
+
 THIN = mbd.Section(stiffness=(1e6, 1e6, 1e6, 1.0, 1.0, 1.0), mass=1.0, inertia=(2e-6, 1e-6, 1e-6))
 
 

@@ -12,6 +12,8 @@ from scipy.linalg import eigh
 
 import mbd
 
+from .test_statics import cantilever
+
 P = 1e-4
 
 
@@ -21,11 +23,9 @@ def bending(EI):
 
 def deflection(force=(0, 0, P), L=2.0, **options):
     """Return the displacement of the end of a cantilever along x."""
-    system = mbd.System()
-    points = options.pop("points", [(0, 0, 0), (L, 0, 0)])
-    beam = system.add(mbd.Beam("beam", points=points, first=system.ground, **options))
-    system.add(mbd.PointForce("load", beam.last, force))
-    return mbd.equilibrium(system)[beam.last.name].position - beam.last.position
+    system = cantilever(**({"points": [(0, 0, 0), (L, 0, 0)], "force": force} | options))
+    end = system["beam"].last
+    return mbd.equilibrium(system)[end.name].position - end.position
 
 
 TAPERED = [
@@ -115,9 +115,7 @@ def test_frequencies_of_a_pretwisted_beam():
     assert np.abs(want / flat[:3] - 1).max() > 0.1
     section = mbd.Section(stiffness=(1e6, 1e6, 1e6, 500, EI2, EI3), mass=1.0,
                           inertia=(2e-6, 1e-6, 1e-6))  # fmt: skip
-    system = mbd.System()
-    system.add(mbd.Beam("beam", points=[(0, 0, 0), (L, 0, 0)], section=section, twist=turn,
-                        elements=16, first=system.ground))  # fmt: skip
+    system = cantilever(16, section, ((0, 0, 0), (L, 0, 0)), twist=turn)
     got = np.sort(2 * np.pi * mbd.modes(system).frequency)[:3]
     assert np.allclose(got, want, rtol=3e-3)
 

@@ -124,7 +124,7 @@ def test_steps_can_be_chosen_and_streamed(tmp_path, capsys):
     pytest.importorskip("h5netcdf")
     assert main([*arguments, "--stream"]) == 0
     told = capsys.readouterr().out
-    assert "s (mean), generalized-alpha with rho = 0.8, stabilized rows" in told
+    assert "s (mean), collocation at 3 points of Radau" in told
     assert f"wrote {output}" in told
     assert library.load(output).t[-1] == pytest.approx(0.1)
     assert main(["run", "pendulum", "--stream", "-o", str(tmp_path / "f.npz")]) == 2

@@ -66,7 +66,7 @@ def test_the_search_finds_what_is_written():
 
 METHODS, MODEL = "integration", "model"
 TREE = "joint_tree"  # which shows faces by its own recursions, in work spaces of its own
-AGAIN = {"history", "derivatives"}  # steps that were taken are looked at once more
+AGAIN = {"derivatives"}  # steps that were taken are looked at once more
 ALLOWED = {
     "PHID": {"interactions"},  # own rows of bodies: the family passes the place
     "PHIDD": {"interactions"},
@@ -91,7 +91,7 @@ ALLOWED = {
     "A": {METHODS, "linear", "interactions", "control", TREE, *AGAIN},
     # residual, rows, solution; before a jump and a way back
     "X": {METHODS, MODEL, "linear", "interactions", "control", "derivatives"},
-    "FY": {*AGAIN, TREE},  # cleared by formulations where faces are placed, by the record of a node
+    "FY": {*AGAIN, "history", TREE},  # formulations clear it by the record of a node
     "YD": {MODEL, TREE},  # forgotten where nothing needs it in a step
     "Y": {TREE}, "YDD": {TREE},  # elsewhere places are passed to the formulation
 }  # fmt: skip

@@ -66,7 +66,7 @@ ANSWERS = {
     "mbd/animation/arrows.py": "loads", "mbd/animation/painter.py": "_arrow",
     "mbd/animation/world.js": "arrow", "mbd/parts/functions.py": "Row",
     "mbd/joint_tree/recursions.py": "turned",
-    "mbd/model/names.py": "Names", "mbd/base/dual.py": "Dual",
+    "mbd/model/names.py": "Names", "mbd/base/dual.py": "Dual", "mbd/base/elementary.py": "RULES",
 }  # fmt: skip
 
 

@@ -11,11 +11,14 @@ from mbd.machine import buffer as m
 from .tools import RIGID, published, scene
 
 TOP = published("heavy top")["1.0"]
+ALPHA = mbd.GeneralizedAlpha()
+METHODS = pytest.mark.parametrize("method", [None, ALPHA], ids=["default", "alpha"])
 
 
+@METHODS
 @pytest.mark.parametrize("rtol", [1e-3, 1e-5])
-def test_the_heavy_top_meets_its_tolerance(rtol):
-    solution = mbd.simulate(scene("heavy_top").build(), 1.0, rtol=rtol)
+def test_the_heavy_top_meets_its_tolerance(rtol, method):
+    solution = mbd.simulate(scene("heavy_top").build(), 1.0, rtol=rtol, method=method)
     assert np.abs(solution["top"].position[-1] - TOP["x"]).max() < 10 * rtol
     rates = solution["top"].angular_velocity_body[-1]
     assert np.abs(rates - TOP["Omega"]).max() < 10 * rtol * 150
@@ -31,14 +34,15 @@ NAMES = (
 )  # fmt: skip
 
 
+@METHODS
 @pytest.mark.parametrize("name", NAMES)
-def test_scenes_meet_their_tolerance(name):
+def test_scenes_meet_their_tolerance(name, method):
     module = scene(name)
     model = module.build().build()
     t_end, events = min(0.3, module.RUN["t_end"]), module.RUN.get("events", ())
-    fine = mbd.simulate(model, t_end, rtol=1e-7, every=1_000_000, events=events)
+    fine = mbd.simulate(model, t_end, rtol=1e-8, every=1_000_000, events=events)
     for rtol in (1e-3, 1e-5):
-        solution = mbd.simulate(model, t_end, rtol=rtol, every=10, events=events)
+        solution = mbd.simulate(model, t_end, rtol=rtol, every=10, events=events, method=method)
         size = max(1.0, np.abs(fine.q).max())
         assert np.abs(solution.q[-1] - fine.q[-1]).max() < 2 * rtol * size, rtol
         assert solution.t[-1] == t_end
@@ -65,7 +69,7 @@ def test_waves_of_little_energy_choose_no_steps(formulation):
         beam = system.add(mbd.Beam("beam", points=[(0, 0, 0), (1, 0, 0)], section=steel,
                                    elements=4, formulation=formulation))  # fmt: skip
         system.add(mbd.Revolute("hinge", system.ground, beam.first, at=(0, 0, 0), axis=(0, 1, 0)))
-        run = mbd.simulate(system, 0.2, rtol=1e-3)
+        run = mbd.simulate(system, 0.2, rtol=1e-3, method=ALPHA)
         steps.append(run.stats["steps"])
         # the whole rod as a pendulum: phi'' = 3 g / 2 L cos(phi), to second order of its angle
         angle = 1.5 * 9.81 * 0.2**2 / 2
@@ -84,8 +88,9 @@ def falling_arm(n):
     )  # fmt: skip
 
 
+@METHODS
 @spread(rtol=[1e-2, 1e-3, 1e-4], name=["andrews", "fourbar", "governor", "arm", "links", "stop"])
-def test_the_tolerance_is_delivered_at_all_times(name, rtol):
+def test_the_tolerance_is_delivered_at_all_times(name, rtol, method):
     """Of smooth motions, of one that is chaotic before long, and of hits on a stiff stop."""
     if name == "arm":
         system = falling_arm(7)
@@ -100,11 +105,43 @@ def test_the_tolerance_is_delivered_at_all_times(name, rtol):
     model, t_end = system.build(), 0.03 if name == "andrews" else 1.0
     times = np.linspace(0, t_end, 41)[1:]
     exact = mbd.simulate(model, t_end, rtol=1e-9, t_eval=times, method=mbd.RadauCollocation())
-    run = mbd.simulate(model, t_end, rtol=rtol, t_eval=times)
+    run = mbd.simulate(model, t_end, rtol=rtol, t_eval=times, method=method)
     errors = max(
         np.abs(run[body].position - exact[body].position).max() for body in model.system.bodies
     )
     assert errors < rtol * max(1.0, float(model.F[m.LENGTH]))
+
+
+@pytest.mark.parametrize("name", ["andrews", "heavy_top", "fourbar", "rolling_disc"])
+def test_the_default_takes_fewer_evaluations_than_generalized_alpha(name):
+    module = scene(name)
+    model, t_end = module.build().build(), min(0.3, module.RUN["t_end"])
+    chosen, alpha = (
+        mbd.simulate(model, t_end, rtol=1e-5, method=x).stats["evaluations"] for x in (None, ALPHA)
+    )
+    assert chosen < 0.75 * alpha
+
+
+def test_the_method_follows_from_the_tolerance_and_the_formulations():
+    def runs(rtol, formulation="so3"):
+        """Return a run, and the end of one that a study made."""
+        system = mbd.System(gravity=(0, 0, -9.81))
+        disc = mbd.RigidBody("disc", mass=1.0, inertia=(1, 1, 2), formulation=formulation)
+        system.add(disc)
+        done = mbd.study(system, {"disc.mass": [1.0, 2.0]}, t_end=0.1, rtol=rtol,
+                         outputs=[("disc.position", "final")], progress=False)  # fmt: skip
+        return mbd.simulate(system, 0.1, rtol=rtol), done["disc.position final"].values[0]
+
+    for rtol, stages in ((1e-3, 3), (1e-6, 3), (9e-7, 5)):
+        run, member = runs(rtol)
+        assert run.method == mbd.RadauCollocation(stages=stages, fewest=100)
+        assert run.stats["steps"] >= 100
+        assert np.array_equal(member, run["disc"].position[-1])
+    run, member = runs(1e-5, "S2")
+    assert run.method == mbd.GeneralizedAlpha(constraints="stabilized")
+    assert np.array_equal(member, run["disc"].position[-1])
+    with pytest.raises(TypeError, match="rtol must be a number"):
+        runs("small")
 
 
 def test_chosen_steps_are_no_more_than_the_order_asks_for():
@@ -118,21 +155,23 @@ def test_chosen_steps_are_no_more_than_the_order_asks_for():
     system.add(mbd.Revolute("hinge", system.ground, first, at=(0, 0, 0), axis=(0, 1, 0)))
     system.add(mbd.Spring("spring", first, last, stiffness=1e3, length=0.8))
     exact = mbd.simulate(system, 0.5, rtol=1e-10, method=mbd.RadauCollocation())
-    chosen = mbd.simulate(system, 0.5, rtol=1e-5)
+    chosen = mbd.simulate(system, 0.5, rtol=1e-5, method=ALPHA)
     step = 0.5 / round(chosen.stats["steps"] / 1.5)
     even = mbd.simulate(system, 0.5, step, method=mbd.GeneralizedAlpha(constraints="stabilized"))
     errors = [np.abs(x.q[-1] - exact.q[-1]).max() for x in (chosen, even)]
     assert errors[0] < min(1e-5, errors[1])
 
 
-def test_a_cart_of_a_millionth_of_its_load():
+@METHODS
+def test_a_cart_of_a_millionth_of_its_load(method):
     """A09: steps from 1e-2 s down to the 4e-7 s within which the rod turns, eleven times."""
     # position at 5 s and 10 s by quadrature of energy and momentum; acceptance of the proposal 1e-6
     reference = {
         5.0: (0.48673208655541, 0.53898764971035),
         10.0: (1.9997632824687, -1.5491294418948),
     }
-    solution = mbd.simulate(scene("cart_pole").build(), 10.0, rtol=1e-6, t_eval=list(reference))
+    model, times = scene("cart_pole").build(), list(reference)
+    solution = mbd.simulate(model, 10.0, rtol=1e-6, t_eval=times, method=method)
     assert np.array_equal(solution.t, list(reference))
     for i, (x, phi) in enumerate(reference.values()):
         wanted = (x + np.sin(phi), -np.cos(phi))
@@ -141,8 +180,9 @@ def test_a_cart_of_a_millionth_of_its_load():
     assert solution.stats["rejected"] > 0
 
 
-def test_steps_grow_and_shrink_with_the_motion():
-    solution = mbd.simulate(scene("cart_pole").build(), 0.5, rtol=1e-4)
+@METHODS
+def test_steps_grow_and_shrink_with_the_motion(method):
+    solution = mbd.simulate(scene("cart_pole").build(), 0.5, rtol=1e-4, method=method)
     steps = np.diff(solution.t)
     assert steps.max() > 1e3 * steps.min()
     assert solution.t[np.argmin(steps)] == pytest.approx(0.45152, abs=2e-4)  # where the rod turns
@@ -185,11 +225,13 @@ def test_many_requested_times_in_one_step():
     assert solution.stats["steps"] < 60
 
 
-def test_tolerances_by_kind_and_largest_step():
-    loose = mbd.simulate(chain(2), 0.5, rtol=1e-6, atol=1e-3)
-    sharp = mbd.simulate(chain(2), 0.5, rtol=1e-6, atol={"translation": 1e-12})
+@METHODS
+def test_tolerances_by_kind_and_largest_step(method):
+    options = {"rtol": 1e-7, "max_step": 0.5, "method": method}
+    loose = mbd.simulate(chain(2), 0.5, atol=1e-2, **options)
+    sharp = mbd.simulate(chain(2), 0.5, atol={"translation": 1e-12}, **options)
     assert loose.stats["steps"] < 0.5 * sharp.stats["steps"]
-    short = mbd.simulate(chain(2), 0.5, rtol=1e-2, max_step=1e-3)
+    short = mbd.simulate(chain(2), 0.5, rtol=1e-2, max_step=1e-3, method=method)
     assert np.diff(short.t).max() < 1.0001e-3
 
 
@@ -201,12 +243,13 @@ def test_free_steps_go_on_from_a_state():
     assert np.abs(rest.q[-1] - whole.q[-1]).max() < 1e-5
 
 
-def test_a_law_that_jumps_makes_short_steps_and_no_harm():
+@METHODS
+def test_a_law_that_jumps_makes_short_steps_and_no_harm(method):
     system = mbd.System()
     mass = system.add(mbd.PointMass("m", mass=1.0))
     force = mbd.PointForce("f", mass, force=lambda t: (1.0 if t > 0.3 else 0.0, 0, 0))
     system.add(force)
-    solution = mbd.simulate(system, 1.0, rtol=1e-6)
+    solution = mbd.simulate(system, 1.0, rtol=1e-6, method=method)
     assert solution["m"].position[-1, 0] == pytest.approx(0.5 * 0.7**2, abs=1e-5)
     assert np.diff(solution.t).min() < 1e-4
 
@@ -237,4 +280,4 @@ def test_refusals(arguments, error, said):
 
 def test_a_tolerance_that_is_less_than_round_off_says_so():
     with pytest.raises(mbd.SimulationError, match="over 1e\\+06 s leaves less than round-off"):
-        mbd.simulate(chain(1), 1e6, rtol=1e-7)
+        mbd.simulate(chain(1), 1e6, rtol=1e-7, method=ALPHA)

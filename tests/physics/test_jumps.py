@@ -320,6 +320,14 @@ def test_smooth_laws_at_velocity_level_are_not_told_off():
 def test_free_steps_that_cannot_pass_a_kink_say_what_can():
     model = arm(ramp(5.0, "rate")).build()
     with pytest.raises(mbd.SimulationError, match=r"steps of one size pass that"):
-        mbd.simulate(model, 0.15, rtol=1e-4)
-    run = mbd.simulate(model, 0.15, 1e-3)
-    assert run["hinge"].angle[-1] == pytest.approx(5 * (0.15 - AT_STEP), abs=1e-9)
+        mbd.simulate(model, 0.15, rtol=1e-4, method=mbd.GeneralizedAlpha())
+    for how in ({"step": 1e-3}, {"rtol": 1e-3}, {"rtol": 1e-8}):  # free steps: collocation
+        run = mbd.simulate(model, 0.15, **how)
+        assert run["hinge"].angle[-1] == pytest.approx(5 * (0.15 - AT_STEP), abs=1e-9)
+
+
+@pytest.mark.parametrize("rtol", [1e-3, 1e-8])
+def test_the_default_of_free_steps_names_a_law_that_jumps(rtol):
+    run = mbd.simulate(arm(step(0.4, 0.05)), 0.3, rtol=rtol, raise_on_failure=False)
+    stopped(run, 0.4, at=0.05)
+    assert 0.04 <= run.t[-1] <= 0.0501

@@ -145,3 +145,19 @@ def test_inertia_counts_the_eigenvalues_below_a_number(closed, formulation):
             assert inertia.negative(K - x * A.M, A.B) == np.count_nonzero(values < x)
         negative += np.count_nonzero(values < 0)
     assert negative > 2
+
+
+@pytest.mark.parametrize("n", [3, 160])
+def test_of_a_chain_without_loads_all_links_are_free(n):
+    """Nothing is stiff there, also where the spectrum of so many is not looked at in full."""
+    system, last = mbd.System(), None
+    for i in range(n):
+        bar = mbd.RigidBody(f"{i}", mass=1.0, inertia=(0.01, 0.1, 0.1), position=(i + 0.5, 0, 0))
+        system.add(bar)
+        system.add(
+            mbd.Revolute(f"pin {i}", last or system.ground, bar, at=(i, 0, 0), axis=(0, 1, 0))
+        )
+        last = bar
+    found = mbd.equilibrium(system)
+    assert found.stable
+    assert found.free == tuple(map(str, range(n)))

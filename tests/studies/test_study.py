@@ -526,7 +526,7 @@ def test_a_member_follows_from_its_number(method):
     assert members[-1] == members.rows[-1]
     assert [x for some in members.pieces() for x in some] == members.rows
     many = mbd.sample(spread, 10**7, method=method, seed=7)
-    shares = [pickle.dumps(x.recipe.lent(40, 50)) for x in (members, many)]
+    shares = [pickle.dumps(x.lent(40, 50)) for x in (members, many)]
     assert len(shares[1]) - len(shares[0]) < 8
     far = many.recipe.rows(len(many) - 5, 5)
     assert far[2:] == many.recipe.rows(len(many) - 3, 3)

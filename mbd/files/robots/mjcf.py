@@ -10,7 +10,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from mbd.base.checked import mapping, meant, shown
-from mbd.files.modelfile import Document
+from mbd.files.modelfile import ModelFile
 from mbd.files.robots.description import Closure, Effort, LinkFrame, Mimic, Origin, Tie
 from mbd.files.robots.mjcf_bodies import Bodies, limited
 from mbd.files.robots.mjcf_source import MjcfSource
@@ -24,7 +24,7 @@ _FORMS = ("general", "motor", "position", "velocity")
 
 
 @reader("packages", "massless")
-def read_mjcf(path: Path, *, keyframe: str | int | None = None, **options: Any) -> Document:
+def read_mjcf(path: Path, *, keyframe: str | int | None = None, **options: Any) -> ModelFile:
     """Read an MJCF file; ``mbd.read`` calls it for ``.xml`` and ``.mjcf``.
 
     Parameters

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args, get_type_hints
 
 from mbd.base.checked import one_of
-from mbd.files.modelfile import Document
+from mbd.files.modelfile import ModelFile
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,15 +70,15 @@ class RobotOptions:
                 one_of("read", what, getattr(self, what), words)
 
 
-def reader(*without: str) -> Callable[[Callable[..., Document]], Callable[..., Document]]:
+def reader(*without: str) -> Callable[[Callable[..., ModelFile]], Callable[..., ModelFile]]:
     """Let a function that reads robots show these options, but for some, as its own arguments.
 
     Its errors name the file.
     """
 
-    def showing(read: Callable[..., Document]) -> Callable[..., Document]:
+    def showing(read: Callable[..., ModelFile]) -> Callable[..., ModelFile]:
         @wraps(read)
-        def named(path: Path, **options: Any) -> Document:
+        def named(path: Path, **options: Any) -> ModelFile:
             try:
                 return read(path, **options)
             except (ValueError, TypeError, OSError) as error:

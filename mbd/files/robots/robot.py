@@ -18,7 +18,7 @@ from scipy.spatial.transform import Rotation
 
 from mbd.base.checked import mapping
 from mbd.base.door import number
-from mbd.files.modelfile import Document
+from mbd.files.modelfile import ModelFile
 from mbd.files.robots import joint_forces
 from mbd.files.robots.description import JOINTS, LinkFrame, Origin, RobotDescription, RobotJoint
 from mbd.files.robots.lumping import lump
@@ -73,7 +73,7 @@ def coordinates(
 def built(
     robot: RobotDescription, path: Path, options: RobotOptions, run: dict[str, Any],
     start: Origin | None = None, *, floating: bool = False,
-) -> Document:  # fmt: skip
+) -> ModelFile:  # fmt: skip
     """Return the system of a description, and what goes with it."""
     lump(robot, floating=floating, fixed=options.fixed, inertia=options.inertia,
          massless=options.massless)  # fmt: skip
@@ -94,7 +94,7 @@ def built(
     notes = (*robot.unknown, *robot.notes.texts())
     limits = {j.name: j.limits for j in robot.joints if j.name in builder.joints}
     frames = {name: builder.frame(place) for name, place in robot.frames.items()}
-    return Document(
+    return ModelFile(
         builder.system, run, robot.name, notes, frames=frames, limits=limits,
         collisions=Collisions(builder.collisions),
     )  # fmt: skip

@@ -15,7 +15,7 @@ from scipy.spatial.transform import Rotation
 
 from mbd.base.checked import absent, flag, one_of
 from mbd.base.door import rotation_matrix, vector
-from mbd.files.modelfile import Document
+from mbd.files.modelfile import ModelFile
 from mbd.files.robots.description import (
     JOINTS,
     Limits,
@@ -42,7 +42,7 @@ _SHAPES = {"box": (("size", 3),), "sphere": (("radius", 1),), "cylinder": _BAR, 
 def read_urdf(
     path: Path, *, base: str = "fixed", position: Any = (0.0, 0.0, 0.0), rotation: Any = None,
     xacro: bool = False, **options: Any,
-) -> Document:  # fmt: skip
+) -> ModelFile:  # fmt: skip
     """Read a URDF file; ``mbd.read`` calls it for ``.urdf`` and ``.xacro``.
 
     Parameters
