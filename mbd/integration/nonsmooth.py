@@ -1040,7 +1040,8 @@ def begin_contacts(I: Any, F: Any) -> None:
     for j in range(n_c):
         fastest = max(fastest, abs(F[rate + j]))
     for k in range(n_c // 3):
-        at, speed, s1, s2 = int(F[records + k]), *load(F, rate + 3 * k)
+        at = int(F[records + k])
+        speed, s1, s2 = load(F, rate + 3 * k)
         touches = abs(F[point + 3 * k]) <= START_POSITION * F[m.LENGTH]
         rests = touches and abs(speed) <= START_VELOCITY * fastest
         F[at + c.NEXT] = c.OPEN
