@@ -69,31 +69,35 @@ class Setup:
         events: Any = (), every: int = 1,
     ) -> DifferentiableRun:  # fmt: skip
         """Run it, and check that the run has a derivative."""
-        if every > 1:
-            _refuse_with_every(rtol, events)
-            return _in_pieces(self, t_end, step, progress, every)
-        options: dict[str, Any] = {"progress": progress}
-        if rtol is None:
-            options["events"] = events
-        elif not (isinstance(events, tuple | list) and not events):
+        others = [("rtol", rtol)] * (rtol is not None)
+        if not (isinstance(events, tuple | list) and not events):
+            others.append(("events", events))
+        if every > 1 and others:
+            name, value = others[0]
+            raise ValueError(
+                f"{self.owner}: every= belongs to steps of one size without events, got {name}="
+                f"{shown(value)}; leave one of them out"
+            )
+        if len(others) > 1:
             raise ValueError(
                 f"{self.owner}: events need steps of one size, got rtol= too; give step= alone, of "
                 "the size that such a run took"
             )
-        else:
-            options["rtol"] = rtol
-        solution = self.simulated(t_end, step, **options)
-        with keeping(solution), quiet():
-            if rtol is None:
-                h, taken = float(step), self.with_segments(solution, self.start, step, t_end)
-            else:
-                sizes = np.diff(np.asarray(solution.t))
-                held = HeldSteps(self, sizes, float(solution.t[-1]), solution.options, True)
-                h, of_held = float(sizes.max()), held.run()
-                if of_held is None:
-                    raise RuntimeError(held.why)
-                taken = of_held
-        return DifferentiableRun(taken[0], h, [lambda: taken])
+        if every > 1:
+            return _in_pieces(self, t_end, step, progress, every)
+        if rtol is None:
+            solution = self.simulated(t_end, step, progress=progress, events=events)
+            with keeping(solution), quiet():
+                taken = self.with_segments(solution, self.start, step, t_end)
+            return DifferentiableRun(solution, float(step), [lambda: taken])
+        chosen = self.simulated(t_end, step, progress=progress, rtol=rtol)
+        sizes = np.diff(np.asarray(chosen.t))
+        with keeping(chosen), quiet():
+            held = HeldSteps(self, sizes, float(chosen.t[-1]), chosen.options, chosen=True)
+            again = held.run()
+            if again is None:
+                raise RuntimeError(held.why)
+        return DifferentiableRun(again[0], float(sizes.max()), [lambda: again])
 
     def simulated(
         self, t_end: Any, step: Any, state: State | None = None, **options: Any
@@ -329,16 +333,6 @@ class KeptRuns:
 
 
 # --- runs in pieces: steps between states that are kept are taken again --------------------------
-def _refuse_with_every(rtol: Any, events: Any) -> None:
-    """Refuse what does not go in pieces of as many steps each."""
-    for name, value in (("rtol", rtol), ("events", None if events == () else events)):
-        if value is not None and not (isinstance(value, list) and not value):
-            raise ValueError(
-                f"gradient: every= belongs to steps of one size without events, got {name}="
-                f"{shown(value)}; leave one of them out"
-            )
-
-
 @dataclass(frozen=True, eq=False)
 class _RunPiece:
     """Some steps of a run, on from a state of it; none: from its start."""
