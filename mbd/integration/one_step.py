@@ -81,10 +81,21 @@ def undo_step(I: Any, F: Any, t: float) -> None:
 
 
 @jit
+def within_tolerance(I: Any, F: Any) -> bool:
+    """Tell whether increments D are less than the tolerance of free steps, if they are free."""
+    for u in range(I[N_U] if F[m.RTOL] < 1e300 else 0):
+        k = I[I[m.UNKNOWN_KIND] + u]
+        if k < m.FORCE and not abs(F[I[D] + u]) <= F[m.RTOL] * F[m.UNIT + k] + F[m.ATOL + k]:
+            return False
+    return True
+
+
+@jit
 def end_on_rows(I: Any, F: Any, t: float, start_q: int, spare: int, most: int) -> bool:
     """End a step at D, V, A, moved onto the rows; return whether it meets them.
 
-    By most corrections, 0 where there are no rows. F[start_q] is room for coordinates, F[spare] for
+    Not where rows move positions by more than the tolerance of free steps: a law jumps. By most
+    corrections, 0 where there are no rows. F[start_q] is room for coordinates, F[spare] for
     a vector.
     """
     F[T] = t
@@ -92,7 +103,9 @@ def end_on_rows(I: Any, F: Any, t: float, start_q: int, spare: int, most: int) -
     copy(F, start_q, I[QN], I[m.N_Q])
     copy(F, I[QN], I[Q], I[m.N_Q])  # increments of corrections are those from the end
     clear(F, I[D], I[N_U])
-    if most and (not onto_rows(I, F, spare, most, True) or dropped_open(I, F)):
+    if most and not (
+        onto_rows(I, F, spare, most, True) and within_tolerance(I, F) and not dropped_open(I, F)
+    ):
         copy(F, I[QN], start_q, I[m.N_Q])
         return False
     copy(F, I[m.AL], I[A], I[N_U])

@@ -327,7 +327,8 @@ def test_free_steps_that_cannot_pass_a_kink_say_what_can():
 
 
 @pytest.mark.parametrize("rtol", [1e-3, 1e-8])
-def test_the_default_of_free_steps_names_a_law_that_jumps(rtol):
-    run = mbd.simulate(arm(step(0.4, 0.05)), 0.3, rtol=rtol, raise_on_failure=False)
+@pytest.mark.parametrize("make", [step, step_with_derivatives])
+def test_the_default_of_free_steps_names_a_law_that_jumps(make, rtol):
+    run = mbd.simulate(arm(make(0.4, 0.05)), 0.3, rtol=rtol, raise_on_failure=False)
     stopped(run, 0.4, at=0.05)
     assert 0.04 <= run.t[-1] <= 0.0501
