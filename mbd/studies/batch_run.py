@@ -167,7 +167,7 @@ class Batches:
 
     def go(self, F: np.ndarray) -> BatchRecord:
         """Return what the runs with constants F (n, .) record."""
-        kept, size = self.kept + 1, self.size
+        kept, size = self.kept + 1, self.size  # once: other threads may raise it
         room = kept * size + len(self.times)
         work = Workspace(self.model, extra=room, own=self.own, runs=F)
         with np.errstate(all="ignore"):  # runs that are marked
@@ -178,7 +178,7 @@ class Batches:
                 columns(self.model), (first.q, first.v, first.a, first.lam), strict=True
             ):
                 rows[:, 0, where] = x
-            self._begin(work, first, saddle)
+            self._begin(work, first, saddle, kept)
             if self.plan.free:
                 return self._free_steps(work, rows, F)
             work.run(self.kernel)
@@ -188,8 +188,8 @@ class Batches:
             work.good &= ~self._suspect(instants)
         return instants
 
-    def _begin(self, work: Workspace, first: State, saddle: Saddle | None) -> None:
-        """Bring all runs to where their steps begin."""
+    def _begin(self, work: Workspace, first: State, saddle: Saddle | None, kept: int) -> None:
+        """Bring all runs to where their steps begin, with room for so many instants each."""
         begun, change, start, F, S = first, None, self.facts.start, work.F, work.S
         h: Any = self.h
         if self.plan.estimated:
@@ -206,9 +206,9 @@ class Batches:
         work.load(begun)
         F[:, self.options], F[:, m.H] = self.written, h
         S[:, m.RECORD], S[:, m.N_STEPS] = self.at + self.size, self.steps
-        S[:, m.N_RECORDED], S[:, m.CAPACITY] = 0, self.kept + (not self.plan.free)
-        S[:, m.OUTPUT] = self.at + (self.kept + 1) * self.size
-        work.F[:, self.at + (self.kept + 1) * self.size :] = self.times
+        S[:, m.N_RECORDED], S[:, m.CAPACITY] = 0, kept - self.plan.free
+        S[:, m.OUTPUT] = self.at + kept * self.size
+        work.F[:, self.at + kept * self.size :] = self.times
         if change is not None:
             work.vector(m.AB)[:, self.model.numbering.v] = first.a - change
             F[:, m.H_LAST] = F[:, m.H]
