@@ -293,8 +293,7 @@ def totals(first: int, size: int = 1) -> Callable[[ProgramTables, str], range]:
             tables.totals = True
             for name in model.nodes:
                 tables.face(name)
-            for row in range(model.n_lam):
-                tables.multiplier(row)
+            tables.rows.update(dict.fromkeys(range(model.n_lam)))
             W = tables.own(masses(model).tolist())
             tables.places["masses",] = range(W, W + 1)
             tables.scratch = max(tables.scratch, _scratch(model))

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -278,7 +279,7 @@ class Program:
         self.stretches = tables.stretches
         calls = self._faces(tables) + tables.first_calls
         for (_, kernel_), some in sorted(tables.calls.items(), key=lambda x: x[0][0]):
-            calls.append((kernel_, tables.table([len(some), *(i for x in some for i in x)])))
+            calls.append((kernel_, tables.table([len(some), *chain.from_iterable(some)])))
         taken, out, scratch = self._taken(tables), tables.room(self.n), tables.room(tables.scratch)
         size, own = len(taken) + self.n, tables.end - model.size
         self.most = most or max(1, _BLOCK // size)
@@ -294,8 +295,8 @@ class Program:
         self._results = F[..., results:].reshape(*many, self.most, self.n)
         record = [
             self.n, out, tables.table(places), len(taken),
-            tables.table(i for pair in taken for i in pair), len(tables.stretches),
-            tables.table(i for x in tables.stretches for i in x), len(calls),
+            tables.table(chain.from_iterable(taken)), len(tables.stretches),
+            tables.table(chain.from_iterable(tables.stretches)), len(calls),
             tables.table(i for x, k in calls for i in (*m.halves(x.address), k)),
             *m.halves(address_of(F)), 0, rows, results, tables.counts,
         ]  # fmt: skip
@@ -318,10 +319,8 @@ class Program:
             by_formulation.setdefault(self.model.nodes[name].formulation, []).append(name)
         calls = []
         for formulation, names in by_formulation.items():
-            nodes = tables.table(
-                i for x in names
-                for i in self.model.I[self.model.node_records[x] :][: m.NODE_SIZE].tolist()
-            )  # fmt: skip
+            each = np.array([self.model.node_records[x] for x in names])[:, None]
+            nodes = tables.table(self.model.I[each + np.arange(m.NODE_SIZE)].ravel().tolist())
             kernels, record = family(formulation), tables.table([len(names), nodes])
             calls += [(kernels.place, record), (kernels.velocities, record)]
             calls += [(kernels.rates, record)] if self.second else []
@@ -335,7 +334,8 @@ class Program:
             pairs += [(i + away, i) for i in tables.coordinates(m.QN, name)]
         for vector in (m.V, m.A) if self.second else (m.V,):
             pairs += [(i, i) for x in self.bodies for i in tables.coordinates(vector, x)]
-        return pairs + [(i, i) for i in map(tables.multiplier, self.rows)]
+        lam = (int(I[m.A]) + self.model.numbering.lam[self.rows]).tolist() if self.rows else []
+        return pairs + [(i, i) for i in lam]
 
     def of_run(self, F: np.ndarray) -> np.ndarray:
         """Return what is observed of the numbers of a run."""

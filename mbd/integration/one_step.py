@@ -318,7 +318,7 @@ def first_step(near: Nearby, allowed: np.ndarray, largest: float, order: int) ->
     time = np.min(size / np.maximum(rate, least), axis=-1, initial=largest)
     part = np.min(allowed * largest / near.work.units, axis=-1, initial=1.0)
     steps = np.power(np.atleast_1d(part), 1.0 / order).reshape(time.shape) * time
-    return np.minimum(np.maximum(steps, 1e-9 * largest), largest)
+    return np.minimum(np.fmax(steps, 1e-9 * largest), largest)  # the smallest where it is no number
 
 
 def set_flows(who: str, model: FrozenModel, S: np.ndarray) -> None:
