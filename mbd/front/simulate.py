@@ -237,7 +237,7 @@ def _trouble(solution: Solution, stretch: Stretch, plan: Plan, start: float) -> 
     if each_step and not solution.events and stretch.facts.oscillation:
         last = solution.acting_lam(slice(-OSCILLATION_INSTANTS, None))
         yield oscillation(solution.model, last, stretch.facts.oscillation * stretch.h**2)
-    if solution.success and not np.isfinite(plan.rtol) and not stretch.facts.set_valued:
+    if solution.success and not np.isfinite(plan.rtol):
         yield too_large(solution, plan.step, each_step and stretch.facts.error is not None)
     if solution.success and stretch.facts.level == "velocity":
         yield drifted(solution, plan.rtol)

@@ -26,10 +26,16 @@ each where the one before is closed, with :math:`u^-` at the start of the step, 
 
 A step is *quiet* while all contacts stay in the branch in which they began. Newton's method then
 solves the rows of these branches at all levels with one matrix, that of generalized-alpha: one
-iteration where forces are constant. In any other step each iteration solves the laws themselves:
-with M as matrix all contacts are left open, what a unit of each contact force does is computed (the
-Delassus operator), and a projected Gauss-Seidel iteration finds the totals. A step for which that
-does not settle is taken in halves.
+iteration where forces are constant.
+
+In any other step each iteration solves the laws themselves, with M as matrix. Accelerations are
+those before the jump, with the velocities v - W and without contact forces: what these do in the
+step is in P and :math:`\hat\kappa`, and no acceleration of the motion after an impact acts before
+it, whatever the axes of the velocities are. All contacts are left open, what a unit of each contact
+force does is computed (the Delassus operator D), and sweeps of Gauss and Seidel with Newton's
+method find the totals. Along the plane :math:`\kappa_T = (h\beta/\gamma)\Lambda_T`, by which
+what sticks goes nowhere. The forces p follow at the end, from where the method starts again:
+:math:`a := \dot v, \bar p := p`. A step for which that does not settle is taken in halves.
 
 Energy does not rise by an impact: where restitution with friction would let it (Kane), e of that
 step is smaller.
@@ -92,15 +98,14 @@ from mbd.model.workspace import Workspace
     SPEED,  # velocities that are put aside
     PRODUCT,  # B x of rows, for accelerations x
     IS_CONTACT,  # one for rows of contacts
-    START_AL,  # algorithmic accelerations at the start of the step
     N_VECTORS,
-) = range(10)  # fmt: skip
+) = range(9)  # fmt: skip
 # numbers after these vectors, then arrays over contact rows
 COUNT, STARTED, QUIET, RESTITUTION_PART, FIRST = range(5)
 (
     RECORDS,  # places of the records of contacts
     ROWS,  # unknown of each row
-    POINT, RATE, ACCELERATION,  # Phi, u and their second rate without change of contact forces
+    POINT, RATE, ACCELERATION,  # Phi, u and their second rate without contact forces
     KAPPA, IMPULSE, FORCE,  # totals of the three levels
     KAPPA_0, IMPULSE_0,  # their part by quadrature of the accelerations
     FORCE_0,  # forces at the iterate
@@ -115,8 +120,8 @@ MOST = 60  # iterations
 # From this one on friction of a jump moves no positions, a part of the error of the step: where it
 # lifts another corner off, whose own friction lets that one down again, no step agrees with it.
 FRICTION_MOVES = 8
-ROUNDS, SWEEPS, NEWTONS = 40, 30, 12
-BISECTIONS = 7
+ROUNDS, SWEEPS, NEWTONS = 40, 30, 12  # of the laws: rounds, and of each sweeps and Newton's steps
+BISECTIONS = 7  # of restitution
 HALVES = 64.0  # the smallest part of a step
 
 
@@ -448,8 +453,8 @@ def answers(I: Any, F: Any) -> None:
     records = _array(I, F, RECORDS)
     for k in range(n // 3):
         at, d = int(F[records + k]), D + (n + 1) * 3 * k
-        F[at + c.DELASSUS_N] = F[d]
-        F[at + c.DELASSUS_T] = max(F[d + n + 1], F[d + 2 * n + 2])
+        F[at + c.DELASSUS_N] = max(F[d], F[at + c.LEAST])
+        F[at + c.DELASSUS_T] = max(F[d + n + 1], F[d + 2 * n + 2], F[at + c.LEAST])
 
 
 @jit
@@ -930,17 +935,20 @@ def work_of_jumps(I: Any, F: Any) -> Any:
 def work_of_contacts(I: Any, F: Any, quiet: bool) -> float:
     """Return the work of the contact forces in a step.
 
-    That of jumps, and of the rest of each percussion with the mean of the velocities at both ends.
+    That of a percussion with the mean of the velocities at both ends; where a contact hits, with
+    those before and after the jump at the end of the step.
     """
-    n, jump = int(F[_place(I, COUNT)]), own_vector(I, JUMP)
-    records, rows, P = _array(I, F, RECORDS), _array(I, F, ROWS), _array(I, F, IMPULSE)
-    work = 0.0 if quiet else work_of_jumps(I, F)[0]
-    for k in range(n):
-        at, u = int(F[records + k]), int(F[rows + 3 * k])
-        before = F[at + c.BEFORE], F[at + c.SLIP1], F[at + c.SLIP2]
-        for r in range(3):
-            own = 0.0 if quiet else F[jump + u + r]
-            work += 0.5 * (F[P + 3 * k + r] - own) * (before[r] - F[I[m.PHID] + u + r])
+    n, jump, D = 3 * int(F[_place(I, COUNT)]), own_vector(I, JUMP), _matrix(I, F)
+    records, rows, P, work = _array(I, F, RECORDS), _array(I, F, ROWS), _array(I, F, IMPULSE), 0.0
+    for j in range(n):
+        at, r, u = int(F[records + j // 3]), j % 3, int(F[rows + j])
+        before = F[at + (c.BEFORE if r == 0 else c.SLIP1 + r - 1)]
+        now = -F[I[m.PHID] + u]
+        if not quiet and F[at + c.MODE] == c.OPEN:
+            before = now
+            for i in range(n):
+                before -= F[D + n * j + i] * F[jump + int(F[rows + i])]
+        work += 0.5 * F[P + j] * (before + now)
     return work
 
 
@@ -1096,17 +1104,20 @@ def start_kernel(I: Any, F: Any, k: int) -> None:
     begin_contacts(I, F)
 
 
-def contacts_of(model: FrozenModel) -> tuple[np.ndarray, np.ndarray]:
-    """Return where the numbers of all contacts are in F, and their first unknown."""
-    numbers, rows = [], []
+def contacts_of(model: FrozenModel) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return where the numbers of all contacts are in F, their first unknown, and 1/m [1/kg].
+
+    That is what a unit of force does at least to a free body, of both bodies together.
+    """
+    numbers, rows, free = [], [], []
     for name, elements in model.numbering.elements.items():
-        records = iter(model.records[name])
-        for element, _ in elements:
-            record = next(records)
+        for record, (element, _) in zip(model.records[name], elements, strict=False):
             if element.kind is c.CONTACT:
                 numbers.append(int(model.I[record + m.E_NUMBERS]))
                 rows.append(int(model.I[record + m.E_ROW]))
-    return np.array(numbers, int), np.array(rows, int)
+                bodies = {x.body for x in element.attachments} & set(model.nodes)
+                free.append(sum(1.0 / model.nodes[x].mass for x in bodies))
+    return np.array(numbers, int), np.array(rows, int), np.array(free)
 
 
 @dataclass(frozen=True)
@@ -1177,7 +1188,7 @@ class NonsmoothAlpha:
 
     def prepare(self, model: FrozenModel, S: np.ndarray, F: np.ndarray) -> None:
         """Write the parameters, and where the contacts are."""
-        numbers, rows = contacts_of(model)
+        numbers, rows, free = contacts_of(model)
         n, n_u = len(numbers), int(model.I[m.N_U])
         F[m.TOL], F[m.THETA] = self.tol, 0.5
         F[m.ALPHA_M], F[m.ALPHA_F], F[m.BETA], F[m.GAMMA] = damping_weights(self.rho)
@@ -1191,7 +1202,7 @@ class NonsmoothAlpha:
         each = (rows[:, None] + np.arange(3)).ravel()
         F[base + 3 * n : base + 6 * n] = each
         F[own + IS_CONTACT * n_u + each] = 1.0
-        F[numbers + c.ACTIVE] = 1.0
+        F[numbers + c.ACTIVE], F[numbers + c.LEAST] = 1.0, CONTACT_SOFT * free
 
 
 def _own_floats(model: FrozenModel) -> int:

@@ -69,8 +69,9 @@ RADIUS, FRICTION, STATIC, RESTITUTION = range(4)
     BEFORE,  # velocity of the gap at the start of the step [m/s]
     SLIP1, SLIP2,  # velocity of slip there
     NEXT,  # mode in which it leaves the step
+    LEAST,  # Delassus number below which joints leave a body nothing to move by
     NUMBERS,
-) = range(4, 17)  # fmt: skip
+) = range(4, 18)  # fmt: skip
 OPEN, STICK, SLIP = 0.0, 1.0, 2.0
 
 _C = 0  # place of the weights c in the scratch space

@@ -41,6 +41,7 @@ from mbd.base.tolerances import (
     LARGE_STEP_ONCE,
     LARGE_STEP_THROW,
     LOST_NOISE,
+    NEWTON_FREE,
 )
 from mbd.history.all_parts import past_of
 from mbd.history.history import History
@@ -246,9 +247,15 @@ def energy_departure(history: History, h: float, in_a_row: bool, thorough: bool 
     noise = LOST_NOISE * np.finfo(float).eps
     rest = 0.5 * float(model.stacked.mass.sum()) * (noise * float(model.F[m.LENGTH]) / h) ** 2
     rest += noise * float(np.abs(potential).max())
+    if history.method.facts.set_valued:  # what rests is held against its weight
+        weight = float(model.stacked.mass.sum() * np.linalg.norm(model.F[m.GX : m.GX + 3]))
+        rest += NEWTON_FREE * weight * float(model.F[m.LENGTH])
     balance = kinetic + potential + summed[0] - summed[1] - impulsive
     with np.errstate(invalid="ignore"):
         departure = np.abs(balance - balance[0]).max()
+        if history.method.facts.set_valued:  # impacts take: what they do is known to a step
+            energy = balance + impulsive
+            departure = (energy - np.minimum.accumulate(energy)).max()
         if summed.any():
             bends = np.abs(np.diff(summed, 3, axis=1)).sum(axis=0)
             if 2 * bends.sum() > departure > bends.size * np.median(np.append(bends, 0.0)):

@@ -51,6 +51,7 @@ ANSWERS = {
     "mbd/interactions/tables_of_time.py": "TimeTable", "mbd/derivatives/controls.py": "Control",
     "mbd/derivatives/step_kernels.py": "forward", "mbd/model/evaluation.py": "evaluate",
     "mbd/parts/joints.py": "Revolute", "mbd/interactions/rows.py": "COINCIDE",
+    "mbd/interactions/contact.py": "CONTACT", "mbd/integration/nonsmooth.py": "meet",
     "mbd/parts/part.py": "Part", "mbd/algebra/so3.py": "tangent",
     "mbd/formulations/so3.py": "add_tangent", "mbd/interactions/springs.py": "spring",
     "mbd/interactions/measures.py": "LENGTH", "mbd/interactions/laws.py": "Law",

@@ -25,7 +25,7 @@ def work_of(model, method=None):
     work = Workspace(model, mbd.consistent(model) if method else None, own=own)
     work.fill(*m.STAGES[:7], m.ENERGY, m.LOADS, m.PIVOTS)
     work.S[m.LINEAR], work.F[m.H] = factor_and_solve.address, 1e-3
-    work.S[m.N_STEPS] = 2
+    work.S[m.N_STEPS], work.F[m.RTOL] = 2, float("inf")  # of one size
     if method:
         method.prepare(model, work.S, work.F)
     return work

@@ -362,6 +362,53 @@ def test_static_friction_breaks_away():
     assert x[-1] == pytest.approx(there, rel=0.01)
 
 
+def test_steps_that_do_not_resolve_a_spring_are_warned_of():
+    """A light mass on a spring of 30 000 rad/s hits: 2 ms do not resolve what follows, 2 us do."""
+    for h, t_end, good in ((2e-3, 2.0, False), (5e-6, 0.35, True)):
+        system = ground()
+        upper = system.add(mbd.PointMass("upper", mass=1.0, position=(0, 0, 1)))
+        lower = system.add(mbd.PointMass("lower", mass=1e-3, position=(0, 0, 0.5)))
+        system.add(mbd.Spring("spring", upper, lower, stiffness=1e6))
+        system.add(mbd.Contact("floor", system.ground, lower))
+        system.add(mbd.Contact("again", system.ground, upper))
+        if good:
+            mbd.simulate(system, t_end, h)
+        else:
+            with pytest.warns(RuntimeWarning, match="too large for this motion: the balance of e"):
+                mbd.simulate(system, t_end, h)
+
+
+def test_joints_may_leave_a_contact_nothing_to_move():
+    """A body that is held above the floor, let go by an event, comes to rest on it."""
+    system = ground()
+    box = box_on(system, position=(0, 0, 0.3))
+    system.add(mbd.Fixed("hook", system.ground, box, at=(0, 0, 0.3)))
+    system.add(mbd.Contact("floor", system.ground, box, friction=0.3, restitution=0.2))
+    let_go = mbd.Event("let go", lambda s: s.t - 0.2, release=["hook"])
+    solution = mbd.simulate(system, 1.0, 2e-3, events=let_go)
+    assert solution["box"].position[-1] == pytest.approx([0, 0, 0.05], abs=1e-12)
+    assert solution["floor"].force[-1] == pytest.approx([0, 0, 3 * G], abs=1e-9)
+
+
+@pytest.mark.parametrize("mu", [1.0, 2.0, 5.0])
+def test_a_rod_that_jams(mu):
+    """Painleve: sliding on its tip at tan theta = 2 has no forces from mu = 4/3 on; it jams."""
+    along = np.array([1.0, 0.0, 2.0]) / np.sqrt(5)
+    system = ground()
+    rod = system.add(
+        mbd.RigidBody(
+            "rod", mass=1.0, inertia=(1 / 12, 1 / 12, 1e-3), position=along / 2, velocity=(-1, 0, 0)
+        )
+    )
+    tip = rod.frame(-along / 2)
+    system.add(mbd.Contact("tip", system.ground, tip, friction=mu))
+    solution = mbd.simulate(system, 0.1, 1e-3)
+    at_tip = mbd.contacts(solution, "tip")
+    assert at_tip.gap.min() > -1e-12
+    assert (at_tip.mode[1, 0] == "stick") == (mu > 4 / 3)
+    assert np.diff(energy(solution)).max() < 1e-6
+
+
 def test_a_run_goes_on_and_a_stepper_takes_contacts():
     whole = tumbling(3, 0.4, 0.3, 2e-3)
     half = tumbling(3, 0.4, 0.3, 2e-3, t_end=0.6)
