@@ -33,6 +33,11 @@ def checked_order(
 ) -> tuple[int, float]:
     """Return how many runs give an order, and the step; refuse what has no expansion in it."""
     p = min(method.facts.orders)
+    if method.facts.set_valued:
+        raise ValueError(
+            f"simulate: order={shown(order)} needs errors that are powers of the step, which those "
+            f"of impacts are not; leave it out with {name_of(method)}, and take smaller steps"
+        )
     if not is_whole(order, p + 1) or order > p + 3:
         raise ValueError(
             f"simulate: order must be a whole number from {p + 1} to {p + 3} with "

@@ -308,6 +308,11 @@ def switchable(model: FrozenModel, names: tuple[str, ...], who: str) -> tuple[st
                 f"{who}: {shown(name)} has no rows that could be switched; there are "
                 f"{', '.join(owners) or 'no joints'}"
             )
+        if name in dict(model.set_valued):
+            raise ValueError(
+                f"{who}: {name!r} is a contact, which is open where nothing touches and is not "
+                "switched off; leave it out, or let a plane that moves carry it"
+            )
         if model.compliant[model.numbering.owners[name]].any():
             raise ValueError(
                 f"{who}: {name!r} has compliant rows, which cannot be switched off; leave out its "

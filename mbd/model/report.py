@@ -35,8 +35,9 @@ class Report:
         Labels of rows that repeat others, joint by joint.
     not_unique : tuple of str
         Labels of the multipliers that the equations leave undetermined.
-    n_compliant : int
-        Rows that give way, among ``n_rows``: they take no freedom, and are never redundant.
+    n_compliant, n_contacts : int
+        Rows that give way, among ``n_rows``: they take no freedom, and are never redundant. Those
+        of contacts among these.
     """
 
     n_bodies: int
@@ -55,6 +56,7 @@ class Report:
     bodies: tuple[tuple[str, str, float], ...]
     structures: tuple[tuple[str, str, int], ...] = ()
     n_compliant: int = 0
+    n_contacts: int = 0
 
     @property
     def gruebler_freedoms(self) -> int:
@@ -85,7 +87,7 @@ class Report:
 
     def __str__(self) -> str:
         """Return the report as text; long lists are cut."""
-        many = 12
+        many, compliant = 12, self.n_compliant - self.n_contacts
         lines = [
             f"{_counted(self.n_bodies, 'body', 'bodies')}, {_counted(self.n_joints, 'joint')}, "
             + (
@@ -96,7 +98,8 @@ class Report:
             + _counted(self.n_forces, "force"),
             f"{self.n_q} coordinates, {self.n_v} velocities, "
             f"{_counted(self.n_rows, 'row')} of rank {self.rank}"
-            + (f", {self.n_compliant} of them compliant" if self.n_compliant else ""),
+            + (f", {compliant} of them compliant" if compliant else "")
+            + (f", {self.n_contacts} of contacts" if self.n_contacts else ""),
             f"degrees of freedom: {self.freedoms} (Gruebler's count: {self.gruebler_freedoms})",
             f"loops: {len(self.loops)}, separate mechanisms: {len(self.islands)}",
         ]
@@ -184,4 +187,8 @@ def report(model: FrozenModel, state: State | None = None) -> Report:
             (x.name, type(x).__name__, len(x.nodes())) for x in system.structures.values()
         ),
         n_compliant=n_compliant,
+        n_contacts=sum(
+            len(model.rows_of([part]))
+            for part in dict(model.set_valued).keys() & model.numbering.owners.keys()
+        ),
     )

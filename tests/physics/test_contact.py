@@ -453,6 +453,10 @@ def test_what_is_refused():
     floor = system.add(mbd.Contact("floor", system.ground, ball, through=(0, 0, 0.95)))
     with pytest.raises(ValueError, match=r"floor: must not overlap .* depth of 0.05 m"):
         mbd.simulate(system, 1.0, 1e-3)
+    with pytest.raises(ValueError, match="order=3 needs errors that are powers of the step"):
+        mbd.simulate(system, 1.0, 1e-3, order=3)
+    with pytest.raises(ValueError, match="off: 'floor' is a contact, which is open where nothing"):
+        mbd.simulate(system, 1.0, 1e-3, off="floor")
     with pytest.raises(ValueError, match="rtol and t_eval need"):
         mbd.simulate(system, 1.0, rtol=1e-6)
     for call in (
@@ -461,6 +465,7 @@ def test_what_is_refused():
     ):  # fmt: skip
         with pytest.raises(ValueError, match="'floor' has the set-valued law 'contact'"):
             call()
+    assert "3 rows of rank 0, 3 of contacts" in str(system.build().report())
     assert repr(floor) == "Contact('floor', 'ground', 'ball')"
     rolling = ground()
     ball = ball_on(rolling, position=(0, 0, 0.1))
