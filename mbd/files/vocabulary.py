@@ -93,7 +93,7 @@ ARGUMENTS: dict[str, ValueType] = {
     **dict.fromkeys(("friction", "friction_static", "restitution"), Number("-")),
     **dict.fromkeys(("t_end", "step", "max_step"), Number("s")),
     **dict.fromkeys(("every", "order", "face", "fewest", "max_iterations", "stages"), Whole),
-    **dict.fromkeys(("follow", "project", "rigid"), Flag),
+    **dict.fromkeys(("follow", "plane", "project", "rigid"), Flag),
     **dict.fromkeys(("form", "force_map", "kind", "velocities", "newton", "scheme"), Word),
     **dict.fromkeys(("unit", "tableau", "stiff", "local_map"), Word),
     **dict.fromkeys(("linear_solver", "constraints"), Word),

@@ -86,22 +86,40 @@ def contacts(solution: History, name: str) -> ContactHistory:
     plane, body = part.ends
     P, R, v_P, w_P = _motion(solution, plane)
     Q, A, v_Q, w_Q = _motion(solution, body)
-    axes = R @ plane.axes
-    n = axes[:, None, :, 2]
-    centers, radii = (np.array(x, float) for x in zip(*part.balls, strict=True))
-    arms = np.einsum("tij,kj->tki", A, centers)
-    origin = P + np.einsum("tij,j->ti", R, plane.position)
-    point = Q[:, None] + arms - radii[:, None] * n
-    gap = ((point - origin[:, None]) * n).sum(-1)
+    center = Q[:, None] + np.einsum("tij,kj->tki", A, np.array([x for x, _ in part.balls]))
+    radii = np.array([r for _, r in part.balls])[:, None]
+    others = [x for x in part.others if x is not None]
+    if not others:
+        axes = np.broadcast_to((R @ plane.axes)[:, None], (*center.shape, 3))
+        n = axes[..., 2]
+        tangents = axes[..., :2]
+        origin = P[:, None] + np.einsum("tij,j->ti", R, plane.position)[:, None]
+        point = center - radii * n
+        gap = ((point - origin) * n).sum(-1)
+    else:
+        origin = P[:, None] + np.einsum("tij,kj->tki", R, np.array([x for x, _ in others]))
+        apart = np.linalg.norm(center - origin, axis=-1)
+        n = (center - origin) / apart[..., None]
+        tangents = _tangents(n)
+        point = center - radii * n
+        gap = apart - radii[:, 0] - np.array([r for _, r in others])
     u = v_Q[:, None] + np.cross(w_Q[:, None], point - Q[:, None])
     u -= v_P[:, None] + np.cross(w_P[:, None], point - P[:, None])
     p = np.reshape(solution[name].multipliers, (len(gap), -1, 3))
-    friction = np.einsum("tij,tkj->tki", axes[:, :, :2], p[..., 1:])
+    friction = np.einsum("tkij,tkj->tki", tangents, p[..., 1:])
     # forces are at the bound to what the iteration leaves of them
     slips = np.linalg.norm(p[..., 1:], axis=-1) >= (1.0 - NEWTON_FREE) * part.friction * p[..., 0]
     mode = np.where(p[..., 0] > 0.0, np.where(slips, "slip", "stick"), "open")
     slip = u - (u * n).sum(-1, keepdims=True) * n
     return ContactHistory(gap, p[..., 0].copy(), friction, slip, point, mode)
+
+
+def _tangents(n: np.ndarray) -> np.ndarray:
+    """Return the directions normal to n (..., 3) of the rows of two balls, as columns."""
+    e = np.eye(3)[np.abs(n).argmin(-1)]
+    w = e - (e * n).sum(-1, keepdims=True) * n
+    t = w / np.linalg.norm(w, axis=-1, keepdims=True)
+    return np.stack([t, np.cross(n, t)], -1)
 
 
 def _motion(solution: History, frame: Frame) -> tuple[Any, Any, Any, Any]:

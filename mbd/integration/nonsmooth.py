@@ -61,6 +61,7 @@ from mbd.base.door import number
 from mbd.base.tolerances import (
     CONTACT_RESOLVED,
     CONTACT_SOFT,
+    NEWTON_FREE,
     ROUND_OFF,
     START_POSITION,
     START_VELOCITY,
@@ -922,12 +923,12 @@ def work_of_jumps(I: Any, F: Any) -> Any:
     n, jump, D = 3 * int(F[_place(I, COUNT)]), own_vector(I, JUMP), _matrix(I, F)
     rows, work, size = _array(I, F, ROWS), 0.0, 0.0
     for i in range(n):
-        own, mean = F[jump + int(F[rows + i])], -F[I[m.PHID] + int(F[rows + i])]
+        own, now, half = F[jump + int(F[rows + i])], -F[I[m.PHID] + int(F[rows + i])], 0.0
         if own != 0.0:
             for j in range(n):
-                mean -= 0.5 * F[D + n * i + j] * F[jump + int(F[rows + j])]
-            work += own * mean
-            size += abs(own * mean)
+                half += 0.5 * F[D + n * i + j] * F[jump + int(F[rows + j])]
+            work += own * (now - half)
+            size += abs(own) * (abs(now) + abs(half))
     return work, size
 
 
@@ -980,7 +981,7 @@ def rebounds(I: Any, F: Any) -> bool:
 def gains(I: Any, F: Any) -> bool:
     """Tell whether jumps put energy into the system."""
     work, size = work_of_jumps(I, F)
-    return work > CONTACT_RESOLVED * size
+    return work > NEWTON_FREE * size  # more than what iterations leave
 
 
 @jit

@@ -1,4 +1,4 @@
-r"""Contact of a point or a ball with a plane: unilateral rows with dry friction.
+r"""Contact of a point or a ball with a plane or a ball: unilateral rows with dry friction.
 
 A ball of radius r (a point: r = 0) with its centre Q on the body with the directors
 :math:`b_1, b_2, b_3` meets the plane through P with the axes :math:`a_1, a_2` and the normal
@@ -9,7 +9,12 @@ the two material points that meet there are
    u = \dot Q + \sum_k\rho_k\dot b_k - \dot P - \sum_k\sigma_k\dot a_k, \quad
    \rho_k = -r\,b_k\cdot n, \quad \sigma_k = a_k\cdot(x - P),
 
-with :math:`u\cdot n = \dot\Phi`. Rows of the model are the negatives,
+with :math:`u\cdot n = \dot\Phi`. Where a ball of radius R stands in the place of the plane, P is
+its centre, :math:`n = (Q - P)/|Q - P|`, :math:`\Phi = |Q - P| - r - R` and
+:math:`\sigma_k = R\,a_k\cdot n`; the directions of its tangent plane are made of n and the inertial
+axis that is most across.
+
+Rows of the model are the negatives,
 :math:`-\Phi, -u_1, -u_2` along :math:`n, a_1, a_2`, so that the multipliers p are the force on the
 body of the ball [N]: :math:`p_N \ge 0`, :math:`|p_T| \le \mu p_N`.
 
@@ -31,9 +36,10 @@ rows of T. Before a method has said so an element is idle: it has no force and i
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
-from mbd.algebra.vec import dot, load3, minus, plus, store3, times
+from mbd.algebra.vec import cross, dot, load3, minus, plus, store3, times
 from mbd.base.tolerances import CONTACT_SOFT
 from mbd.interactions.kind import Kind
 from mbd.interactions.pullback import (
@@ -54,10 +60,9 @@ from mbd.machine.jit import jit
 from mbd.machine.simd import add4
 
 N = 8  # vectors of both frames: Q, b1, b2, b3, P, a1, a2, a3
-FRAME, NORMAL = 4, 7
-DIRECTIONS = (NORMAL, 5, 6)  # of the rows
+FRAME = 4
 # numbers of an element: what a part gives, ...
-RADIUS, FRICTION, STATIC, RESTITUTION = range(4)
+RADIUS, FRICTION, STATIC, RESTITUTION, OTHER = range(5)  # OTHER: R, negative of a plane
 # ... and what a method writes after them
 (
     ACTIVE,  # whether a method knows the contact
@@ -71,25 +76,86 @@ RADIUS, FRICTION, STATIC, RESTITUTION = range(4)
     NEXT,  # mode in which it leaves the step
     LEAST,  # Delassus number below which joints leave a body nothing to move by
     NUMBERS,
-) = range(4, 18)  # fmt: skip
+) = range(5, 19)  # fmt: skip
 OPEN, STICK, SLIP = 0.0, 1.0, 2.0
 
-_C = 0  # place of the weights c in the scratch space
+# places in the scratch space: the weights c, the directions n, t1, t2 and their rates
+_C, _AXES, _RATES = 0, 8, 17
 _COLUMN, _ROW = 3, 4  # vectors of a face; the first three hold a map
 
 
 @jit
+def _across(n: Any) -> int:
+    """Return the number of the inertial axis that is most across."""
+    x, y, z = abs(n[0]), abs(n[1]), abs(n[2])
+    if x <= y and x <= z:
+        return 0
+    return 1 if y <= z else 2
+
+
+@jit
+def _along(n: Any, i: int) -> Any:
+    """Return the part of inertial axis i that is normal to n."""
+    return (
+        (1.0 if i == 0 else 0.0) - n[0] * n[i], (1.0 if i == 1 else 0.0) - n[1] * n[i],
+        (1.0 if i == 2 else 0.0) - n[2] * n[i],
+    )  # fmt: skip
+
+
+@jit
 def weights(I: Any, F: Any, e: Any) -> Any:
-    """Write the weights c of the eight vectors; return the normal, x - Q and x - P."""
-    s = I[m.SCRATCH] + _C
-    n = at(I, F, m.Y, I[e.ends + NORMAL])
-    arm = times(-F[e.numbers + RADIUS], n)
-    x = plus(minus(at(I, F, m.Y, I[e.ends]), at(I, F, m.Y, I[e.ends + FRAME])), arm)
-    F[s], F[s + FRAME] = 1.0, -1.0
+    """Write the directions n, t1, t2 and the weights c; return the gap, x - Q and x - P."""
+    s, r, other = I[m.SCRATCH], F[e.numbers + RADIUS], F[e.numbers + OTHER]
+    d = minus(at(I, F, m.Y, I[e.ends]), at(I, F, m.Y, I[e.ends + FRAME]))
+    if other < 0.0:
+        n = at(I, F, m.Y, I[e.ends + 7])
+        t1, t2 = at(I, F, m.Y, I[e.ends + 5]), at(I, F, m.Y, I[e.ends + 6])
+        arm = times(-r, n)
+        x = plus(d, arm)
+        gap = dot(n, x)
+    else:
+        length = math.sqrt(dot(d, d)) + 1e-300
+        n = times(1.0 / length, d)
+        i = _across(n)
+        w = _along(n, i)
+        t1 = times(1.0 / math.sqrt(dot(w, w)), w)
+        t2 = cross(n, t1)
+        arm, x, gap = times(-r, n), times(other, n), length - r - other
+    store3(F, s + _AXES, n)
+    store3(F, s + _AXES + 3, t1)
+    store3(F, s + _AXES + 6, t2)
+    F[s + _C], F[s + _C + FRAME] = 1.0, -1.0
     for k in range(1, 4):
-        F[s + k] = dot(at(I, F, m.Y, I[e.ends + k]), arm)
-        F[s + FRAME + k] = -dot(at(I, F, m.Y, I[e.ends + FRAME + k]), x)
-    return n, arm, x
+        F[s + _C + k] = dot(at(I, F, m.Y, I[e.ends + k]), arm)
+        F[s + _C + FRAME + k] = -dot(at(I, F, m.Y, I[e.ends + FRAME + k]), x)
+    return gap, arm, x
+
+
+@jit
+def direction_rates(I: Any, F: Any, e: Any) -> Any:
+    """Write the rates of the directions; return those of x - Q and x - P."""
+    s, r, other = I[m.SCRATCH], F[e.numbers + RADIUS], F[e.numbers + OTHER]
+    d_rate = minus(at(I, F, m.YD, I[e.ends]), at(I, F, m.YD, I[e.ends + FRAME]))
+    if other < 0.0:
+        n_rate = at(I, F, m.YD, I[e.ends + 7])
+        t1_rate, t2_rate = at(I, F, m.YD, I[e.ends + 5]), at(I, F, m.YD, I[e.ends + 6])
+        arm_rate = times(-r, n_rate)
+        x_rate = plus(d_rate, arm_rate)
+    else:
+        n, t1 = load3(F, s + _AXES), load3(F, s + _AXES + 3)
+        d = minus(at(I, F, m.Y, I[e.ends]), at(I, F, m.Y, I[e.ends + FRAME]))
+        length = math.sqrt(dot(d, d)) + 1e-300
+        n_rate = times(1.0 / length, minus(d_rate, times(dot(n, d_rate), n)))
+        i = _across(n)
+        w = _along(n, i)
+        w_rate = times(-1.0, plus(times(n[i], n_rate), times(n_rate[i], n)))
+        t1_rate = times(1.0 / math.sqrt(dot(w, w)), minus(w_rate, times(dot(t1, w_rate), t1)))
+        t2_rate = plus(cross(n_rate, t1), cross(n, t1_rate))
+        arm_rate, x_rate = times(-r, n_rate), times(other, n_rate)
+    store3(F, s + _RATES, n_rate)
+    store3(F, s + _RATES + 3, t1_rate)
+    store3(F, s + _RATES + 6, t2_rate)
+    return arm_rate, x_rate
 
 
 @jit
@@ -104,16 +170,15 @@ def slip_velocity(I: Any, F: Any, e: Any) -> Any:
 @each
 def forces(I: Any, F: Any, e: Any) -> None:
     """Write -Phi; take p from the faces at the point where they meet."""
-    n, _, x = weights(I, F, e)
-    s, p = I[m.SCRATCH] + _C, load3(F, I[m.A] + e.u)
+    gap, _, _ = weights(I, F, e)
+    s, p, f = I[m.SCRATCH], load3(F, I[m.A] + e.u), (0.0, 0.0, 0.0)
     store3(F, I[m.X] + e.u, (0.0, 0.0, 0.0))
     if F[e.numbers + ACTIVE] != 0.0:
-        F[I[m.X] + e.u] = -dot(n, x)
-    f = times(p[0], n)
-    f = plus(f, times(p[1], at(I, F, m.Y, I[e.ends + 5])))
-    f = plus(f, times(p[2], at(I, F, m.Y, I[e.ends + 6])))
+        F[I[m.X] + e.u] = -gap
+    for r in range(3):
+        f = plus(f, times(p[r], load3(F, s + _AXES + 3 * r)))
     for a in range(N):
-        push(I, F, m.FY, I[e.ends + a], -F[s + a], f)
+        push(I, F, m.FY, I[e.ends + a], -F[s + _C + a], f)
 
 
 @jit
@@ -130,14 +195,14 @@ def _add_frame(I: Any, F: Any, e: Any, first: int, branch: float) -> None:
             add4(F, trial, -F[s + b], velocity_map(I, F, e, b), 3 * m.MAP_ROW)
     q, e1, e2 = F[e.numbers + SHARE], F[e.numbers + E1], F[e.numbers + E2]
     for r in range(3):
-        d = at(I, F, m.Y, I[e.ends + DIRECTIONS[r]])
+        d = load3(F, I[m.SCRATCH] + _AXES + 3 * r)
         clear(F, column, 2)
         add_through(F, column, test, n_v, 1.0, d)
         add_column(I, F, e, first, r, 1.0, column)
         if branch == OPEN:
             continue
         if branch == SLIP and r > 0:  # Q B_T
-            other = at(I, F, m.Y, I[e.ends + DIRECTIONS[3 - r]])
+            other = load3(F, I[m.SCRATCH] + _AXES + 3 * (3 - r))
             own = e1 if r == 1 else e2
             d = minus(times(q * (1.0 - own * own), d), times(q * e1 * e2, other))
         add_through(F, row, trial, n_v, 1.0, d)
@@ -182,11 +247,8 @@ def rates(I: Any, F: Any, e: Any) -> None:
         store3(F, I[m.PHIDD] + e.u, (0.0, 0.0, 0.0))
         return
     _, arm, x = weights(I, F, e)
-    s, u = I[m.SCRATCH] + _C, slip_velocity(I, F, e)
-    n_rate = at(I, F, m.YD, I[e.ends + NORMAL])
-    arm_rate = times(-F[e.numbers + RADIUS], n_rate)
-    x_rate = minus(at(I, F, m.YD, I[e.ends]), at(I, F, m.YD, I[e.ends + FRAME]))
-    x_rate = plus(x_rate, arm_rate)
+    s, u = I[m.SCRATCH], slip_velocity(I, F, e)
+    arm_rate, x_rate = direction_rates(I, F, e)
     change = (0.0, 0.0, 0.0)
     for a in range(N):
         y = at(I, F, m.Y, I[e.ends + a])
@@ -196,10 +258,9 @@ def rates(I: Any, F: Any, e: Any) -> None:
             c_rate = dot(yd, arm) + dot(y, arm_rate)
         elif a > FRAME:
             c_rate = -dot(yd, x) - dot(y, x_rate)
-        change = plus(change, plus(times(F[s + a], ydd), times(c_rate, yd)))
+        change = plus(change, plus(times(F[s + _C + a], ydd), times(c_rate, yd)))
     for r in range(3):
-        d = at(I, F, m.Y, I[e.ends + DIRECTIONS[r]])
-        d_rate = at(I, F, m.YD, I[e.ends + DIRECTIONS[r]])
+        d, d_rate = load3(F, s + _AXES + 3 * r), load3(F, s + _RATES + 3 * r)
         F[I[m.PHID] + e.u + r] = -dot(d, u)
         F[I[m.PHIDD] + e.u + r] = -dot(d_rate, u) - dot(d, change)
 

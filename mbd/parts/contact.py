@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from mbd.base.checked import shown
+from mbd.base.checked import flag, shown
 from mbd.base.door import label, number, unit_vector, vector
 from mbd.interactions.contact import CONTACT
 from mbd.interactions.kind import Attachment, Element
@@ -24,10 +24,11 @@ from mbd.parts.shapes import Box, Capsule, Shape, Sphere
 
 
 class Contact(Joint):
-    r"""A body stays on one side of a plane, with dry friction and restitution.
+    r"""A body stays on one side of a plane, or outside of another one, with dry friction.
 
     A sphere touches with its lowest point, a box with its eight vertices, a capsule with the balls
-    at its ends, a ``PointMass`` or a Frame as a point. The plane has no bounds and may move.
+    at its ends, a ``PointMass`` or a Frame as a point. The plane has no bounds and may move. With
+    ``plane=False`` balls touch balls: spheres, ends of capsules, points.
 
     It is set-valued: ``simulate`` takes ``mbd.NonsmoothAlpha`` where a model has one.
 
@@ -48,6 +49,9 @@ class Contact(Joint):
         Of the plane, inertial at the initial pose, towards the second body.
     through : (3,) array [m]
         A point of the plane, inertial at the initial pose.
+    plane : bool
+        False: the balls of the first body take the place of the plane, its spheres and both ends
+        of its capsules; ``normal`` and ``through`` are of no use then.
 
     Notes
     -----
@@ -80,16 +84,24 @@ class Contact(Joint):
         restitution: float = 0.0,
         normal: Any = (0.0, 0.0, 1.0),
         through: Any = (0.0, 0.0, 0.0),
+        plane: bool = True,
     ) -> None:
         self.name = label(name, "Contact")
         check_sides(self.name, first, second)
-        n = unit_vector(self.name, "normal", normal)
+        n, self.plane = unit_vector(self.name, "normal", normal), flag(self.name, "plane", plane)
+        point, first_body = vector(self.name, "through", through, "m"), first
         if isinstance(first, Body):
-            first = first.placed_frame(vector(self.name, "through", through, "m"), perpendicular(n))
+            first = first.placed_frame(point, perpendicular(n)) if plane else first.frame()
         self.ends = (first, second.frame() if isinstance(second, Body) else second)
         apart(self.name, *self.ends)
-        self.balls = _balls(self.name, second)
-        needs_axes(self.name, "a plane", first)
+        own = _balls(self.name, second)
+        if plane:
+            needs_axes(self.name, "a plane", first)
+            self.others, self.balls = (None,) * len(own), tuple(own)
+        else:
+            pairs = [(x, y) for x in _balls(self.name, first_body) for y in own]
+            self.others, self.balls = zip(*pairs, strict=True)
+            _check_radii(self.name, pairs)
         of_one_size(self.name, "touch or are touched by others", *self.ends)
         self.friction = number(self.name, "friction", friction, "-", positive=False)
         static = self.friction if friction_static is None else friction_static
@@ -106,26 +118,44 @@ class Contact(Joint):
             )
 
     def elements(self) -> list[Element]:
-        """Return one contact for each ball."""
-        plane, body = self.ends
+        """Return one contact for each ball, or for each pair of balls."""
+        first, second = self.ends
         numbers = (self.friction, self.friction_static, self.restitution)
-        turning = body if body.body.formulation.axes else plane  # a point does not turn
-        directions = [turning.end(axis) for axis in range(3)]
-        own = [plane.end(axis) for axis in (None, 0, 1, 2)]
-        return [
-            Element(
-                CONTACT,
-                (Attachment(body.name, (1.0, *center), body.face), *directions, *own),
-                (radius, *numbers),
-                rows=tuple(f"{row}{k if len(self.balls) > 1 else ''}" for row in _ROWS),
-                row_kinds=(FORCE,) * 3,
-            )
-            for k, (center, radius) in enumerate(self.balls)
+        # a point does not turn: the axes of the other one stand in, with weights that are zero
+        turning = [
+            x if x.body.formulation.axes else y for x, y in ((first, second), (second, first))
         ]
+        axes, directions = ([x.end(i) for i in range(3)] for x in turning)
+        elements = []
+        for k, (other, (center, radius)) in enumerate(zip(self.others, self.balls, strict=True)):
+            point = first.end() if other is None else _place(first, other[0])
+            elements.append(
+                Element(
+                    CONTACT,
+                    (_place(second, center), *directions, point, *axes),
+                    (radius, *numbers, -1.0 if other is None else other[1]),
+                    rows=tuple(f"{row}{k if len(self.balls) > 1 else ''}" for row in _ROWS),
+                    row_kinds=(FORCE,) * 3,
+                )
+            )
+        return elements
+
+
+def _place(frame: Frame, center: tuple[float, float, float]) -> Attachment:
+    return Attachment(frame.name, (1.0, *center), frame.face)
+
+
+def _check_radii(owner: str, pairs: list[tuple[Ball, Ball]]) -> None:
+    """Refuse points that would touch points."""
+    if any(x[1] + y[1] == 0.0 for x, y in pairs):
+        raise ValueError(
+            f"{owner}: of two that touch one must have a radius [m], got two points; give a body a "
+            "shape, mbd.Sphere or Capsule"
+        )
 
 
 Ball = tuple[tuple[float, float, float], float]
-_ROWS = ("normal", "slip a1", "slip a2")
+_ROWS = ("normal", "slip 1", "slip 2")
 
 
 def _balls(owner: str, second: Any) -> list[Ball]:

@@ -156,9 +156,9 @@ class Part(Recorded):
         The force or moment on a body that it is.
     push : callable or None
         ``(u, rate) -> load`` along ``coordinate`` over time [N m or N], if it is a contact.
-    balls, friction : sequence, float
+    balls, others, friction : sequences, float
         If it is a contact: centres (3,) [m], in the axes of its second body, and radii [m] of what
-        touches a plane; coefficient of friction.
+        touches; those of the first body, None where it is a plane; coefficient of friction.
     bars : sequence of Element
         Those between neighbours of its nodes, if it is a cable.
     relative : bool
@@ -177,6 +177,7 @@ class Part(Recorded):
     applied: Applied | None = None
     push: Callable[[Any, Any], np.ndarray] | None = None
     balls: Sequence[tuple[tuple[float, float, float], float]] = ()
+    others: Sequence[tuple[tuple[float, float, float], float] | None] = ()
     friction: float = 0.0
     bars: Sequence[Element] = ()
     relative: bool = True

@@ -362,6 +362,80 @@ def test_static_friction_breaks_away():
     assert x[-1] == pytest.approx(there, rel=0.01)
 
 
+@pytest.mark.parametrize("n", [3, 5])
+@pytest.mark.parametrize("gap", [0.0, 1e-3])
+def test_a_row_of_balls(n, gap):
+    """One hits n - 1 at rest, e = 1: at once -(n - 2)/n and 2/n; apart, the last one goes."""
+    system, radius = mbd.System(), 0.1
+    balls = [
+        ball_on(
+            system, name=f"ball {k}", velocity=(1.0 * (k == 0), 0, 0), formulation=FORMULATIONS[k],
+            position=((2 * radius + gap) * k - 0.0505 * (k == 0), 0, 0),
+        )
+        for k in range(n)
+    ]  # fmt: skip
+    for k in range(n - 1):
+        pair = {"plane": False, "restitution": 1.0}
+        system.add(mbd.Contact(f"hit {k}", balls[k], balls[k + 1], **pair))
+    solution = mbd.simulate(system, 0.2, 1e-3)
+    last = [solution[x.name].velocity[-1, 0] for x in balls]
+    there = [0.0] * (n - 1) + [1.0] if gap else [-(n - 2) / n] + [2 / n] * (n - 1)
+    assert last == pytest.approx(there, abs=1e-6)
+    assert np.ptp(energy(solution)) < 1e-6
+    assert min(mbd.contacts(solution, f"hit {k}").gap.min() for k in range(n - 1)) > -1e-12
+
+
+@pytest.mark.parametrize(("mu", "leaves"), [(0.0, 2 / 3), (5.0, 10 / 17)])
+def test_a_ball_leaves_a_ball(mu, leaves):
+    """It slips off at cos = 2/3, or rolls off, a solid one, at 10/17; forces of order 2 before."""
+    system, big, small = ground(), 1.0, 0.1
+    still = system.add(mbd.RigidBody("still", mass=1.0, inertia=(1, 1, 1), shape=mbd.Sphere(big)))
+    system.add(mbd.Fixed("held", system.ground, still, at=(0, 0, 0)))
+    start = 0.2
+    ball = ball_on(
+        system, radius=small, position=(1.1 * np.sin(start), 0, 1.1 * np.cos(start)),
+    )  # fmt: skip
+    system.add(mbd.Contact("on", still, ball, plane=False, friction=mu))
+    for h, bound in ((2e-3, 1e-2), (1e-3, 5e-3)):
+        solution = mbd.simulate(system, 1.5, h)
+        on = mbd.contacts(solution, "on")
+        held = on.pressure[:, 0] > 0
+        off = int(np.argmin(held))
+        assert held[:off].all()
+        assert not held[off:].any()
+        height = solution["ball"].position[:, 2] / (big + small)
+        # energy of a drop from the start: cos = (10/17, or 2/3) cos(start)
+        assert height[off] == pytest.approx(leaves * np.cos(start), abs=bound)
+        # N = m g cos - m v^2/R, v^2 = g R (cos(start) - cos) 2, or 10/7
+        part = 10 / 7 if mu else 2.0
+        k = off // 2
+        pressure = G * (height[k] - part * (np.cos(start) - height[k]))
+        assert on.pressure[k, 0] == pytest.approx(pressure, abs=30 * h * h * G)
+        assert set(on.mode[1:k, 0]) == ({"stick"} if mu else {"slip"})
+        assert np.abs(on.gap[:off]).max() < 1e-12
+
+
+@pytest.mark.parametrize("formulation", FORMULATIONS)
+def test_balls_that_collide_keep_their_momenta(formulation):
+    """Oblique, with friction: linear and angular momentum stay, energy does not rise."""
+    system = mbd.System()
+    one = ball_on(
+        system, name="one", velocity=(1, 0, 0), angular_velocity=(3, 1, 2), formulation=formulation
+    )
+    two = ball_on(
+        system, name="two", radius=0.15, mass=3.0, position=(0.5, 0.12, 0.05),
+        formulation=formulation,
+    )  # fmt: skip
+    system.add(mbd.Contact("hit", one, two, plane=False, friction=0.3, restitution=0.6))
+    solution = mbd.simulate(system, 0.6, 5e-4)
+    for momenta in (solution.momentum.linear, solution.momentum.angular):
+        assert np.abs(momenta - momenta[0]).max() < 1e-3
+    assert np.diff(energy(solution)).max() < 1e-7
+    assert np.ptp(energy(solution)) > 0.05
+    before, after = (solution["two"].velocity[k] - solution["one"].velocity[k] for k in (0, -1))
+    assert np.linalg.norm(before - after) > 0.5
+
+
 def test_steps_that_do_not_resolve_a_spring_are_warned_of():
     """A light mass on a spring of 30 000 rad/s hits: 2 ms do not resolve what follows, 2 us do."""
     for h, t_end, good in ((2e-3, 2.0, False), (5e-6, 0.35, True)):
@@ -448,6 +522,8 @@ def test_what_is_refused():
         mbd.Contact("c", system.ground, bare)
     with pytest.raises(TypeError, match="spheres, boxes or capsules, got .*Cylinder"):
         mbd.Contact("c", system.ground, tin)
+    with pytest.raises(ValueError, match="one must have a radius"):
+        mbd.Contact("c", mbd.PointMass("p", mass=1.0), mbd.PointMass("q", mass=1.0), plane=False)
     with pytest.raises(ValueError, match="must join two bodies, got 'ball' twice"):
         mbd.Contact("c", ball, ball)
     floor = system.add(mbd.Contact("floor", system.ground, ball, through=(0, 0, 0.95)))
