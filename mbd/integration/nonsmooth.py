@@ -135,7 +135,7 @@ from mbd.model.independent_rows import selected
 from mbd.model.state import State
 from mbd.model.workspace import Workspace
 
-KNOWN = ("contact", "rigid stop", "dry friction")  # the laws that it meets
+LAWS_MET = ("contact", "rigid stop", "dry friction")  # the laws that it meets
 MOST = 60  # iterations
 # From this one on friction of a jump moves no positions, a part of the error of the step: where it
 # lifts another corner off, whose own friction lets that one down again, no step agrees with it.
@@ -1050,7 +1050,7 @@ _FORMS = {"rigid stop": c.SIDE, "dry friction": c.DRY}
 
 def laws_of(model: FrozenModel) -> Laws:
     """Return the set-valued laws of a model."""
-    found = []
+    rows = []
     for name, elements in model.numbering.elements.items():
         for record, (element, _) in zip(model.records[name], elements, strict=False):
             if not element.kind.set_valued:
@@ -1061,12 +1061,13 @@ def laws_of(model: FrozenModel) -> Laws:
                 free = {x.name: 3.0 / np.trace(x.inertia) for x in nodes}
             joint = model.system.parts[name].reaction_of
             reaction = model.I[model.records[joint][0] + m.E_ROW] if joint else -1
-            at = model.I[record + m.E_NUMBERS] + len(element.numbers) - c.OWN
+            numbers = model.I[record + m.E_NUMBERS] + len(element.numbers) - c.OWN
             form = _FORMS.get(element.kind.law, c.POINT)
-            row = (at, model.I[record + m.E_ROW], form, reaction, sum(free.values()))
-            found.append(row)
-    at, first, form, reaction, free = np.array(found, float).reshape(-1, 5).T
-    return Laws(at.astype(int), first.astype(int), form, reaction.astype(int), free)
+            row = model.I[record + m.E_ROW]
+            rows.append((numbers, row, form, reaction, sum(free.values())))
+    table = np.array(rows, float).reshape(-1, 5).T
+    at, first, reaction = table[[0, 1, 3]].astype(int)
+    return Laws(at, first, table[2], reaction, table[4])
 
 
 @dataclass(frozen=True)
@@ -1102,7 +1103,7 @@ class NonsmoothAlpha:
         """What the runs are told of it."""
         return Facts(
             title=f"nonsmooth generalized-alpha with rho = {self.rho:g}",
-            orders=(2, 2), level="stabilized", set_valued=KNOWN,
+            orders=(2, 2), level="stabilized", set_valued=LAWS_MET,
             own_floats=_own_floats, start=self._start, failure=_failed,
         )  # fmt: skip
 
@@ -1135,7 +1136,8 @@ class NonsmoothAlpha:
         row = names.lam_labels[int(np.flatnonzero(names.lam == normals[worst])[0])]
         part, depth = row.rpartition(".")[0], f"{-gaps[worst]:.3g}"
         if laws.form[apart][worst] == c.SIDE:
-            unit = model.system.parts[part].coordinate.unit
+            u = model.system.parts[part].coordinate
+            unit = u.unit if u is not None else "m"
             raise ValueError(
                 f"{part}: must start within its limits, got {depth} {unit} beyond the {row!r} one; "
                 "move the bodies, or the limit"

@@ -191,7 +191,7 @@ def test_a_rod_in_a_bearing(formulation):
         assert abs(first - ends[0]) < 1.0 * h * h
         size = np.linalg.norm(solution["hinge"].force, axis=1)
         assert (np.abs(solution["bearing"].load) <= 0.04 * size * (1 + 1e-6)).all()
-        assert solution.stats["iterations"] < 5 * solution.stats["steps"]
+        assert solution.stats["iterations"] < 8 * solution.stats["steps"]
 
 
 def test_an_impact_strikes_the_bearing_too():
