@@ -54,12 +54,12 @@ import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import networkx as nx
 import numpy as np
 
 from mbd.algebra.newmark import damping_weights
 from mbd.base.door import number
 from mbd.base.tolerances import (
-    CONTACT_RESOLVED,
     CONTACT_SOFT,
     NEWTON_FREE,
     START_POSITION,
@@ -72,7 +72,9 @@ from mbd.integration.set_valued_laws import (
     ACCELERATION,
     ALONG,
     ARRAYS,
+    CANDIDATE,
     COUNT,
+    ENTRIES,
     FIRST_ROWS,
     FIXED,
     FORCE,
@@ -85,33 +87,43 @@ from mbd.integration.set_valued_laws import (
     KAPPA,
     KAPPA_0,
     LAWS,
+    N_ARRAYS,
+    N_ENTRIES,
+    N_LISTED,
     N_ROWS,
+    N_TREES,
     N_VECTORS,
     NONE,
+    OWN,
     POINT,
     PRODUCT,
     QUIET,
     RATE,
     REACTION,
     RECORDS,
+    RESOLVED,
     RESTITUTION_PART,
+    ROW_LIST,
     ROWS,
     SHIFT,
     SHIFT0,
     SPEED,
     STARTED,
     THERE,
+    TREES,
     WHOLE,
     across,
     answer,
     array,
     law_of,
+    list_islands,
     matrix,
     meet,
     numbers_of_method,
+    open_rows,
     place,
+    row_times,
     rows_of,
-    unmet,
 )
 from mbd.interactions import set_valued as c
 from mbd.linear.fronts import factor_and_solve
@@ -130,8 +142,9 @@ from mbd.model.evaluation import (
     stage,
     switch_off,
 )
-from mbd.model.frozen import FrozenModel
+from mbd.model.frozen import FrozenModel, per_model
 from mbd.model.independent_rows import selected
+from mbd.model.pattern import pattern
 from mbd.model.state import State
 from mbd.model.workspace import Workspace
 
@@ -226,6 +239,17 @@ def solve(I: Any, F: Any, new: bool) -> None:
         copy(F, I[m.D], there, I[m.N_U])
     clear_off(I, F, I[m.X])
     call(ints(F)[m.LINEAR], I, F, 1 if new else 0)
+
+
+@jit
+def solve_open(I: Any, F: Any) -> None:
+    """Solve with a new matrix in which all laws are open; keep their rows."""
+    for k in range(int(F[place(I, COUNT)])):
+        F[int(F[array(I, F, RECORDS) + k]) + c.BRANCH] = c.STICK
+    linearise(I, F)
+    open_rows(I, F)
+    clear_off(I, F, I[m.X])
+    call(ints(F)[m.LINEAR], I, F, 1)
 
 
 @jit
@@ -351,12 +375,11 @@ def load(F: Any, at: int) -> Any:
 
 
 @jit
-def set_branches(I: Any, F: Any, all_open: bool) -> None:
-    """Let the tangent write the rows of the modes, or leave all contacts open."""
-    records = array(I, F, RECORDS)
+def set_branches(I: Any, F: Any) -> None:
+    """Let the tangent write the rows of the modes."""
     for k in range(int(F[place(I, COUNT)])):
-        at = int(F[records + k])
-        F[at + c.BRANCH] = c.OPEN if all_open else F[at + c.MODE]
+        at = int(F[array(I, F, RECORDS) + k])
+        F[at + c.BRANCH] = F[at + c.MODE]
 
 
 @jit
@@ -470,7 +493,7 @@ def correct_quietly(I: Any, F: Any, h: float) -> float:
     if new:
         S[m.SMALL_PIVOTS], S[m.HAVE_FACTOR] = 0, 1
         S[m.STEPS_OF_FACTOR], S[m.ITERATIONS_OF_FACTOR] = 0, 0
-        set_branches(I, F, False)
+        set_branches(I, F)
     ask_level(I, F, 1, h)
     switch_off(I, F)
     solve(I, F, new)
@@ -490,25 +513,47 @@ def correct_quietly(I: Any, F: Any, h: float) -> float:
 # --- steps in which something changes -------------------------------------------------------------
 @jit
 def answers(I: Any, F: Any) -> None:
-    """Write what a unit of each contact force does, and D; with the matrix at hand."""
-    n = int(F[place(I, N_ROWS)])
-    rows, D, product = array(I, F, ROWS), matrix(I, F), own_vector(I, PRODUCT)
-    for j in range(n):
+    """Write what a unit of force of each candidate does, and D; with the matrix at hand."""
+    list_islands(I, F)
+    n, listed, D = int(F[place(I, N_ROWS)]), int(F[place(I, N_LISTED)]), matrix(I, F)
+    rows, some = array(I, F, ROWS), array(I, F, ROW_LIST)
+    for l in range(listed):
+        j = int(F[some + l])
         clear(F, I[m.X], I[m.N_U])
         F[I[m.X] + int(F[rows + j])] = 1.0
         solve(I, F, False)
         y = answer(I, F, j)
         for i in range(I[m.N_U]):
             F[y + i] = -F[I[m.X] + i]
-        multiply(I, F, y)
-        for i in range(n):
-            F[D + n * i + j] = -F[product + int(F[rows + i])]
+        for i in range(listed):
+            row = int(F[some + i])
+            F[D + n * row + j] = -row_times(I, F, row, y)
     for k in range(int(F[place(I, COUNT)])):
+        if F[array(I, F, CANDIDATE) + k] == 0.0:
+            continue
         at, j, _, form = law_of(I, F, k)
         d = D + (n + 1) * j
         along = max(F[d + n + 1], F[d + 2 * n + 2]) if form == c.POINT else F[d]
         F[at + c.DELASSUS_N] = max(F[d], F[at + c.LEAST])
         F[at + c.DELASSUS_T] = max(along, F[at + c.LEAST])
+
+
+@jit
+def begin_candidates(I: Any, F: Any) -> None:
+    """Take as candidates what is closed where the step begins, and all that is dry."""
+    for k in range(int(F[place(I, COUNT)])):
+        at, _, _, form = law_of(I, F, k)
+        closed = form == c.DRY or F[at + c.MODE] != c.OPEN
+        F[array(I, F, CANDIDATE) + k] = 1.0 if closed else 0.0
+
+
+@jit
+def add_candidates(I: Any, F: Any) -> None:
+    """Take in as candidates what overlaps by the gaps in POINT."""
+    for k in range(int(F[place(I, COUNT)])):
+        _, j, _, form = law_of(I, F, k)
+        if form != c.DRY and F[array(I, F, POINT) + j] <= 0.0:
+            F[array(I, F, CANDIDATE) + k] = 1.0
 
 
 @jit
@@ -521,6 +566,8 @@ def shifts(I: Any, F: Any, h: float, with_friction: bool) -> None:
     z, z0 = array(I, F, KAPPA), array(I, F, KAPPA_0)
     P, P0 = array(I, F, IMPULSE), array(I, F, IMPULSE_0)
     for k in range(int(F[place(I, COUNT)])):
+        if F[array(I, F, CANDIDATE) + k] == 0.0:
+            continue
         _, j, _, form = law_of(I, F, k)
         F[array(I, F, LAWS) + 4 * k] = FIXED
         for i in range(j if form == c.DRY else j + 1, j + rows_of(form)):
@@ -548,8 +595,12 @@ def percussions(I: Any, F: Any, h: float, part: float) -> None:
     """
     n, laws, base = int(F[place(I, COUNT)]), array(I, F, LAWS), array(I, F, RATE)
     z, z0, kappa = array(I, F, IMPULSE), array(I, F, IMPULSE_0), array(I, F, KAPPA)
+    candidate = array(I, F, CANDIDATE)
     for k in range(n):
         at, j, _, form = law_of(I, F, k)
+        F[at + c.NEXT] = c.OPEN
+        if F[candidate + k] == 0.0:
+            continue
         law, sticks = laws + 4 * k, F[at + c.MODE] == c.STICK
         if form == c.DRY:
             set_bounds(I, F, k, h, sticks)
@@ -559,10 +610,11 @@ def percussions(I: Any, F: Any, h: float, part: float) -> None:
         F[law + 1] = max(F[at + c.STATIC], F[at + c.FRICTION]) if sticks else F[at + c.FRICTION]
         F[base + j] += part * F[at + c.RESTITUTION] * min(F[at + c.BEFORE], 0.0)
     w = meet(I, F, z, z0, base)
-    worst, largest = unmet(I, F, z, z0, w)
-    worst = max(worst, CONTACT_RESOLVED * largest)  # what the forces are sure to
     for k in range(n):
+        if F[candidate + k] == 0.0:
+            continue
         at, j, _, form = law_of(I, F, k)
+        worst = F[array(I, F, RESOLVED) + k]  # what forces are sure to
         s1, s2 = F[w + j], 0.0
         if form == c.POINT:
             s1, s2 = F[w + j + 1], F[w + j + 2]
@@ -588,7 +640,10 @@ def pressures(I: Any, F: Any, base: int) -> None:
     z, rows, now = array(I, F, FORCE), array(I, F, ROWS), array(I, F, FORCE_0)
     for j in range(int(F[place(I, N_ROWS)])):
         F[now + j] = F[I[m.A] + int(F[rows + j])]
+    candidate = array(I, F, CANDIDATE)
     for k in range(n):
+        if F[candidate + k] == 0.0:
+            continue
         at, _, _, form = law_of(I, F, k)
         law, mode, mu = laws + 4 * k, F[at + c.NEXT], F[at + c.FRICTION]
         if form == c.DRY:
@@ -626,7 +681,7 @@ def _changed(I: Any, F: Any, old: int, new: int, weight: float) -> float:
 
 
 @jit
-def free_accelerations(I: Any, F: Any, new: bool) -> float:
+def free_accelerations(I: Any, F: Any) -> float:
     """Find accelerations without contact forces at the state at hand; return a size of the change.
 
     Of contacts gaps, velocities and accelerations are then in POINT, RATE and ACCELERATION, of all
@@ -651,8 +706,10 @@ def free_accelerations(I: Any, F: Any, new: bool) -> float:
         if not is_velocity(I, i):
             F[I[m.X] + i] = 0.0 if F[contact + i] != 0.0 else F[I[m.PHIDD] + i]
     set_weights(I, F, 0.0, False)
-    set_branches(I, F, True)
-    solve(I, F, new)
+    copy(F, own_vector(I, THERE), I[m.D], n)
+    clear(F, I[m.D], n)
+    solve_open(I, F)
+    copy(F, I[m.D], own_vector(I, THERE), n)
     size = measure(I, F, 1.0)
     copy(F, change, I[m.X], n)
     multiply(I, F, change)
@@ -711,7 +768,8 @@ def correct_by_laws(I: Any, F: Any, h: float, k: int) -> float:
         if is_velocity(I, i):
             F[I[m.V] + i] -= F[jump + i]
     S[m.SMALL_PIVOTS], S[m.HAVE_FACTOR] = 0, 0
-    size = c3 * free_accelerations(I, F, True)
+    size = c3 * free_accelerations(I, F)
+    add_candidates(I, F)
     if S[m.SMALL_PIVOTS]:
         return math.inf
     # what rows lack without jumps and shifts
@@ -738,6 +796,7 @@ def correct_by_laws(I: Any, F: Any, h: float, k: int) -> float:
         for j in range(n_c):
             u = int(F[rows + j])
             F[base + j] = -(F[lacking + u] + F[product + u])
+    add_candidates(I, F)
     answers(I, F)
     choose_totals(I, F, h)
     shifts(I, F, h, k < FRICTION_MOVES)
@@ -760,6 +819,7 @@ def iterate(I: Any, F: Any, h: float) -> bool:
     S, n = ints(F), I[m.N_U]
     clear(F, own_vector(I, JUMP), n)
     clear(F, own_vector(I, SHIFT), n)
+    begin_candidates(I, F)
     quiet, last, theta = True, 0.0, 0.5
     for k in range(MOST):
         move(I, F, h)
@@ -931,7 +991,7 @@ def attempt(I: Any, F: Any, h: float, t: float) -> bool:
     quiet = F[place(I, QUIET)] == 1.0
     F[m.IMPULSIVE] += work_of_contacts(I, F, quiet)
     if not quiet:
-        free_accelerations(I, F, True)
+        free_accelerations(I, F)
         add_forces(I, F)
         stage(I, F, m.PLACE)
         S[m.HAVE_FACTOR] = 0
@@ -950,7 +1010,9 @@ def begin_contacts(I: Any, F: Any) -> None:
     copy(F, I[m.AN], I[m.A], n)
     clear(F, I[m.D], n)
     S[m.SMALL_PIVOTS] = 0
-    free_accelerations(I, F, True)
+    free_accelerations(I, F)
+    for k in range(n_laws):
+        F[array(I, F, CANDIDATE) + k] = 1.0
     answers(I, F)
     for k in range(n_laws):  # speeds as energies
         at, j, _, form = law_of(I, F, k)
@@ -1031,6 +1093,13 @@ class Laws(NamedTuple):
         First unknown of the force in the bound; -1: none.
     free : array
         1/m [1/kg] or 1/J of both bodies together: what a unit of force does to them without joints.
+    trees : (n, 2) array of int
+        Trees of bodies, held together by other parts, of both bodies; -1: ground.
+    rows : array of int
+        Unknown of each row.
+    entries, velocities, places, own : arrays of int
+        Of each row its first entry in the matrix, of each entry the velocity and the place in F; of
+        each row the place of its diagonal.
     """
 
     at: np.ndarray
@@ -1038,36 +1107,77 @@ class Laws(NamedTuple):
     form: np.ndarray
     reaction: np.ndarray
     free: np.ndarray
-
-    @property
-    def n_rows(self) -> int:
-        """How many rows they have."""
-        return int(np.where(self.form == c.POINT, 3, 1).sum())
+    trees: np.ndarray
+    rows: np.ndarray
+    entries: np.ndarray
+    velocities: np.ndarray
+    places: np.ndarray
+    own: np.ndarray
 
 
 _FORMS = {"rigid stop": c.SIDE, "dry friction": c.DRY}
 
 
+@per_model
 def laws_of(model: FrozenModel) -> Laws:
     """Return the set-valued laws of a model."""
-    rows = []
+    numbers, bodies, trees = [], [], _trees(model)
     for name, elements in model.numbering.elements.items():
         for record, (element, _) in zip(model.records[name], elements, strict=False):
             if not element.kind.set_valued:
                 continue
-            nodes = [model.nodes[x.body] for x in element.attachments if x.body in model.nodes]
-            free = {x.name: 1.0 / x.mass for x in nodes}
+            nodes = {x.body: model.nodes[x.body] for x in element.attachments if x.body in trees}
+            free = sum(1.0 / x.mass for x in nodes.values())
             if element.row_kinds[0] == m.MOMENT:
-                free = {x.name: 3.0 / np.trace(x.inertia) for x in nodes}
+                free = sum(3.0 / np.trace(x.inertia) for x in nodes.values())
             joint = model.system.parts[name].reaction_of
             reaction = model.I[model.records[joint][0] + m.E_ROW] if joint else -1
-            numbers = model.I[record + m.E_NUMBERS] + len(element.numbers) - c.OWN
+            first = model.I[record + m.E_NUMBERS] + len(element.numbers) - c.OWN
             form = _FORMS.get(element.kind.law, c.POINT)
-            row = model.I[record + m.E_ROW]
-            rows.append((numbers, row, form, reaction, sum(free.values())))
-    table = np.array(rows, float).reshape(-1, 5).T
+            numbers.append((first, model.I[record + m.E_ROW], form, reaction, free))
+            bodies.append([*nodes])
+    table = np.array(numbers, float).reshape(-1, 5).T
     at, first, reaction = table[[0, 1, 3]].astype(int)
-    return Laws(at, first, table[2], reaction, table[4])
+    ends = np.array([[trees[x] for x in (*some, None, None)[:2]] for some in bodies], int)
+    n_rows = np.where(table[2] == c.POINT, 3, 1)
+    rows = np.repeat(first - (np.cumsum(n_rows) - n_rows), n_rows) + np.arange(n_rows.sum())
+    entries = _entries_of(
+        model, rows, [some for some, n in zip(bodies, n_rows, strict=True) for _ in range(n)]
+    )
+    return Laws(at, first, table[2], reaction, table[4], ends.reshape(-1, 2), rows, *entries)
+
+
+def _trees(model: FrozenModel) -> dict[str | None, int]:
+    """Return the number of the tree of each body; of none -1."""
+    graph = nx.Graph()
+    graph.add_nodes_from(model.nodes)
+    for part in model.system.parts.values():
+        if part.name not in dict(model.set_valued):
+            nx.add_path(graph, [x.name for x in (*part.bodies, *part.nodes()) if x.name in graph])
+    trees: dict[str | None, int] = {None: -1}
+    for i, some in enumerate(nx.connected_components(graph)):
+        trees |= dict.fromkeys(some, i)
+    return trees
+
+
+def _entries_of(model: FrozenModel, rows: np.ndarray, bodies: list[list[str]]) -> Any:
+    """Return where entries of rows by the velocities of bodies are, and their diagonals."""
+    names, at = model.numbering, pattern(model)
+    owners = np.array([owner for owner, words in names.v_names for _ in words], dtype=object)
+    number = dict(zip(names.lam.tolist(), range(model.n_v, model.n_v + model.n_lam), strict=True))
+    starts, velocities, places, own = [0], [], [], []
+    for unknown, some in zip(rows.tolist(), bodies, strict=True):
+        row = number[unknown]
+        span = slice(at.starts[row], at.starts[row + 1])
+        columns, where = at.columns[span], at.places[span]
+        moved = columns < model.n_v
+        moved[moved] = np.isin(owners[columns[moved]], some)
+        velocities.append(names.v[columns[moved]])
+        places.append(where[moved])
+        own.append(where[columns == row][0])
+        starts.append(starts[-1] + len(places[-1]))
+    joined = (np.concatenate(x) if x else np.empty(0, int) for x in (velocities, places))
+    return np.array(starts[:-1], int), *joined, np.array(own, int)
 
 
 @dataclass(frozen=True)
@@ -1150,27 +1260,36 @@ class NonsmoothAlpha:
     def prepare(self, model: FrozenModel, S: np.ndarray, F: np.ndarray) -> None:
         """Write the parameters, and where the contacts are."""
         laws = laws_of(model)
-        n, n_u, rows = len(laws.at), int(model.I[m.N_U]), np.where(laws.form == c.POINT, 3, 1)
+        n_u, n_rows = int(model.I[m.N_U]), len(laws.rows)
         F[m.TOL], F[m.THETA] = self.tol, 0.5
         F[m.ALPHA_M], F[m.ALPHA_F], F[m.BETA], F[m.GAMMA] = damping_weights(self.rho)
         S[m.LEVEL], S[m.ELASTIC] = m.STABILIZED, 1
         S[m.HAVE_FACTOR] = S[m.HISTORY] = 0
-        own, n_rows = int(model.I[m.METHOD]), laws.n_rows
+        own = int(model.I[m.METHOD])
         at = own + N_VECTORS * n_u
-        F[at + COUNT], F[at + N_ROWS], F[at + RESTITUTION_PART] = n, n_rows, 1.0
-        first = np.cumsum(rows) - rows
-        unknowns = np.repeat(laws.first - first, rows) + np.arange(n_rows)
-        for which, values in ((RECORDS, laws.at), (FIRST_ROWS, first), (ROWS, unknowns)):
+        F[at + COUNT], F[at + N_ROWS], F[at + RESTITUTION_PART] = len(laws.at), n_rows, 1.0
+        F[at + N_ENTRIES], F[at + N_TREES] = len(laws.places), laws.trees.max(initial=-1) + 1
+        sizes = np.where(laws.form == c.POINT, 3, 1)
+        first = np.cumsum(sizes) - sizes
+        for which, values in (
+            (RECORDS, laws.at), (FIRST_ROWS, first), (ROWS, laws.rows),
+            (TREES, laws.trees.ravel()), (ENTRIES, laws.entries), (OWN, laws.own),
+        ):  # fmt: skip
             base = at + ARRAYS + which * n_rows
             F[base : base + len(values)] = values
-        F[own + IS_LAW * n_u + unknowns] = 1.0
+        base = at + ARRAYS + N_ARRAYS * n_rows + n_rows * (2 * n_rows + n_u + 1)
+        F[base : base + len(laws.places)] = laws.velocities
+        F[base + len(laws.places) : base + 2 * len(laws.places)] = laws.places
+        F[own + IS_LAW * n_u + laws.rows] = 1.0
         F[laws.at + c.ACTIVE], F[laws.at + c.FORM] = 1.0, laws.form
         F[laws.at + c.REACTION], F[laws.at + c.LEAST] = laws.reaction, CONTACT_SOFT * laws.free
 
 
 def _own_floats(model: FrozenModel) -> int:
     """Return how many numbers the method keeps of its own."""
-    return numbers_of_method(laws_of(model).n_rows, int(model.I[m.N_U]))
+    laws = laws_of(model)
+    trees = int(laws.trees.max(initial=-1)) + 1
+    return numbers_of_method(len(laws.rows), len(laws.places), trees, int(model.I[m.N_U]))
 
 
 def _failed(model: FrozenModel, where: str) -> str:
