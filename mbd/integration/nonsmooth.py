@@ -89,7 +89,6 @@ from mbd.integration.set_valued_laws import (
     LAWS,
     N_ARRAYS,
     N_ENTRIES,
-    N_LISTED,
     N_ROWS,
     N_TREES,
     N_VECTORS,
@@ -110,11 +109,13 @@ from mbd.integration.set_valued_laws import (
     SPEED,
     STARTED,
     THERE,
+    TREE,
     TREES,
     WHOLE,
     across,
-    answer,
+    add_answers,
     array,
+    entries,
     law_of,
     list_islands,
     matrix,
@@ -515,19 +516,26 @@ def correct_quietly(I: Any, F: Any, h: float) -> float:
 def answers(I: Any, F: Any) -> None:
     """Write what a unit of force of each candidate does, and D; with the matrix at hand."""
     list_islands(I, F)
-    n, listed, D = int(F[place(I, N_ROWS)]), int(F[place(I, N_LISTED)]), matrix(I, F)
-    rows, some = array(I, F, ROWS), array(I, F, ROW_LIST)
-    for l in range(listed):
-        j = int(F[some + l])
+    n, D, n_trees = int(F[place(I, N_ROWS)]), matrix(I, F), int(F[place(I, N_TREES)])
+    rows, some, most = array(I, F, ROWS), array(I, F, ROW_LIST), 0
+    _, _, _, islands = entries(I, F)
+    for tree in range(n_trees):
+        most = max(most, int(F[islands + 2 * n_trees + tree]))
+    for l in range(most):  # islands do not know of each other: one row of each at once
         clear(F, I[m.X], I[m.N_U])
-        F[I[m.X] + int(F[rows + j])] = 1.0
+        for tree in range(n_trees):
+            if F[islands + 2 * n_trees + tree] > l:
+                j = int(F[some + int(F[islands + n_trees + tree]) + l])
+                F[I[m.X] + int(F[rows + j])] = 1.0
         solve(I, F, False)
-        y = answer(I, F, j)
+        y = D + n * n + l * I[m.N_U]
         for i in range(I[m.N_U]):
             F[y + i] = -F[I[m.X] + i]
-        for i in range(listed):
-            row = int(F[some + i])
-            F[D + n * row + j] = -row_times(I, F, row, y)
+        for tree in range(n_trees):
+            first, size = int(F[islands + n_trees + tree]), int(F[islands + 2 * n_trees + tree])
+            for i in range(first, first + size if size > l else first):
+                row = int(F[some + i])
+                F[D + n * row + int(F[some + first + l])] = -row_times(I, F, row, y)
     for k in range(int(F[place(I, COUNT)])):
         if F[array(I, F, CANDIDATE) + k] == 0.0:
             continue
@@ -664,12 +672,9 @@ def pressures(I: Any, F: Any, base: int) -> None:
 
 @jit
 def _take(I: Any, F: Any, base: int, vector: int, z: int, z0: int) -> None:
-    """Write base + answers times (z - z0) to a vector, of contact rows z - z0 itself."""
-    n = int(F[place(I, N_ROWS)])
+    """Write base + answers times (z - z0) to a vector, of rows of laws z - z0 itself."""
     copy(F, vector, base, I[m.N_U])
-    for j in range(n):
-        if F[z + j] != F[z0 + j]:
-            add(F, vector, F[z + j] - F[z0 + j], answer(I, F, j), I[m.N_U])
+    add_answers(I, F, vector, z, z0)
 
 
 @jit
@@ -726,10 +731,7 @@ def add_forces(I: Any, F: Any) -> None:
     for j in range(n_c):
         F[array(I, F, FORCE) + j] = F[I[m.AN] + int(F[rows + j])]
     pressures(I, F, array(I, F, ACCELERATION))
-    for j in range(n_c):
-        force = F[array(I, F, FORCE) + j]
-        if force != 0.0:
-            add(F, I[m.A], force, answer(I, F, j), I[m.N_U])
+    add_answers(I, F, I[m.A], array(I, F, FORCE), array(I, F, FORCE_0))
 
 
 @jit
@@ -1095,6 +1097,8 @@ class Laws(NamedTuple):
         1/m [1/kg] or 1/J of both bodies together: what a unit of force does to them without joints.
     trees : (n, 2) array of int
         Trees of bodies, held together by other parts, of both bodies; -1: ground.
+    tree_of : (n_u,) array of int
+        Tree of the bodies of each unknown; -1: of a law.
     rows : array of int
         Unknown of each row.
     entries, velocities, places, own : arrays of int
@@ -1108,6 +1112,7 @@ class Laws(NamedTuple):
     reaction: np.ndarray
     free: np.ndarray
     trees: np.ndarray
+    tree_of: np.ndarray
     rows: np.ndarray
     entries: np.ndarray
     velocities: np.ndarray
@@ -1141,10 +1146,20 @@ def laws_of(model: FrozenModel) -> Laws:
     ends = np.array([[trees[x] for x in (*some, None, None)[:2]] for some in bodies], int)
     n_rows = np.where(table[2] == c.POINT, 3, 1)
     rows = np.repeat(first - (np.cumsum(n_rows) - n_rows), n_rows) + np.arange(n_rows.sum())
-    entries = _entries_of(
-        model, rows, [some for some, n in zip(bodies, n_rows, strict=True) for _ in range(n)]
+    of_row = [some for some, n in zip(bodies, n_rows, strict=True) for _ in range(n)]
+    tree_of = np.full(int(model.I[m.N_U]), -1)
+    names = model.numbering
+    owners = [owner for owner, words in names.v_names for _ in words]
+    tree_of[names.v] = [trees[x] for x in owners]
+    for name, span in names.owners.items():
+        part = model.system.parts.get(name)
+        on = [name] if name in trees or part is None else [x.name for x in part.bodies]
+        tree_of[names.lam[span]] = max((trees.get(x, -1) for x in on), default=-1)
+    tree_of[rows] = -1
+    entries = _entries_of(model, rows, of_row)
+    return Laws(
+        at, first, table[2], reaction, table[4], ends.reshape(-1, 2), tree_of, rows, *entries
     )
-    return Laws(at, first, table[2], reaction, table[4], ends.reshape(-1, 2), rows, *entries)
 
 
 def _trees(model: FrozenModel) -> dict[str | None, int]:
@@ -1281,6 +1296,7 @@ class NonsmoothAlpha:
         F[base : base + len(laws.places)] = laws.velocities
         F[base + len(laws.places) : base + 2 * len(laws.places)] = laws.places
         F[own + IS_LAW * n_u + laws.rows] = 1.0
+        F[own + TREE * n_u : own + (TREE + 1) * n_u] = laws.tree_of
         F[laws.at + c.ACTIVE], F[laws.at + c.FORM] = 1.0, laws.form
         F[laws.at + c.REACTION], F[laws.at + c.LEAST] = laws.reaction, CONTACT_SOFT * laws.free
 

@@ -31,6 +31,7 @@ from mbd.interactions import set_valued as c
 from mbd.linear.onto_rows import clear
 from mbd.machine import buffer as m
 from mbd.machine.jit import jit
+from mbd.machine.unknowns import own_vector
 
 # vectors over the unknowns that the method keeps of its own
 (
@@ -41,8 +42,9 @@ from mbd.machine.jit import jit
     SPEED,  # velocities that are put aside
     PRODUCT,  # B x of rows, for accelerations x
     IS_LAW,  # one for rows of set-valued laws
+    TREE,  # tree of bodies that an unknown belongs to; negative: rows of laws
     N_VECTORS,
-) = range(9)  # fmt: skip
+) = range(10)  # fmt: skip
 # numbers after these vectors, then arrays over the rows of the laws
 (
     COUNT, N_ROWS, STARTED, QUIET, RESTITUTION_PART,
@@ -98,9 +100,9 @@ def matrix(I: Any, F: Any) -> int:
 
 @jit
 def answer(I: Any, F: Any, j: int) -> int:
-    """Return where the answer to a unit of force of row j is, over the unknowns."""
+    """Return where the answer to a unit of force of row j is, over the unknowns of its island."""
     n = int(F[place(I, N_ROWS)])
-    return matrix(I, F) + n * n + j * I[m.N_U]
+    return matrix(I, F) + n * n + int(F[array(I, F, LOCAL) + j]) * I[m.N_U]
 
 
 @jit
@@ -112,7 +114,11 @@ def _system(I: Any, F: Any) -> int:
 
 @jit
 def entries(I: Any, F: Any) -> Any:
-    """Return where velocities, places and values of the entries of rows are, then the trees."""
+    """Return where velocities, places and values of the entries of rows are.
+
+    After them of each tree the one that names its island, and of this first row and number of rows
+    in ROW_LIST.
+    """
     n, k = int(F[place(I, N_ROWS)]), int(F[place(I, N_ENTRIES)])
     first = _system(I, F) + n * (n + 1)
     return first, first + k, first + 2 * k, first + 3 * k
@@ -121,7 +127,7 @@ def entries(I: Any, F: Any) -> Any:
 def numbers_of_method(n: int, n_entries: int, n_trees: int, n_u: int) -> int:
     """Return how many numbers a method keeps for laws of n rows, with so many entries in all."""
     square = n * (2 * n + n_u + 1)
-    return N_VECTORS * n_u + ARRAYS + N_ARRAYS * n + square + 3 * n_entries + n_trees
+    return N_VECTORS * n_u + ARRAYS + N_ARRAYS * n + square + 3 * (n_entries + n_trees)
 
 
 @jit
@@ -183,11 +189,15 @@ def list_islands(I: Any, F: Any) -> None:
     for k in range(n):
         a, b = int(F[trees + 2 * k]), int(F[trees + 2 * k + 1])
         F[island + k] = _root(F, parents, max(a, b))
-    count, n_rows = 0, 0
+    count, n_rows, n_trees = 0, 0, int(F[place(I, N_TREES)])
+    for i in range(n_trees):
+        F[parents + i] = _root(F, parents, i)
+        F[parents + n_trees + i] = F[parents + 2 * n_trees + i] = 0.0
     for k in range(n):
         this = F[island + k]
         if F[candidate + k] == 0.0 or this < 0.0:
             continue
+        first = n_rows
         for other in range(k, n):
             if F[candidate + other] == 0.0 or F[island + other] != this:
                 continue
@@ -196,9 +206,38 @@ def list_islands(I: Any, F: Any) -> None:
             count += 1
             for r in range(rows_of(form)):
                 F[rows + n_rows] = j + r
+                F[array(I, F, LOCAL) + j + r] = n_rows - first
                 n_rows += 1
             F[island + other] = -1.0 - this  # is listed
+        F[parents + n_trees + int(this)] = first
+        F[parents + 2 * n_trees + int(this)] = n_rows - first
     F[place(I, N_LISTED)] = n_rows
+
+
+@jit
+def island_of(I: Any, F: Any, tree: int) -> Any:
+    """Return the first row in ROW_LIST and the number of rows of the island of a tree."""
+    _, _, _, parents = entries(I, F)
+    n = int(F[place(I, N_TREES)])
+    this = parents + int(F[parents + tree])
+    return int(F[this + n]), int(F[this + 2 * n])
+
+
+@jit
+def add_answers(I: Any, F: Any, to: int, z: int, z0: int) -> None:
+    """Add the answers to forces z - z0 to a vector; of rows of laws the forces themselves."""
+    rows, unknowns, n = array(I, F, ROW_LIST), array(I, F, ROWS), int(F[place(I, N_ROWS)])
+    first_answer, tree = matrix(I, F) + n * n, own_vector(I, TREE)
+    for u in range(I[m.N_U]):
+        if F[tree + u] < 0.0:
+            continue
+        first, size = island_of(I, F, int(F[tree + u]))
+        for l in range(size):
+            j = int(F[rows + first + l])
+            F[to + u] += (F[z + j] - F[z0 + j]) * F[first_answer + l * I[m.N_U] + u]
+    for l in range(int(F[place(I, N_LISTED)])):
+        j = int(F[rows + l])
+        F[to + int(F[unknowns + j])] += F[z + j] - F[z0 + j]
 
 
 @jit
@@ -225,10 +264,10 @@ def size_of(F: Any, at: int, r: int, z: float) -> float:
 def reaction(I: Any, F: Any, k: int, z: int, z0: int) -> Any:
     """Return the force in bearing k across its axis: its length and direction."""
     at, base = int(F[array(I, F, RECORDS) + k]), array(I, F, REACTION) + 3 * k
-    u, rows = int(F[at + c.REACTION]), array(I, F, ROW_LIST)
-    x1, x2, x3 = F[base], F[base + 1], F[base + 2]
-    for i in range(int(F[place(I, N_LISTED)])):
-        j = int(F[rows + i])
+    u, x1, x2, x3 = int(F[at + c.REACTION]), F[base], F[base + 1], F[base + 2]
+    first, size = island_of(I, F, int(F[own_vector(I, TREE) + u]))
+    for i in range(first, first + size):
+        j = int(F[array(I, F, ROW_LIST) + i])
         change = F[z + j] - F[z0 + j]
         if change != 0.0:
             y = answer(I, F, j) + u
@@ -453,7 +492,6 @@ def _newton(I: Any, F: Any, island: Any, z: int, z0: int, w: int) -> bool:
     clear(F, A, n * (n + 1))
     for l in range(n):
         F[A + l * (n + 1)] = 1.0
-        F[array(I, F, LOCAL) + int(F[rows + l])] = l
     for one in range(island.a, island.b):
         k = int(F[laws + one])
         _, _, _, form = law_of(I, F, k)
