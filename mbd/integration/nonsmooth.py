@@ -1162,13 +1162,15 @@ class NonsmoothAlpha:
         self, model: FrozenModel, state: State, h: float, continued: bool, saddle: Any = None
     ) -> tuple[State, None]:
         """Return the state with accelerations and forces of the contacts that are closed."""
+        if continued and state.set_valued is not None:
+            return state, None
         work = Workspace(model, state, own=_own_floats(model))
         self.prepare(model, work.S, work.F)
         work.S[m.LINEAR] = factor_and_solve.address
         self._refuse_overlap(model, work)
         start_kernel(work.I, work.F)
         done = work.store()
-        return done.replace(alg=done.a.copy()), None
+        return done.replace(alg=done.a.copy(), set_valued=done.set_valued), None
 
     def _refuse_overlap(self, model: FrozenModel, work: Workspace) -> None:
         """Refuse a state in which bodies are in planes, by the name of the deepest."""
@@ -1198,6 +1200,7 @@ class NonsmoothAlpha:
         own = int(model.I[m.METHOD])
         at = own + N_VECTORS * n_u
         F[at + COUNT], F[at + RESTITUTION_PART] = n, 1.0
+        F[at + STARTED] = n > 0 and F[numbers + c.ACTIVE].all()  # of a state that steps left
         base = at + FIRST
         F[base : base + n] = numbers
         each = (rows[:, None] + np.arange(3)).ravel()

@@ -215,6 +215,19 @@ class FrozenModel:
         return read_only(np.concatenate(where))
 
     @cached_property
+    def places_set_valued(self) -> np.ndarray:
+        """Where the numbers of ``state.set_valued`` are: of methods, and the history of forces."""
+        where = [np.empty(0, np.int64)]
+        for name, elements in self.numbering.elements.items():
+            for record, (element, row) in zip(self.records[name], elements, strict=False):
+                if element.kind.set_valued:
+                    at = self.I[record + m.E_NUMBERS] + len(element.numbers)
+                    where.append(at + np.arange(element.kind.room))
+                    rows = self.numbering.lam[row : row + element.kind.n_rows]
+                    where.append(self.I[m.AL] + rows)
+        return read_only(np.concatenate(where))
+
+    @cached_property
     def compliant(self) -> np.ndarray:
         """Which rows have a block of their own, (n_lam,) of bool: they give way."""
         which = np.zeros(self.n_lam, bool)

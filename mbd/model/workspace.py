@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from mbd.base.checked import shown
 from mbd.base.read_only import read_only
 from mbd.interactions.laws import check, noted
 from mbd.machine import buffer as m
@@ -125,6 +126,8 @@ class Workspace:
         self.S[..., m.HISTORY] = 0
         self.S[..., m.HAVE_FACTOR] = 0
         self.remember(state.memory)
+        if state.set_valued is not None:
+            self.F[self.model.places_set_valued] = _fitting(self.model, state.set_valued)
         if state.off != self.off:
             self.switch(state.off)
 
@@ -173,7 +176,11 @@ class Workspace:
             self.vector(m.AL)[..., v],
             self.F[self.model.memory] if self.batch is None else None,
         )
-        return State(float(self.F[..., m.T].flat[0]), *read_only(numbers), self.off)
+        places = self.model.places_set_valued
+        set_valued = read_only(self.F[places]) if len(places) and self.batch is None else None
+        return State(
+            float(self.F[..., m.T].flat[0]), *read_only(numbers), self.off, set_valued=set_valued
+        )
 
     def evaluate(
         self, row_rate: float = 0.0, *, declared: bool = False, all_rows: bool = False
@@ -252,6 +259,17 @@ def _addresses(model: FrozenModel, stages: tuple[int, ...]) -> tuple[np.ndarray,
     places = [at + 2 * s for at, some in zip(first, kernels, strict=True) for s in range(len(some))]
     addresses = [kernel.address for some in kernels for kernel in some]
     return np.array(places, np.int64), np.array(addresses, np.int64)
+
+
+def _fitting(model: FrozenModel, numbers: np.ndarray) -> np.ndarray:
+    """Return the numbers of set-valued laws of a state, if they fit the model."""
+    size = len(model.places_set_valued)
+    if np.shape(numbers) != (size,) or not np.isfinite(numbers).all():
+        raise ValueError(
+            f"state.set_valued must be {size} finite numbers for this model, or None, got "
+            f"{shown(numbers)}; was it made by another model?"
+        )
+    return numbers
 
 
 def displaced(model: FrozenModel, state: State, increment: np.ndarray) -> State:

@@ -9,7 +9,7 @@ first: ``t``, ``<body>.position``, ``<joint>.force``, ``energy.kinetic``, ... an
     (names, times), ``ends`` (of elements of beams: bodies, points, axes, stations), ``loads``
     (units by name of the array), ``model`` (the model file, if it can be one) and what the caller
     adds as notes;
-``q``, ``v``, ``a``, ``lam``, ``v.labels``, ``lam.labels``, ``last_alg``, ``last_memory``
+``q``, ``v``, ``a``, ``lam``, ``v.labels``, ``lam.labels``, ``last_alg``, ``last_memory``, ...
     the numbers of the model in its own order, for going on from the last state.
 """
 
@@ -56,9 +56,9 @@ def save_npz(solution: History, path: str | Path, **notes: Any) -> Path:
     arrays |= {k: getattr(solution, k) for k in ("q", "v", "a", "lam")}
     arrays["v.labels"] = np.array(numbering.v_labels, str)
     arrays["lam.labels"] = np.array(numbering.lam_labels, str)
-    for name, values in (("last_alg", solution.state.alg), ("last_memory", solution.state.memory)):
-        if values is not None:
-            arrays[name] = values
+    for name in ("alg", "memory", "set_valued"):
+        if (values := getattr(solution.state, name)) is not None:
+            arrays[f"last_{name}"] = values
     about = {
         "version": VERSION,
         "method": method_text(solution.method),

@@ -67,6 +67,11 @@ def _memory(x: AllParts) -> np.ndarray:
     return np.full(_remembered(x.model), np.nan) if memory is None else memory
 
 
+def _set_valued(x: AllParts) -> np.ndarray:
+    numbers = x.trajectory.state.set_valued
+    return np.full(len(x.model.places_set_valued), np.nan) if numbers is None else numbers
+
+
 def _alg(x: AllParts) -> np.ndarray:
     alg = x.trajectory.state.alg
     return np.full(x.model.n_v, np.nan) if alg is None else alg
@@ -97,6 +102,9 @@ def fields(model: Model) -> list[Field]:
     if _remembered(model):
         meaning = "angles that count turns, at the last instant"
         arrays.append(Field("last_memory", ("memory",), "rad", meaning, _memory))
+    if len(model.places_set_valued):
+        meaning = "what steps go on from at set-valued laws, at the last instant"
+        arrays.append(Field("last_set_valued", ("set_valued",), MIXED, meaning, _set_valued))
     names = [x.name for x in arrays] + list(labels(model))
     if twice := sorted({x for x in names if names.count(x) > 1}):
         raise ValueError(
@@ -140,7 +148,8 @@ def _remembered(model: Model) -> int:
 def sizes(model: Model) -> dict[str, int]:
     """Return the length of all dimensions but time."""
     one = {dims[0]: len(values) for dims, values in labels(model).values() if len(dims) == 1}
-    return one | {"memory": _remembered(model)}
+    numbers = len(model.places_set_valued)
+    return one | {"memory": _remembered(model), "set_valued": numbers}
 
 
 def coordinates(model: Model) -> dict[str, tuple[tuple[str, ...], Any, dict[str, str]]]:

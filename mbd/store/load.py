@@ -95,9 +95,9 @@ def _solution(source: Source, model: Model) -> Solution:
         q, v, a, lam = map(np.asarray, (q, v, a, lam))
     last = model.state  # of a stream that was stopped before its first instant
     if len(t):
-        alg, memory = source.last_alg, source.last_memory
+        alg, memory, numbers = source.last_alg, source.last_memory, source.last_set_valued
         off, step = tuple(about["off"]), about["last_step"]
-        last = State(float(t[-1]), q[-1], v[-1], a[-1], lam[-1], alg, memory, off, step)
+        last = State(float(t[-1]), q[-1], v[-1], a[-1], lam[-1], alg, memory, off, step, numbers)
     impulsive = source["energy.impulsive"] if "energy.impulsive" in source else None
     return Solution(
         model, t, q, v, a, lam, impulsive=impulsive, status=int(about["status"]),

@@ -201,7 +201,7 @@ class NetCDF:
         times = self._h5["event_time"][:].tolist() if "event_time" in self._h5 else []
         names = self.label("event_name")
         self.events = [PastEvent(*x) for x in zip(names, times, strict=False)]
-        once = ("last_alg", "last_memory")
+        once = ("last_alg", "last_memory", "last_set_valued")
         self.last = read_only({name: self._h5[name][:] for name in once if name in self._h5})
 
     def label(self, name: str) -> Any:

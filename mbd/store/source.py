@@ -117,6 +117,7 @@ class Source(Mapping[str, Any]):
     ends: Mapping[str, Sequence[Any]]
     last_alg: np.ndarray | None = None
     last_memory: np.ndarray | None = None
+    last_set_valued: np.ndarray | None = None
 
     @property
     def exact(self) -> bool:
@@ -185,6 +186,9 @@ class FileSource(Source):
                 self.last_alg, self.last_memory = read_only((alg, memory))
             elif len(memory):  # of a run that was killed
                 self.last_memory = read_only(memory)
+            numbers = file.last.get("last_set_valued", np.full(1, np.nan))
+            if np.all(np.isfinite(numbers)):
+                self.last_set_valued = read_only(numbers)
 
     def _unfinished(self) -> dict[str, Any]:
         """Return the outcome of a run that did not tell it."""
@@ -290,7 +294,7 @@ class ArchiveSource(Source):
         inside = record.get("components", {})
         self.columns = {k: Column(x, tuple(inside.get(k, ()))) for k, x in record["units"].items()}
         self.about["notes"] = {k: x for k, x in record.items() if k not in ("units", "components")}
-        for name in ("last_alg", "last_memory"):
+        for name in ("last_alg", "last_memory", "last_set_valued"):
             setattr(self, name, self._arrays.pop(name, None))
 
     def _check_states(self) -> None:
