@@ -34,7 +34,7 @@ from mbd.history.quantities import (
     no_part,
     table,
 )
-from mbd.history.quantity import Owner, Quantity
+from mbd.history.quantity import TOTALS, Owner, Quantity
 from mbd.history.trajectory import Trajectory
 from mbd.interactions.kind import face_name
 
@@ -104,7 +104,7 @@ class History(Trajectory):
     @cached_property
     def _totals(self) -> Mapping[str, np.ndarray]:
         """Quantities of the whole model."""
-        return self._named([x for x in table() if x.of is Owner.TOTAL and x.array])
+        return self._named([x for x in table() if x.of in TOTALS and x.array])
 
     @cached_property
     def energy(self) -> Energy:

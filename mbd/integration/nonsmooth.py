@@ -86,7 +86,7 @@ from mbd.model.evaluation import (
     stage,
     switch_off,
 )
-from mbd.model.frozen import FrozenModel
+from mbd.model.frozen import FrozenModel, checked_set_valued
 from mbd.model.state import State
 from mbd.model.workspace import Workspace
 
@@ -704,7 +704,7 @@ def percussions(I: Any, F: Any, part: float) -> None:
             slip = math.hypot(F[w + j + 1], F[w + j + 2]) / F[at + c.DELASSUS_T]
             mode = c.STICK if F[laws + 4 * k + 1] > 0.0 and slip <= 100 * worst else c.SLIP
         F[at + c.NEXT] = mode
-        F[at + c.SLIP1], F[at + c.SLIP2] = F[w + j + 1], F[w + j + 2]
+        F[at + c.LEAVES1], F[at + c.LEAVES2] = F[w + j + 1], F[w + j + 2]
 
 
 @jit
@@ -719,8 +719,8 @@ def pressures(I: Any, F: Any, base: int) -> None:
         mode, mu = F[at + c.NEXT], F[at + c.FRICTION]
         F[law] = NONE if mode == c.OPEN else DISK if mode == c.STICK else ALONG
         F[law + 1] = max(mu, F[at + c.STATIC]) if mode == c.STICK else mu
-        slow = max(math.hypot(F[at + c.SLIP1], F[at + c.SLIP2]), 1e-300)
-        F[law + 2], F[law + 3] = -F[at + c.SLIP1] / slow, -F[at + c.SLIP2] / slow
+        slow = max(math.hypot(F[at + c.LEAVES1], F[at + c.LEAVES2]), 1e-300)
+        F[law + 2], F[law + 3] = -F[at + c.LEAVES1] / slow, -F[at + c.LEAVES2] / slow
     meet(I, F, z, now, base)
     for k in range(n):
         if not F[z + 3 * k] > 0.0:
@@ -933,24 +933,67 @@ def work_of_jumps(I: Any, F: Any) -> Any:
 
 
 @jit
-def work_of_contacts(I: Any, F: Any, quiet: bool) -> float:
-    """Return the work of the contact forces in a step.
-
-    That of a percussion with the mean of the velocities at both ends; where a contact hits, with
-    those before and after the jump at the end of the step.
-    """
+def find_hits(I: Any, F: Any) -> bool:
+    r"""Write :math:`u - D\Lambda`, rates before the jump, to KEPT; tell whether a contact hits."""
     n, jump, D = 3 * int(F[_place(I, COUNT)]), own_vector(I, JUMP), _matrix(I, F)
-    records, rows, P, work = _array(I, F, RECORDS), _array(I, F, ROWS), _array(I, F, IMPULSE), 0.0
+    rows, to, any_hits = _array(I, F, ROWS), _array(I, F, KEPT), False
     for j in range(n):
-        at, r, u = int(F[records + j // 3]), j % 3, int(F[rows + j])
-        before = F[at + (c.BEFORE if r == 0 else c.SLIP1 + r - 1)]
-        now = -F[I[m.PHID] + u]
-        if not quiet and F[at + c.MODE] == c.OPEN:
-            before = now
-            for i in range(n):
-                before -= F[D + n * j + i] * F[jump + int(F[rows + i])]
-        work += 0.5 * F[P + j] * (before + now)
-    return work
+        F[to + j] = -F[I[m.PHID] + int(F[rows + j])]
+        for i in range(n):
+            F[to + j] -= F[D + n * j + i] * F[jump + int(F[rows + i])]
+    for k in range(n // 3):
+        any_hits = any_hits or _hits(I, F, k)
+    return any_hits
+
+
+@jit
+def _hits(I: Any, F: Any, k: int) -> bool:
+    """Tell whether contact k, open before the step, is closed by a jump of a velocity."""
+    at, j = int(F[_array(I, F, RECORDS) + k]), 3 * k
+    closes = F[at + c.MODE] == c.OPEN and F[_array(I, F, IMPULSE) + j] > 0.0
+    return closes and F[_array(I, F, KEPT) + j] < 0.0
+
+
+@jit
+def account(I: Any, F: Any, h: float, quiet: bool) -> None:
+    r"""Add the work of the contact forces in a step to the sums of the run, and log impacts.
+
+    That of a percussion with the mean of the velocities at both ends; where a contact was open,
+    with those before and after the jump at the end of the step. If a contact hits, friction has
+    what forces at the start do, :math:`h p_n\cdot u_n`, of what is closed, and the impact the rest.
+    """
+    rows, P, before = _array(I, F, ROWS), _array(I, F, IMPULSE), _array(I, F, KEPT)
+    hits = not quiet and find_hits(I, F)
+    for k in range(int(F[_place(I, COUNT)])):
+        at, work, steady = int(F[_array(I, F, RECORDS) + k]), 0.0, 0.0
+        opened = not quiet and F[at + c.MODE] == c.OPEN
+        for r in range(3):
+            j, u = 3 * k + r, int(F[rows + 3 * k + r])
+            start = F[at + (c.BEFORE if r == 0 else c.SLIP1 + r - 1)]
+            steady += h * F[I[m.AN] + u] * start
+            work += 0.5 * F[P + j] * ((F[before + j] if opened else start) - F[I[m.PHID] + u])
+        F[m.IMPULSIVE] += work
+        F[m.FRICTION] -= steady if hits else work
+        F[m.IMPACTS] -= work - steady if hits else 0.0
+        if hits and _hits(I, F, k):
+            log_impact(I, F, k, -work)
+
+
+@jit
+def log_impact(I: Any, F: Any, k: int, loss: float) -> None:
+    """Append a line to the log of impacts, while it has room."""
+    S, rows, at = ints(F), _array(I, F, ROWS), int(F[_array(I, F, RECORDS) + k])
+    if S[m.N_IMPACTS] >= S[m.IMPACT_ROOM]:
+        return
+    to = S[m.IMPACT_LOG] + S[m.N_IMPACTS] * m.IMPACT_SIZE
+    S[m.N_IMPACTS] += 1
+    F[to + m.IMPACT_T], F[to + m.IMPACT_LAW], F[to + m.IMPACT_LOSS] = F[m.T], k, loss
+    for r in range(3):
+        u, before = int(F[rows + 3 * k + r]), F[_array(I, F, KEPT) + 3 * k + r]
+        F[to + m.IMPACT_P + r] = F[own_vector(I, JUMP) + u]
+        F[to + m.IMPACT_BEFORE + r], F[to + m.IMPACT_AFTER + r] = before, -F[I[m.PHID] + u]
+    e = F[at + c.RESTITUTION] if F[at + c.BEFORE] < 0.0 else 0.0
+    F[to + m.IMPACT_E] = F[_place(I, RESTITUTION_PART)] * e
 
 
 @jit
@@ -1013,17 +1056,17 @@ def attempt(I: Any, F: Any, h: float, t: float) -> bool:
     good = reach_end(I, F, h)
     if good and F[_place(I, QUIET)] == 0.0 and rebounds(I, F) and gains(I, F):
         good = rebound_less(I, F, h)
-        F[_place(I, RESTITUTION_PART)] = 1.0
         S[m.N_REJECT] += 1
     if not good:
-        S[m.HAVE_FACTOR] = 0
+        S[m.HAVE_FACTOR], F[_place(I, RESTITUTION_PART)] = 0, 1.0
         F[m.T] = begin
         copy(F, I[m.Q], I[m.QN], I[m.N_Q])
         copy(F, I[m.V], I[m.VN], n)
         copy(F, I[m.A], I[m.AN], n)
         return False
     quiet = F[_place(I, QUIET)] == 1.0
-    F[m.IMPULSIVE] += work_of_contacts(I, F, quiet)
+    account(I, F, h, quiet)
+    F[_place(I, RESTITUTION_PART)] = 1.0
     if not quiet:
         free_accelerations(I, F, True)
         add_forces(I, F)
@@ -1059,10 +1102,12 @@ def begin_contacts(I: Any, F: Any) -> None:
             F[at + c.NEXT] = c.SLIP if slips else c.STICK
         F[at + c.BEFORE] = 0.0 if rests else speed
         F[at + c.SLIP1], F[at + c.SLIP2] = s1, s2
+        F[at + c.LEAVES1], F[at + c.LEAVES2] = s1, s2
     answers(I, F)
     add_forces(I, F)
     for k in range(n_c // 3):
-        F[int(F[records + k]) + c.MODE] = F[int(F[records + k]) + c.NEXT]
+        at = int(F[records + k])
+        F[at + c.MODE], F[at + c.ACTIVE] = F[at + c.NEXT], c.BEGUN
     copy(F, I[m.AL], I[m.A], n)
     F[_place(I, STARTED)] = 1.0
     S[m.HAVE_FACTOR] = 0
@@ -1077,7 +1122,10 @@ def advance(I: Any, F: Any, k: int) -> None:
     note_rates(I, F)
     if F[_place(I, STARTED)] == 0.0:
         begin_contacts(I, F)
+    most = int(HALVES * F[_place(I, COUNT)])  # impacts in a step
     for step in range(S[m.N_STEPS]):
+        if S[m.IMPACT_ROOM] and S[m.IMPACT_ROOM] - S[m.N_IMPACTS] < most:
+            return  # until they are taken over
         end, left, part = next_time(I, F), 1.0, 1.0
         begin = F[m.T]
         while left > 0.0:
@@ -1121,6 +1169,14 @@ def contacts_of(model: FrozenModel) -> tuple[np.ndarray, np.ndarray, np.ndarray]
     return np.array(numbers, int), np.array(rows, int), np.array(free)
 
 
+def begun(model: FrozenModel, state: State) -> bool:
+    """Tell whether a state is one that steps have left: it has the modes of all contacts."""
+    if state.set_valued is None:
+        return False
+    active = np.isin(model.places_set_valued, contacts_of(model)[0] + c.ACTIVE)
+    return bool((checked_set_valued(model, state)[active] == c.BEGUN).all())
+
+
 @dataclass(frozen=True)
 class NonsmoothAlpha:
     """Generalized-alpha for contacts, impacts and dry friction.
@@ -1155,14 +1211,14 @@ class NonsmoothAlpha:
         return Facts(
             title=f"nonsmooth generalized-alpha with rho = {self.rho:g}",
             orders=(2, 2), level="stabilized", set_valued=CONTACTS,
-            own_floats=_own_floats, start=self._start, failure=_failed,
+            own_floats=_own_floats, impacts=_impacts, start=self._start, failure=_failed,
         )  # fmt: skip
 
     def _start(
         self, model: FrozenModel, state: State, h: float, continued: bool, saddle: Any = None
     ) -> tuple[State, None]:
         """Return the state with accelerations and forces of the contacts that are closed."""
-        if continued and state.set_valued is not None:
+        if continued and begun(model, state):
             return state, None
         work = Workspace(model, state, own=_own_floats(model))
         self.prepare(model, work.S, work.F)
@@ -1170,7 +1226,7 @@ class NonsmoothAlpha:
         self._refuse_overlap(model, work)
         start_kernel(work.I, work.F)
         done = work.store()
-        return done.replace(alg=done.a.copy(), set_valued=done.set_valued), None
+        return done.replace(alg=done.a.copy()), None
 
     def _refuse_overlap(self, model: FrozenModel, work: Workspace) -> None:
         """Refuse a state in which bodies are in planes, by the name of the deepest."""
@@ -1200,19 +1256,25 @@ class NonsmoothAlpha:
         own = int(model.I[m.METHOD])
         at = own + N_VECTORS * n_u
         F[at + COUNT], F[at + RESTITUTION_PART] = n, 1.0
-        F[at + STARTED] = n > 0 and F[numbers + c.ACTIVE].all()  # of a state that steps left
+        F[at + STARTED] = (F[numbers + c.ACTIVE] == c.BEGUN).all()  # by steps that left a state
         base = at + FIRST
         F[base : base + n] = numbers
         each = (rows[:, None] + np.arange(3)).ravel()
         F[base + 3 * n : base + 6 * n] = each
         F[own + IS_CONTACT * n_u + each] = 1.0
-        F[numbers + c.ACTIVE], F[numbers + c.LEAST] = 1.0, CONTACT_SOFT * free
+        F[numbers + c.ACTIVE] = np.maximum(F[numbers + c.ACTIVE], c.KNOWN)
+        F[numbers + c.LEAST] = CONTACT_SOFT * free
 
 
 def _own_floats(model: FrozenModel) -> int:
     """Return how many numbers the method keeps of its own."""
     n, n_u = 3 * len(contacts_of(model)[0]), int(model.I[m.N_U])
     return N_VECTORS * n_u + FIRST + N_ARRAYS * n + n * (2 * n + n_u + 1)
+
+
+def _impacts(model: FrozenModel) -> int:
+    """Return the most impacts of a step."""
+    return int(HALVES) * len(contacts_of(model)[0])
 
 
 def _failed(model: FrozenModel, where: str) -> str:

@@ -65,7 +65,7 @@ FRAME = 4
 RADIUS, FRICTION, STATIC, RESTITUTION, OTHER = range(5)  # OTHER: R, negative of a plane
 # ... and what a method writes after them
 (
-    ACTIVE,  # whether a method knows the contact
+    ACTIVE,  # whether a method knows the contact: IDLE, KNOWN, or BEGUN with a mode of its own
     BRANCH,  # which rows the tangent writes
     E1, E2,  # direction of the friction force along a1, a2
     SHARE,  # q of the rows that slip
@@ -74,9 +74,11 @@ RADIUS, FRICTION, STATIC, RESTITUTION, OTHER = range(5)  # OTHER: R, negative of
     BEFORE,  # velocity of the gap at the start of the step [m/s]
     SLIP1, SLIP2,  # velocity of slip there
     NEXT,  # mode in which it leaves the step
+    LEAVES1, LEAVES2,  # velocity of slip with which it does
     LEAST,  # Delassus number below which joints leave a body nothing to move by
     NUMBERS,
-) = range(5, 19)  # fmt: skip
+) = range(5, 21)  # fmt: skip
+IDLE, KNOWN, BEGUN = 0.0, 1.0, 2.0
 OPEN, STICK, SLIP = 0.0, 1.0, 2.0
 
 # places in the scratch space: the weights c, the directions n, t1, t2 and their rates
@@ -173,7 +175,7 @@ def forces(I: Any, F: Any, e: Any) -> None:
     gap, _, _ = weights(I, F, e)
     s, p, f = I[m.SCRATCH], load3(F, I[m.A] + e.u), (0.0, 0.0, 0.0)
     store3(F, I[m.X] + e.u, (0.0, 0.0, 0.0))
-    if F[e.numbers + ACTIVE] != 0.0:
+    if F[e.numbers + ACTIVE] != IDLE:
         F[I[m.X] + e.u] = -gap
     for r in range(3):
         f = plus(f, times(p[r], load3(F, s + _AXES + 3 * r)))
@@ -213,7 +215,7 @@ def _add_frame(I: Any, F: Any, e: Any, first: int, branch: float) -> None:
 def tangent(I: Any, F: Any, e: Any) -> None:
     """Add rows and columns by the branch that acts."""
     to, ld = I[e.pairs - 2], I[e.pairs - 1]
-    branch = F[e.numbers + BRANCH] if F[e.numbers + ACTIVE] != 0.0 else OPEN
+    branch = F[e.numbers + BRANCH] if F[e.numbers + ACTIVE] != IDLE else OPEN
     weights(I, F, e)
     form_maps(I, F, e, N, False)
     for first in range(0, N, FRAME):
@@ -242,7 +244,7 @@ def tangent(I: Any, F: Any, e: Any) -> None:
 @each
 def rates(I: Any, F: Any, e: Any) -> None:
     """Write -u along n, a1, a2 and its time derivative; of an idle contact zeros."""
-    if F[e.numbers + ACTIVE] == 0.0:
+    if F[e.numbers + ACTIVE] == IDLE:
         store3(F, I[m.PHID] + e.u, (0.0, 0.0, 0.0))
         store3(F, I[m.PHIDD] + e.u, (0.0, 0.0, 0.0))
         return

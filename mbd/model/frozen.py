@@ -215,6 +215,18 @@ class FrozenModel:
         return read_only(np.concatenate(where))
 
     @cached_property
+    def laws_set_valued(self) -> tuple[str, ...]:
+        """Names of the elements with set-valued laws: "floor.0", of each part from 0."""
+        elements = {x: [e for e, _ in some] for x, some in self.numbering.elements.items()}
+        parts = [x for x, _ in self.set_valued if x not in elements]  # without rows
+        elements |= {x: self.system.parts[x].elements() for x in parts}
+        return tuple(
+            f"{part}.{k}"
+            for part, some in elements.items()
+            for k, _ in enumerate(x for x in some if x.kind.set_valued)
+        )
+
+    @cached_property
     def places_set_valued(self) -> np.ndarray:
         """Where the numbers of ``state.set_valued`` are: of methods, and the history of forces."""
         where = [np.empty(0, np.int64)]
@@ -350,6 +362,17 @@ def refuse_set_valued(owner: str, model: FrozenModel, accepted: Container[str] =
         f"Facts(set_valued=True); {owner} would take it as not there. Run mbd.simulate with such a "
         f"method, for an mbd.Contact mbd.NonsmoothAlpha(), or leave {part!r} out of the system"
     )
+
+
+def checked_set_valued(model: FrozenModel, state: State) -> np.ndarray:
+    """Return the numbers of set-valued laws of a state, if they fit the model."""
+    numbers, size = np.asarray(state.set_valued), len(model.places_set_valued)
+    if numbers.shape != (size,) or not np.isfinite(numbers).all():
+        raise ValueError(
+            f"state.set_valued must be {size} finite numbers for this model, or None, got "
+            f"{shown(numbers)}; was it made by another model?"
+        )
+    return numbers
 
 
 def state_of(owner: str, model: FrozenModel, state: Any) -> State:

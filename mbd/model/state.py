@@ -33,7 +33,7 @@ class State:
     step : float, optional [s]
         Size of the step that ended here. At position level velocities and multipliers belong to
         it: a run that goes on with another one finds them again.
-    set_valued : array, optional
+    set_valued : array, optional [m/s, N, 1/kg, -]
         What steps go on from at set-valued laws: of each what its method notes (branches,
         velocities) and the history of its forces. Default found again from the other numbers.
     """

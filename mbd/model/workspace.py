@@ -8,14 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from mbd.base.checked import shown
 from mbd.base.read_only import read_only
 from mbd.interactions.laws import check, noted
 from mbd.machine import buffer as m
 from mbd.machine.batch import Batch
 from mbd.machine.shared_work import compile_all
 from mbd.model.evaluation import evaluate_kernel, linearise_kernel, rates_kernel
-from mbd.model.frozen import FrozenModel, some_per_model, switchable
+from mbd.model.frozen import FrozenModel, checked_set_valued, some_per_model, switchable
 from mbd.model.state import State
 from mbd.model.turns_so_far import checked_memory
 
@@ -127,7 +126,7 @@ class Workspace:
         self.S[..., m.HAVE_FACTOR] = 0
         self.remember(state.memory)
         if state.set_valued is not None:
-            self.F[self.model.places_set_valued] = _fitting(self.model, state.set_valued)
+            self.F[self.model.places_set_valued] = checked_set_valued(self.model, state)
         if state.off != self.off:
             self.switch(state.off)
 
@@ -259,17 +258,6 @@ def _addresses(model: FrozenModel, stages: tuple[int, ...]) -> tuple[np.ndarray,
     places = [at + 2 * s for at, some in zip(first, kernels, strict=True) for s in range(len(some))]
     addresses = [kernel.address for some in kernels for kernel in some]
     return np.array(places, np.int64), np.array(addresses, np.int64)
-
-
-def _fitting(model: FrozenModel, numbers: np.ndarray) -> np.ndarray:
-    """Return the numbers of set-valued laws of a state, if they fit the model."""
-    size = len(model.places_set_valued)
-    if np.shape(numbers) != (size,) or not np.isfinite(numbers).all():
-        raise ValueError(
-            f"state.set_valued must be {size} finite numbers for this model, or None, got "
-            f"{shown(numbers)}; was it made by another model?"
-        )
-    return numbers
 
 
 def displaced(model: FrozenModel, state: State, increment: np.ndarray) -> State:

@@ -17,22 +17,33 @@ from mbd.model.state import State
 _CHUNK_BYTES = 1 << 20  # bytes of recorded steps that are taken over together
 _SMALL = 2**27  # bytes, about what the libraries take themselves: nobody asks the system for less
 
-# t (n,), q (n, n_q), v (n, n_v), a (n, n_v), lam (n, n_lam), work of impulses (n,)
+# t (n,), q (n, n_q), v (n, n_v), a (n, n_v), lam (n, n_lam), work of impulses (n, n_sums)
 Histories = tuple[Any, Any, Any, Any, Any, Any]
+
+
+def n_sums(model: Model) -> int:
+    """Return how many sums of work a run records: of set-valued laws those of their parts too."""
+    return m.N_SUMS if model.set_valued else 1
+
+
+def sums(model: Model, F: np.ndarray) -> np.ndarray:
+    """Return the work of impulses so far, (n_sums,) [J]."""
+    return F[m.IMPULSIVE : m.IMPULSIVE + n_sums(model)].copy()
 
 
 def at_once(model: Model) -> tuple[int, int]:
     """Return how many floats a recorded step has, and how many steps are taken over at once."""
-    size = 2 + model.n_q + 2 * int(model.I[m.N_U])
+    size = 1 + model.n_q + 2 * int(model.I[m.N_U]) + n_sums(model)
     return size, max(_CHUNK_BYTES // (8 * size), 8)
 
 
-def columns(model: Model) -> tuple[Any, Any, Any, Any]:
-    """Return where q, v, a and lam stand in a recorded row, between time and work of impulses."""
+def columns(model: Model) -> tuple[Any, Any, Any, Any, Any]:
+    """Return where q, v, a, lam and the work of impulses stand in a recorded row, after time."""
     v, lam = model.numbering.v, model.numbering.lam
     n_v = 1 + model.n_q
     n_a = n_v + int(model.I[m.N_U])
-    return slice(1, n_v), n_v + v, n_a + v, n_a + lam
+    end = n_a + int(model.I[m.N_U])
+    return slice(1, n_v), n_v + v, n_a + v, n_a + lam, slice(end, end + n_sums(model))
 
 
 class RecordError(RuntimeError):
@@ -46,7 +57,7 @@ class Record(Protocol):
         self, t: np.ndarray, q: np.ndarray, v: np.ndarray, a: np.ndarray, lam: np.ndarray,
         impulsive: np.ndarray,
     ) -> None:  # fmt: skip
-        """Keep n instants, time first: (n,), (n, n_q), (n, n_v), (n, n_v), (n, n_lam), (n,).
+        """Keep n instants, time first; see ``Histories``.
 
         Raises
         ------
@@ -55,6 +66,9 @@ class Record(Protocol):
 
     def happened(self, name: str, t: float) -> None:
         """Keep an event: its name and time."""
+
+    def struck(self, impacts: np.ndarray) -> None:
+        """Keep impacts (n, 13), in the order of time; see ``mbd/history/impacts.py``."""
 
     def complete(self, status: int, message: str) -> tuple[int, str]:
         """Bring the last instants to their place, when the run is over.
@@ -69,6 +83,10 @@ class Record(Protocol):
 
     def histories(self) -> Histories:
         """Return t, q, v, a, lam and work of impulses of all instants kept so far."""
+
+    @property
+    def impacts(self) -> np.ndarray:
+        """All impacts kept so far."""
 
     @property
     def stored(self) -> Mapping[str, Any] | None:
@@ -87,8 +105,9 @@ class ArrayRecord:
     """
 
     def __init__(self, model: Model, expected: int = 64) -> None:
-        widths = ((), (model.n_q,), (model.n_v,), (model.n_v,), (model.n_lam,), ())
-        self._bytes = 8 * (2 + model.n_q + 2 * model.n_v + model.n_lam)  # of an instant
+        of_vectors = (model.n_q, model.n_v, model.n_v, model.n_lam, n_sums(model))
+        widths = ((), *((n,) for n in of_vectors))
+        self._bytes = 8 * (1 + sum(of_vectors))  # of an instant
         need = expected * self._bytes
         if need > _SMALL and need > (free := free_bytes()):
             raise ValueError(
@@ -100,6 +119,7 @@ class ArrayRecord:
         self._arrays = [np.empty((max(1, expected) + 1, *width)) for width in widths]
         self._spare = 1  # rows kept for the last state, should memory be full
         self._n = 0
+        self._impacts = [np.empty((0, m.IMPACT_SIZE))]
 
     def append(
         self, t: np.ndarray, q: np.ndarray, v: np.ndarray, a: np.ndarray, lam: np.ndarray,
@@ -136,6 +156,15 @@ class ArrayRecord:
 
     def happened(self, name: str, t: float) -> None:
         """Do nothing: the run knows its events."""
+
+    def struck(self, impacts: np.ndarray) -> None:
+        """Keep impacts."""
+        self._impacts.append(impacts)
+
+    @property
+    def impacts(self) -> np.ndarray:
+        """All impacts kept so far."""
+        return np.concatenate(self._impacts)
 
     def complete(self, status: int, message: str) -> tuple[int, str]:
         """Say in the message what very many instants cost."""

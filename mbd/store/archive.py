@@ -59,6 +59,8 @@ def save_npz(solution: History, path: str | Path, **notes: Any) -> Path:
     for name in ("alg", "memory", "set_valued"):
         if (values := getattr(solution.state, name)) is not None:
             arrays[f"last_{name}"] = values
+    if laws := solution.model.laws_set_valued:
+        arrays["impacts"], notes["laws"] = solution.impacts.numbers, laws
     about = {
         "version": VERSION,
         "method": method_text(solution.method),
@@ -97,9 +99,14 @@ def save_matlab(solution: History, path: str | Path, every: int = 1) -> Path:
     series = {x.name: x for x in quantities(solution)}
     units = {f"units.{name.replace('.', '_')}": x.unit for name, x in series.items()}
     values = {name: x.values[::every] for name, x in series.items()} | units
+    if solution.model.set_valued:
+        values |= {f"impacts.{x}": getattr(solution.impacts, x) for x in _OF_IMPACTS}
     with replaced(Path(path), "save") as file:
         savemat(file, structures(values), do_compression=True, long_field_names=True)
     return Path(path)
+
+
+_OF_IMPACTS = ("t", "part", "ball", "impulse", "before", "after", "lost", "restitution")
 
 
 def save_csv(solution: History, path: str | Path, every: int = 1) -> Path:

@@ -8,7 +8,7 @@ Dimensions: ``time``, ``body``, ``joint``, ``element``, ``end`` and ``section_ax
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -18,7 +18,7 @@ import numpy as np
 from mbd.base.checked import meant, shown
 from mbd.history.all_parts import AllParts
 from mbd.history.columns import MIXED, fitting, labels, model_items
-from mbd.history.quantities import Energy
+from mbd.history.quantities import IMPULSES
 from mbd.history.quantity import Owner, Quantity
 from mbd.model.frozen import per_model
 from mbd.model.workspace import Workspace
@@ -134,8 +134,14 @@ def chosen(model: Model, names: Sequence[str] | None) -> list[Field]:
                 f"save: quantities must be names of labelled arrays, got {shown(name)}"
                 f"{meant(str(name), over_time)}; there are {', '.join(over_time)}"
             )
-    more = ("time", *names, *([Energy.impulsive.array] if "q" in names else []))
+    more = ("time", *names, *(x.array for x in IMPULSES if "q" in names))
     return [x for x in there if x.dims[0] != "time" or x.name in more]
+
+
+def impulses_in(stored: Mapping[str, Any]) -> np.ndarray | None:
+    """Return the work of impulses of a file, (n, 1), or (n, 3) with its parts; None of old ones."""
+    there = [stored[x.flat] for x in IMPULSES if x.flat in stored]
+    return np.stack(there, axis=-1) if there else None
 
 
 @per_model

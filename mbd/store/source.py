@@ -17,6 +17,7 @@ import numpy as np
 
 from mbd.base.read_only import read_only
 from mbd.history.columns import Column, columns, items_of
+from mbd.machine.buffer import IMPACT_SIZE
 from mbd.store.contents import Contents, DamagedFileError, PastEvent
 from mbd.store.log import MAGIC, Log
 from mbd.store.netcdf import NetCDF, libraries
@@ -102,6 +103,10 @@ class Source(Mapping[str, Any]):
     columns : dict
         Unit and components of each quantity by its full name, ``rod.position``.
     events : list of PastEvent
+    impacts : (n, 13) array
+        Numbers of ``Solution.impacts``.
+    laws : sequence of str
+        Names of the elements with set-valued laws.
     speeds : list of str
         Labels of velocities.
     ends : dict
@@ -113,6 +118,8 @@ class Source(Mapping[str, Any]):
     about: dict[str, Any]
     columns: dict[str, Column]
     events: list[PastEvent]
+    impacts: np.ndarray
+    laws: Sequence[str]
     speeds: list[str]
     ends: Mapping[str, Sequence[Any]]
     last_alg: np.ndarray | None = None
@@ -174,7 +181,7 @@ class FileSource(Source):
         breathing = turning if file.digits("scale") else ()
         items = items_of(cache(file.label), turning, breathing, gap)
         self.columns = {k: x for k, x in columns(items).items() if file.digits(x.array)}
-        self.speeds = file.label("speed")
+        self.speeds, self.laws, self.impacts = file.label("speed"), file.label("law"), file.impacts
         self.ends = self._ends({x.name: x.place for x in items["element"]})
         raw = [name for name, array in _RAW.items() if file.digits(array)]
         self._names = dict.fromkeys((*self.columns, *raw))
@@ -294,6 +301,8 @@ class ArchiveSource(Source):
         inside = record.get("components", {})
         self.columns = {k: Column(x, tuple(inside.get(k, ()))) for k, x in record["units"].items()}
         self.about["notes"] = {k: x for k, x in record.items() if k not in ("units", "components")}
+        self.impacts = self._arrays.pop("impacts", np.empty((0, IMPACT_SIZE)))
+        self.laws = record.pop("laws", [])
         for name in ("last_alg", "last_memory", "last_set_valued"):
             setattr(self, name, self._arrays.pop(name, None))
 

@@ -81,14 +81,14 @@ class BatchRecord:
     @cached_property
     def raw(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """q, v, a, lam, (n, instants, .), as those of solutions."""
-        q, v, a, lam = (self.rows[..., x] for x in columns(self.model))
+        q, v, a, lam = (self.rows[..., x] for x in columns(self.model)[:-1])
         return q, v, a, lam
 
     @cached_property
     def flat(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """q, v, a, lam (n instants, .) of one run after another, as they were recorded."""
         whole = self.rows.reshape(-1, self.rows.shape[2])
-        q, v, a, lam = (whole[:, x] for x in columns(self.model))
+        q, v, a, lam = (whole[:, x] for x in columns(self.model)[:-1])
         return q, v, a, lam
 
     @property

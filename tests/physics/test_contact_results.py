@@ -72,3 +72,134 @@ def test_a_state_that_was_changed_begins_anew():
     assert np.abs(slower.v).max() < 1e-12
     with pytest.raises(ValueError, match=r"state.set_valued must be \d+ finite numbers for this"):
         mbd.simulate(model, 0.2, H, state=state.replace(set_valued=np.zeros(3)))
+
+
+def thrown(height, speed, friction, restitution):
+    """Return a ball of 1 kg and 0.1 m, solid, above a floor."""
+    system = mbd.System(gravity=(0, 0, -G))
+    ball = system.add(
+        mbd.RigidBody(
+            "ball", mass=1.0, inertia=(4e-3,) * 3, shape=mbd.Sphere(0.1),
+            position=(0, 0, 0.1 + height), velocity=(speed, 0, 0),
+        )
+    )  # fmt: skip
+    system.add(
+        mbd.Contact("floor", system.ground, ball, friction=friction, restitution=restitution)
+    )
+    return system
+
+
+@pytest.mark.parametrize("h", [1e-2, 1e-3])
+def test_friction_and_impacts_take_what_they_must(h):
+    """Sliding to rolling: m v^2/7. A fall: m g z (1 - e^2). Both: sliding through the impact.
+
+    That takes P_T (v - 7/4 P_T/m), P_T = mu (1 + e) m u: after it the slip is v - 7/2 P_T/m.
+    """
+    slides = mbd.simulate(thrown(0.0, 2.0, 0.2, 0.0), 0.6, h).energy
+    assert slides.friction[-1] == pytest.approx(4 / 7, abs=1e-13)
+    assert not slides.impacts.any()
+    assert np.ptp(slides.balance) < 1e-13
+    falls = mbd.simulate(thrown(1.0, 0.0, 0.2, 0.5), 0.6, h)
+    assert falls.energy.impacts[-1] == pytest.approx(0.75 * G, abs=45 * h)
+    assert np.abs(falls.energy.friction).max() < 1e-15
+    both = mbd.simulate(thrown(1.0, 9.0, 0.2, 0.5), 0.6, h)
+    P = 0.3 * np.sqrt(2 * G)
+    lost = 0.75 * G + P * (9.0 - 1.75 * P)
+    assert both.energy.impacts[-1] == pytest.approx(lost, abs=45 * h)
+    for run in (falls, both):
+        assert len(run.impacts) == 1
+        assert run.impacts.lost[0] == pytest.approx(run.energy.impacts[-1], abs=1e-13)
+        sums = run.energy.friction + run.energy.impacts + run.energy.impulsive
+        assert np.abs(sums).max() < 1e-13
+    none = mbd.System()
+    none.add(mbd.PointMass("p", mass=1.0, velocity=(1, 0, 0)))
+    free = mbd.simulate(none, 0.1, 1e-2)
+    assert not np.stack([free.energy.friction, free.energy.impacts]).any()
+    assert len(free.impacts) == 0
+    assert not {"friction_loss", "impact_loss", "impacts", "law"} & {*free.to_xarray().variables}
+
+
+def check_lines(impacts):
+    """Each line obeys the laws by itself: Newton's, Coulomb's, the work of its impulse."""
+    P, u, after = impacts.impulse, impacts.before, impacts.after
+    assert (P[:, 0] > 0).all()
+    assert (u[:, 0] < 0).all()
+    assert (after[:, 0] > -1e-12).all()
+    assert (np.linalg.norm(P[:, 1:], axis=1) <= 0.4 * P[:, 0] * (1 + 1e-9)).all()
+    assert impacts.lost == pytest.approx(-0.5 * ((u + after) * P).sum(1), abs=1e-12)
+    assert (np.diff(impacts.t) >= 0).all()
+
+
+@pytest.mark.parametrize("options", [{"every": 50}, {"stream": "run.nc"}, {"events": True}])
+def test_no_impact_is_lost(options, tmp_path):
+    """Thinned, streamed, with events between: the lines of the run that keeps all steps."""
+    system = mbd.System(gravity=(0, 0, -G))
+    box = system.add(
+        mbd.RigidBody(
+            "box", mass=3.0, inertia=(0.0125, 0.025, 0.0325), shape=mbd.Box((0.3, 0.2, 0.1)),
+            position=(0, 0, 0.35), velocity=(1, 0, 0), angular_velocity=(4, 5, 6),
+        )
+    )  # fmt: skip
+    system.add(mbd.Contact("floor", system.ground, box, friction=0.4, restitution=0.3))
+    plain = mbd.simulate(system, 1.0, H)
+    lines = plain.impacts.numbers
+    assert len(lines) > 20
+    check_lines(plain.impacts)
+    if "events" in options:
+        low = mbd.Event("low", lambda s: s["box"].position[:, 2] - 0.2)
+        stop = mbd.Event("stop", lambda s: s.t - 0.6003, terminal=True)
+        run = mbd.simulate(system, 1.0, H, events=[low, stop])
+        lines = lines[plain.impacts.t < 0.6003]
+        assert len(run.events) > 1
+    else:
+        options = {k: tmp_path / x if k == "stream" else x for k, x in options.items()}
+        run = mbd.simulate(system, 1.0, H, **options)
+    assert (run.impacts.numbers == lines).all()
+    assert sum(len(x.impacts) for x in run.blocks(40)) == len(lines)
+    assert run.energy.impacts[-1] == pytest.approx(lines[:, -2].sum(), abs=0.02)
+
+
+def test_a_log_that_is_full_is_emptied(monkeypatch):
+    """However few lines there is room for, all are kept, and steps are the same bits."""
+    model, t_end = scene("bounce")
+    plain = mbd.simulate(model, t_end, H)
+    monkeypatch.setattr("mbd.runs.stretch._IMPACTS", 1)
+    small = mbd.simulate(model, t_end, H)
+    assert (small.impacts.numbers == plain.impacts.numbers).all()
+    assert (small.q == plain.q).all()
+
+
+def test_impacts_and_losses_in_files(tmp_path):
+    model, t_end = scene("bounce")
+    run = mbd.simulate(model, t_end, H)
+    run.save(tmp_path / "run.nc")
+    run.save(tmp_path / "run.npz")
+    run.save(tmp_path / "few.nc", quantities=["q", "v", "a", "multipliers"])
+    for name in ("run.nc", "run.npz", "few.nc"):
+        again = mbd.load(tmp_path / name)
+        assert (again.impacts.numbers == run.impacts.numbers).all()
+        assert (again.energy.impacts == run.energy.impacts).all()
+        assert (again.energy.friction == run.energy.friction).all()
+        assert again.impacts["floor"].part.tolist() == ["floor"] * len(run.impacts)
+    table = run.impacts.to_csv(tmp_path / "impacts.csv").read_text().splitlines()
+    assert table[0].startswith("t [s],law,impulse.normal [N s],impulse.slip 1 [N s]")
+    assert len(table) == 1 + len(run.impacts)
+    assert table[1].split(",")[1] == "floor.0"
+    assert float(table[1].split(",")[2]) == run.impacts.impulse[0, 0]
+    assert run.to_xarray()["impacts"].shape == (len(run.impacts), 13)
+    assert "floor.0" in str(run.impacts)
+    assert len(str(run.impacts).splitlines()) == 2 + len(run.impacts)
+    with pytest.raises(KeyError, match="'body' is no part with impacts; there are: floor"):
+        run.impacts["body"]
+
+
+def test_impacts_of_a_closed_loop():
+    system = thrown(1.0, 0.0, 0.2, 0.5)
+    push = system.add(mbd.PointForce("push", system["ball"], (0.0, 0.0, 0.0)))
+    hold = mbd.Controller("hold", ["ball.position"], ["push.force"], law=lambda t, x: (0, 0, 0),
+                          every=0.01)  # fmt: skip
+    assert push.name == "push"
+    loop = mbd.closed_loop(system, hold, 1.0, H, method=mbd.NonsmoothAlpha())
+    plain = mbd.simulate(system, 1.0, H)
+    assert len(plain.impacts) == 2
+    assert loop.solution.impacts.numbers == pytest.approx(plain.impacts.numbers, abs=1e-9)
