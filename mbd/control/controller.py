@@ -44,7 +44,7 @@ from mbd.runs.events import EventInstants
 from mbd.runs.failed_step import explain
 from mbd.runs.methods import checked_method
 from mbd.runs.plan import whole_steps
-from mbd.runs.record import ArrayRecord, sums
+from mbd.runs.record import ArrayRecord, impulsive_so_far
 
 _WHO = "closed_loop"
 _CHUNK = 1 << 14  # steps in compiled code before Python listens to Ctrl-C
@@ -463,7 +463,7 @@ def closed_loop(
     if status != CONVERGED:
         message = message or explain(run.work, stepper.method)
     elif n % every:
-        run.keep(EventInstants.of(last, sums(model, run.work.F)))
+        run.keep(EventInstants.of(last, impulsive_so_far(model, run.work.F)))
     message = message or f"reached t = {last.t:g} s"
     *raw, impulsive = record.histories()
     solution = Solution(

@@ -52,8 +52,8 @@ class Solution(History):
     impulsive : (n,) or (n, 3) array, optional [J]
         Work of impulses since the first instant, ``solution.energy.impulsive``, and what of it
         friction and impacts took; default zero.
-    impacts : (k, 13) array, optional
-        The numbers of ``solution.impacts``.
+    impacts : (k, 13) array, optional [s, N s, m/s, J, -]
+        The numbers of ``solution.impacts``, a table of all impacts of contacts.
     """
 
     #: the same run of one order less, if it was extrapolated (``order=`` of ``simulate``)

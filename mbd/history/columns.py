@@ -128,7 +128,7 @@ def items_of(
         names = tuple(x.removeprefix(f"{name}.") for x in labels("row")[mine])
         rows.append(Item(name, (Owner.ROWS,), (mine,), "as the rows", names))
     return {
-        "": [Item("", (Owner.TIME, *TOTALS[: 1 + bool(labels("law"))]), unit=gap)],
+        "": [Item("", (Owner.TIME, *TOTALS[: 1 + bool(labels("set_valued"))]), unit=gap)],
         "body": [
             x._replace(
                 owners=(
@@ -227,7 +227,7 @@ def labels(model: Model) -> dict[str, tuple[tuple[str, ...], Any]]:
         labels["reading"] = (("reading",), list(loads))
         labels["reading_unit"] = (("reading",), list(loads.values()))
     if model.set_valued:
-        labels["law"] = (("law",), list(model.laws_set_valued))
+        labels["set_valued"] = (("set_valued",), list(model.elements_set_valued))
     if model.n_lam:
         owner = [""] * model.n_lam
         for name, rows in numbering.owners.items():

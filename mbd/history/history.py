@@ -21,6 +21,7 @@ from mbd.history.beams import (
 )
 from mbd.history.bodies import StructureHistory
 from mbd.history.columns import Column, model_columns
+from mbd.history.impacts import Impacts
 from mbd.history.joint_coordinates import freedoms
 from mbd.history.joints import JointHistory, RowHistory
 from mbd.history.loads import all_loads
@@ -120,6 +121,11 @@ class History(Trajectory):
     def gap(self) -> np.ndarray:
         """Largest violation of a row at each instant [m, rad, -; on velocities m/s, rad/s]."""
         return self._totals["gap"]
+
+    @cached_property
+    def impacts(self) -> Impacts:
+        """All impacts of contacts, one line each, whatever instants are kept."""
+        return Impacts(self.model.elements_set_valued, self._impacts)
 
     @cached_property
     def reactions(self) -> dict[str, Reaction]:

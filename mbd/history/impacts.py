@@ -18,7 +18,7 @@ from mbd.machine import buffer as m
 _ROWS = ("normal", "slip 1", "slip 2")
 #: head of each number of a line, and its unit
 COLUMNS = (
-    ("t", "s"), ("law", ""),
+    ("t", "s"), ("element", ""),
     *((f"{word}.{row}", unit)
       for word, unit in (("impulse", "N s"), ("before", "m/s"), ("after", "m/s")) for row in _ROWS),
     ("lost", "J"), ("restitution", "-"),
@@ -34,7 +34,7 @@ class Impacts:
 
     Parameters
     ----------
-    laws : sequence of str
+    elements : sequence of str
         Names of the elements with set-valued laws: "floor.0" is the first ball of "floor".
     numbers : (n, 13) array, optional
         One line for each impact, as ``COLUMNS`` says; default none.
@@ -59,11 +59,11 @@ class Impacts:
         would have gained energy; of the velocity at the start of the step.
     """
 
-    def __init__(self, laws: Any, numbers: np.ndarray | None = None) -> None:
+    def __init__(self, elements: Any, numbers: np.ndarray | None = None) -> None:
         x = np.empty((0, m.IMPACT_SIZE)) if numbers is None else np.asarray(numbers, float)
-        self.laws, self.numbers = tuple(laws), read_only(x.view())
-        which = x[:, m.IMPACT_LAW].astype(int)
-        both = [self.laws[k].rpartition(".") for k in which]
+        self.elements, self.numbers = tuple(elements), read_only(x.view())
+        which = x[:, m.IMPACT_ELEMENT].astype(int)
+        both = [self.elements[k].rpartition(".") for k in which]
         self.t, self.part = (
             self.numbers[:, m.IMPACT_T],
             read_only(np.array([a for a, _, _ in both], str)),
@@ -79,13 +79,13 @@ class Impacts:
 
     def __getitem__(self, part: str) -> Impacts:
         """Return those of a part."""
-        there = dict.fromkeys(x.rpartition(".")[0] for x in self.laws)
+        there = dict.fromkeys(x.rpartition(".")[0] for x in self.elements)
         if part not in there:
             raise KeyError(
                 f"impacts: {shown(part)} is no part with impacts{meant(str(part), there)}; there "
                 f"are: {', '.join(there) or 'none'}"
             )
-        return Impacts(self.laws, self.numbers[self.part == part])
+        return Impacts(self.elements, self.numbers[self.part == part])
 
     def _lines(self) -> list[tuple[Any, ...]]:
         """Return what text and page show of each."""
@@ -102,7 +102,7 @@ class Impacts:
 
     def __str__(self) -> str:
         """Return the table as text; of long ones the first lines."""
-        width = max([len(x) for x in self.laws], default=0)
+        width = max([len(x) for x in self.elements], default=0)
         lines = [f"{self!r}"]
         if len(self):
             heads = " ".join(f"{x:>11}" for x in _HEADS[2:])
@@ -123,8 +123,8 @@ class Impacts:
         writer = csv.writer(text)
         writer.writerow([f"{name} [{unit}]" if unit else name for name, unit in COLUMNS])
         for line in self.numbers.tolist():
-            name = self.laws[int(line[m.IMPACT_LAW])]
-            writer.writerow([name if k == m.IMPACT_LAW else x for k, x in enumerate(line)])
+            name = self.elements[int(line[m.IMPACT_ELEMENT])]
+            writer.writerow([name if k == m.IMPACT_ELEMENT else x for k, x in enumerate(line)])
         with replaced(path, "to_csv") as file:
             file.write(text.getvalue().encode())
         return path

@@ -157,5 +157,5 @@ def instants_of_runs(
         program.F[:, [m.T_LAST, m.T_STEP]] = rows[here, :1, 0]
         values[here] = program.of_rows(rows[here][..., taken])
     t = rows[0, :, 0] if n else np.empty(0)
-    sums = rows[..., 1 + n_q + 2 * n_u :]
-    return Instants(values, _work(t, values[..., 1:3], None), sums, {})
+    impulses = rows[..., 1 + n_q + 2 * n_u :]
+    return Instants(values, _work(t, values[..., 1:3], None), impulses, {})

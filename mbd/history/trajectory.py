@@ -10,7 +10,6 @@ import numpy as np
 
 from mbd.base.read_only import read_only
 from mbd.history.bodies import BodyHistory, FlexibleHistory
-from mbd.history.impacts import Impacts
 from mbd.history.observed import point
 from mbd.history.program import ProgramTables
 from mbd.history.quantity import Quantity
@@ -58,8 +57,7 @@ class Trajectory:
         # work of impulses since the first instant of the run, (n, 1), or (n, 3) with its parts [J]
         work = np.zeros(len(t)) if impulsive is None else np.asarray(impulsive)
         self.impulses = read_only(work[:, None] if work.ndim == 1 else work.view())
-        #: impacts of set-valued laws, one line each: Impacts
-        self.impacts = Impacts(model.laws_set_valued, impacts)
+        self._impacts = np.empty((0, m.IMPACT_SIZE)) if impacts is None else impacts
         # what came before the first instant, if anything did
         self.before: Before = read_only(before or {})
         self.stored = stored  # quantities by name that are in a file already
@@ -158,12 +156,13 @@ class Trajectory:
 
     def _impacts_of(self, instants: slice | np.ndarray) -> np.ndarray:
         """Return the numbers of the impacts after the instant before some, up to the last one."""
-        lines, chosen = self.impacts.numbers, np.arange(len(self.t))[instants]
+        lines, chosen = self._impacts, np.arange(len(self.t))[instants]
         if not len(lines) or not len(chosen):
             return lines[:0]
         first, last = chosen[0], chosen[-1]
         after = self.t[first - 1] if first else -np.inf
-        return lines[(self.impacts.t > after) & (self.impacts.t <= self.t[last])]
+        t = lines[:, m.IMPACT_T]
+        return lines[(t > after) & (t <= self.t[last])]
 
     def vector_of(self, body: str, weights: tuple[float, ...]) -> np.ndarray:
         """Return sum w_k y_k of a body or face (or "ground") over time, (n, 3)."""

@@ -987,7 +987,7 @@ def log_impact(I: Any, F: Any, k: int, loss: float) -> None:
         return
     to = S[m.IMPACT_LOG] + S[m.N_IMPACTS] * m.IMPACT_SIZE
     S[m.N_IMPACTS] += 1
-    F[to + m.IMPACT_T], F[to + m.IMPACT_LAW], F[to + m.IMPACT_LOSS] = F[m.T], k, loss
+    F[to + m.IMPACT_T], F[to + m.IMPACT_ELEMENT], F[to + m.IMPACT_LOSS] = F[m.T], k, loss
     for r in range(3):
         u, before = int(F[rows + 3 * k + r]), F[_array(I, F, KEPT) + 3 * k + r]
         F[to + m.IMPACT_P + r] = F[own_vector(I, JUMP) + u]
@@ -1262,7 +1262,7 @@ class NonsmoothAlpha:
         each = (rows[:, None] + np.arange(3)).ravel()
         F[base + 3 * n : base + 6 * n] = each
         F[own + IS_CONTACT * n_u + each] = 1.0
-        F[numbers + c.ACTIVE] = np.maximum(F[numbers + c.ACTIVE], c.KNOWN)
+        F[numbers + c.ACTIVE] = np.maximum(F[numbers + c.ACTIVE], c.WAITING)
         F[numbers + c.LEAST] = CONTACT_SOFT * free
 
 

@@ -65,7 +65,7 @@ FRAME = 4
 RADIUS, FRICTION, STATIC, RESTITUTION, OTHER = range(5)  # OTHER: R, negative of a plane
 # ... and what a method writes after them
 (
-    ACTIVE,  # whether a method knows the contact: IDLE, KNOWN, or BEGUN with a mode of its own
+    ACTIVE,  # IDLE before a method knows it, WAITING before it has a mode, BEGUN
     BRANCH,  # which rows the tangent writes
     E1, E2,  # direction of the friction force along a1, a2
     SHARE,  # q of the rows that slip
@@ -78,7 +78,7 @@ RADIUS, FRICTION, STATIC, RESTITUTION, OTHER = range(5)  # OTHER: R, negative of
     LEAST,  # Delassus number below which joints leave a body nothing to move by
     NUMBERS,
 ) = range(5, 21)  # fmt: skip
-IDLE, KNOWN, BEGUN = 0.0, 1.0, 2.0
+IDLE, WAITING, BEGUN = 0.0, 1.0, 2.0
 OPEN, STICK, SLIP = 0.0, 1.0, 2.0
 
 # places in the scratch space: the weights c, the directions n, t1, t2 and their rates

@@ -163,7 +163,7 @@ N_UNKNOWN_KINDS = 8  # of unknowns
     BAD_AT, BAD_AT_1, BAD_AT_2,  # what the law was asked for
     _BY_UNKNOWN_KIND,
 ) = range(50)  # fmt: skip
-N_SUMS = 3  # from IMPULSIVE on
+N_IMPULSIVE = 3  # from IMPULSIVE on
 # by kind of unknown
 SCALE, FLOOR, ATOL, SIZE, UNIT, PER_UNIT, RATE, PER_LEAST, INTS = range(
     _BY_UNKNOWN_KIND, _BY_UNKNOWN_KIND + 9 * N_UNKNOWN_KINDS, N_UNKNOWN_KINDS
@@ -214,10 +214,11 @@ BETWEEN, WHOLE = 2, 3  # next to the sides 0 and 1: what is between them; all of
     SD_TAIL, SD_SECOND, SD_SECOND_TAIL, SD_BETWEEN, SD_U, SD_Q, SD_FACE,
     SD_POSE, SD_FORCES, SD_RESIDUAL, SD_TANGENT, SD_SIZE,
 ) = (*range(7), *range(7, 17, 2))  # fmt: skip
-# line of the log of impacts: time, number of the law, impulse, velocities before and after, loss,
-# restitution
+# line of the log of impacts: time, number of the element, impulse, velocities before and after, the
+# loss, restitution
 (
-    IMPACT_T, IMPACT_LAW, IMPACT_P, IMPACT_BEFORE, IMPACT_AFTER, IMPACT_LOSS, IMPACT_E, IMPACT_SIZE,
+    IMPACT_T, IMPACT_ELEMENT, IMPACT_P, IMPACT_BEFORE, IMPACT_AFTER, IMPACT_LOSS, IMPACT_E,
+    IMPACT_SIZE,
 ) = (0, 1, 2, 5, 8, 11, 12, 13)  # fmt: skip
 LINE = 16  # floats that no other thread's are near: two lines of the cache
 # gate: the job that is free to take, the last one that is done; then what each side has measured

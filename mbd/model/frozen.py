@@ -215,8 +215,10 @@ class FrozenModel:
         return read_only(np.concatenate(where))
 
     @cached_property
-    def laws_set_valued(self) -> tuple[str, ...]:
+    def elements_set_valued(self) -> tuple[str, ...]:
         """Names of the elements with set-valued laws: "floor.0", of each part from 0."""
+        if not self.set_valued:
+            return ()
         elements = {x: [e for e, _ in some] for x, some in self.numbering.elements.items()}
         parts = [x for x, _ in self.set_valued if x not in elements]  # without rows
         elements |= {x: self.system.parts[x].elements() for x in parts}
@@ -230,7 +232,7 @@ class FrozenModel:
     def places_set_valued(self) -> np.ndarray:
         """Where the numbers of ``state.set_valued`` are: of methods, and the history of forces."""
         where = [np.empty(0, np.int64)]
-        for name, elements in self.numbering.elements.items():
+        for name, elements in self.numbering.elements.items() if self.set_valued else ():
             for record, (element, row) in zip(self.records[name], elements, strict=False):
                 if element.kind.set_valued:
                     at = self.I[record + m.E_NUMBERS] + len(element.numbers)

@@ -17,23 +17,23 @@ from mbd.model.state import State
 _CHUNK_BYTES = 1 << 20  # bytes of recorded steps that are taken over together
 _SMALL = 2**27  # bytes, about what the libraries take themselves: nobody asks the system for less
 
-# t (n,), q (n, n_q), v (n, n_v), a (n, n_v), lam (n, n_lam), work of impulses (n, n_sums)
+# t (n,), q (n, n_q), v (n, n_v), a (n, n_v), lam (n, n_lam), work of impulses (n, n_impulsive)
 Histories = tuple[Any, Any, Any, Any, Any, Any]
 
 
-def n_sums(model: Model) -> int:
+def n_impulsive(model: Model) -> int:
     """Return how many sums of work a run records: of set-valued laws those of their parts too."""
-    return m.N_SUMS if model.set_valued else 1
+    return m.N_IMPULSIVE if model.set_valued else 1
 
 
-def sums(model: Model, F: np.ndarray) -> np.ndarray:
-    """Return the work of impulses so far, (n_sums,) [J]."""
-    return F[m.IMPULSIVE : m.IMPULSIVE + n_sums(model)].copy()
+def impulsive_so_far(model: Model, F: np.ndarray) -> np.ndarray:
+    """Return the work of impulses so far, (n_impulsive,) [J]."""
+    return F[m.IMPULSIVE : m.IMPULSIVE + n_impulsive(model)].copy()
 
 
 def at_once(model: Model) -> tuple[int, int]:
     """Return how many floats a recorded step has, and how many steps are taken over at once."""
-    size = 1 + model.n_q + 2 * int(model.I[m.N_U]) + n_sums(model)
+    size = 1 + model.n_q + 2 * int(model.I[m.N_U]) + n_impulsive(model)
     return size, max(_CHUNK_BYTES // (8 * size), 8)
 
 
@@ -43,7 +43,7 @@ def columns(model: Model) -> tuple[Any, Any, Any, Any, Any]:
     n_v = 1 + model.n_q
     n_a = n_v + int(model.I[m.N_U])
     end = n_a + int(model.I[m.N_U])
-    return slice(1, n_v), n_v + v, n_a + v, n_a + lam, slice(end, end + n_sums(model))
+    return slice(1, n_v), n_v + v, n_a + v, n_a + lam, slice(end, end + n_impulsive(model))
 
 
 class RecordError(RuntimeError):
@@ -105,7 +105,7 @@ class ArrayRecord:
     """
 
     def __init__(self, model: Model, expected: int = 64) -> None:
-        of_vectors = (model.n_q, model.n_v, model.n_v, model.n_lam, n_sums(model))
+        of_vectors = (model.n_q, model.n_v, model.n_v, model.n_lam, n_impulsive(model))
         widths = ((), *((n,) for n in of_vectors))
         self._bytes = 8 * (1 + sum(of_vectors))  # of an instant
         need = expected * self._bytes

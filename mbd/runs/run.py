@@ -41,7 +41,7 @@ from mbd.runs.crossings import Instant, Watch
 from mbd.runs.events import EventInstants, Occurrence
 from mbd.runs.interrupts import Interrupt
 from mbd.runs.plan import Plan
-from mbd.runs.record import Record, RecordError, n_sums
+from mbd.runs.record import Record, RecordError, n_impulsive
 from mbd.runs.stretch import EVENT, Stretch
 
 _WORDED = (RuntimeError, ValueError, TypeError)  # of this package: they say who and when
@@ -89,7 +89,7 @@ class Run:
         self.occurrences: list[Occurrence] = []
         self.stretch: Stretch | None = None
         self.started = math.inf
-        self.impulsive = np.zeros(m.N_SUMS)
+        self.impulsive = np.zeros(m.N_IMPULSIVE)
         self.cause: BaseException | None = None
 
     def go(
@@ -148,14 +148,14 @@ class Run:
         stretch = Stretch(
             self.model, first, self.method, plan, self.interrupt, self.watch, continued, saddle
         )
-        F, all_sums = stretch.work.F, slice(m.IMPULSIVE, m.IMPULSIVE + m.N_SUMS)
-        F[all_sums] = self.impulsive
+        F, at_impulsive = stretch.work.F, slice(m.IMPULSIVE, m.IMPULSIVE + m.N_IMPULSIVE)
+        F[at_impulsive] = self.impulsive
         stretch.record_to(self.record, stretch.first, before, kept)
         self.stretch = stretch
         try:
             status, message = stretch.loop(self.progress)
         finally:
-            self.last, self.impulsive = stretch.state(), F[all_sums].copy()
+            self.last, self.impulsive = stretch.state(), F[at_impulsive].copy()
             self.occurrences += stretch.occurrences
             self.started = min(self.started, stretch.started)
             self.divided |= stretch.divided.steps
@@ -177,7 +177,7 @@ class Run:
             self.record.happened(occurrence.name, occurrence.t)
         over = _over(stretch.instant, self.watch, set_off)
         if over or self.last.t >= plan.t_end * (1 - 1e-15):
-            stretch.keep_end(self.last, self.impulsive[: n_sums(self.model)], over != "")
+            stretch.keep_end(self.last, self.impulsive[: n_impulsive(self.model)], over != "")
             return 0, over or f"reached t = {self.last.t:g} s"
         return EVENT, ""
 

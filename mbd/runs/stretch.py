@@ -42,12 +42,12 @@ from mbd.runs.interrupts import Interrupt
 from mbd.runs.law_jumps import Jump, JumpError, Jumps
 from mbd.runs.plan import Plan
 from mbd.runs.progress import Progress
-from mbd.runs.record import Record, at_once, columns, sums
+from mbd.runs.record import Record, at_once, columns, impulsive_so_far
 
 EVENT = 3  # next to CONVERGED, FAILED, PIVOTS: an event ended the stretch
 _CHUNK_SECONDS = 0.1  # how long compiled code runs before Python looks around
 _CHUNK_UNKNOWNS = 10_000  # in all steps of the first piece: some ms
-_IMPACTS = 1000  # at most, that a piece has besides those of its last step
+_CHUNK_IMPACTS = 1000  # at most, that a piece has besides those of its last step
 _CHUNK_GROWTH = 32  # most by which a piece has more steps than the one before
 
 
@@ -83,7 +83,7 @@ class Stretch:
         kept = self.capacity * self.size
         self.struck = list[np.ndarray]()  # impacts that are not kept yet
         impacts = 0 if plan.every == plan.NEVER else facts.impacts(model)
-        impacts += _IMPACTS if impacts else 0
+        impacts += _CHUNK_IMPACTS if impacts else 0
         own, extra = facts.own_floats(model), room + kept + len(times) + impacts * m.IMPACT_SIZE
         if reused is None and saddle is not None:  # its floats are of no use any more
             reused = saddle.work.F
@@ -151,7 +151,7 @@ class Stretch:
 
     def _instant(self, state: State) -> EventInstants:
         """Return the instant of the state that the work space has."""
-        return EventInstants.of(state, sums(self.model, self.work.F))
+        return EventInstants.of(state, impulsive_so_far(self.model, self.work.F))
 
     def keep_end(self, last: State, impulsive: np.ndarray, wanted: bool) -> None:
         """Keep the state after the event at which the run ends, if something changed there."""
@@ -177,10 +177,10 @@ class Stretch:
     def _collect(self) -> None:
         """Take over the impacts that steps have logged."""
         S = self.work.S
-        if n := int(S[m.N_IMPACTS]):
+        if n := int(S[m.N_CHUNK_IMPACTS]):
             lines = self.work.F[S[m.IMPACT_LOG] :][: n * m.IMPACT_SIZE]
             self.struck.append(lines.reshape(n, -1).copy())
-            S[m.N_IMPACTS] = 0
+            S[m.N_CHUNK_IMPACTS] = 0
 
     def loop(self, progress: bool | None) -> tuple[int, str]:
         """Run to the end, or until Ctrl-C; return status and message."""

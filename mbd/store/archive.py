@@ -59,8 +59,8 @@ def save_npz(solution: History, path: str | Path, **notes: Any) -> Path:
     for name in ("alg", "memory", "set_valued"):
         if (values := getattr(solution.state, name)) is not None:
             arrays[f"last_{name}"] = values
-    if laws := solution.model.laws_set_valued:
-        arrays["impacts"], notes["laws"] = solution.impacts.numbers, laws
+    if elements := solution.model.elements_set_valued:
+        arrays["impacts"], notes["set_valued"] = solution.impacts.numbers, elements
     about = {
         "version": VERSION,
         "method": method_text(solution.method),

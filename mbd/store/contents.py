@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from mbd.model.model import Model
 
 Variable = tuple[Sequence[str], Any, Mapping[str, Any]]  # dimensions, values, attributes
-_IMPACTS = {"units": "mixed", "long_name": "impacts; their law is a number of the labels of `law`"}
+_IMPACTS = {"units": "mixed", "long_name": "impacts; their element is a number of `set_valued`"}
 _EVENT_TIME = {"units": "s", "long_name": "times at which events happened"}
 
 

@@ -104,7 +104,7 @@ def fields(model: Model) -> list[Field]:
         arrays.append(Field("last_memory", ("memory",), "rad", meaning, _memory))
     if len(model.places_set_valued):
         meaning = "what steps go on from at set-valued laws, at the last instant"
-        arrays.append(Field("last_set_valued", ("set_valued",), MIXED, meaning, _set_valued))
+        arrays.append(Field("last_set_valued", ("set_valued_number",), MIXED, meaning, _set_valued))
     names = [x.name for x in arrays] + list(labels(model))
     if twice := sorted({x for x in names if names.count(x) > 1}):
         raise ValueError(
@@ -155,7 +155,7 @@ def sizes(model: Model) -> dict[str, int]:
     """Return the length of all dimensions but time."""
     one = {dims[0]: len(values) for dims, values in labels(model).values() if len(dims) == 1}
     numbers = len(model.places_set_valued)
-    return one | {"memory": _remembered(model), "set_valued": numbers}
+    return one | {"memory": _remembered(model), "set_valued_number": numbers}
 
 
 def coordinates(model: Model) -> dict[str, tuple[tuple[str, ...], Any, dict[str, str]]]:

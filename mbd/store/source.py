@@ -105,7 +105,7 @@ class Source(Mapping[str, Any]):
     events : list of PastEvent
     impacts : (n, 13) array
         Numbers of ``Solution.impacts``.
-    laws : sequence of str
+    set_valued : sequence of str
         Names of the elements with set-valued laws.
     speeds : list of str
         Labels of velocities.
@@ -119,7 +119,7 @@ class Source(Mapping[str, Any]):
     columns: dict[str, Column]
     events: list[PastEvent]
     impacts: np.ndarray
-    laws: Sequence[str]
+    set_valued: Sequence[str]
     speeds: list[str]
     ends: Mapping[str, Sequence[Any]]
     last_alg: np.ndarray | None = None
@@ -181,7 +181,8 @@ class FileSource(Source):
         breathing = turning if file.digits("scale") else ()
         items = items_of(cache(file.label), turning, breathing, gap)
         self.columns = {k: x for k, x in columns(items).items() if file.digits(x.array)}
-        self.speeds, self.laws, self.impacts = file.label("speed"), file.label("law"), file.impacts
+        self.speeds, self.set_valued = file.label("speed"), file.label("set_valued")
+        self.impacts = file.impacts
         self.ends = self._ends({x.name: x.place for x in items["element"]})
         raw = [name for name, array in _RAW.items() if file.digits(array)]
         self._names = dict.fromkeys((*self.columns, *raw))
@@ -302,7 +303,7 @@ class ArchiveSource(Source):
         self.columns = {k: Column(x, tuple(inside.get(k, ()))) for k, x in record["units"].items()}
         self.about["notes"] = {k: x for k, x in record.items() if k not in ("units", "components")}
         self.impacts = self._arrays.pop("impacts", np.empty((0, IMPACT_SIZE)))
-        self.laws = record.pop("laws", [])
+        self.set_valued = record.pop("set_valued", [])
         for name in ("last_alg", "last_memory", "last_set_valued"):
             setattr(self, name, self._arrays.pop(name, None))
 

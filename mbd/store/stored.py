@@ -143,7 +143,7 @@ class Stored:
         self.stats: dict[str, float] = about["stats"]
         self.notes: dict[str, Any] = about["notes"]
         self.options: dict[str, Any] = about["options"]
-        self.events, self.impacts = list(source.events), Impacts(source.laws, source.impacts)
+        self.events, self.impacts = list(source.events), Impacts(source.set_valued, source.impacts)
 
     def __reduce__(self) -> Any:
         return type(self), (self.source,)

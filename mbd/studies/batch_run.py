@@ -173,10 +173,9 @@ class Batches:
         with np.errstate(all="ignore"):  # runs that are marked
             first, saddle = described_starts(work)
             rows = work.F[:, self.at : self.at + kept * size].reshape(len(F), kept, size)
-            rows[:, 0, [0, -1]] = 0.0
-            for where, x in zip(
-                columns(self.model), (first.q, first.v, first.a, first.lam), strict=True
-            ):
+            rows[:, 0, 0] = 0.0
+            begun = (first.q, first.v, first.a, first.lam, 0.0)
+            for where, x in zip(columns(self.model), begun, strict=True):
                 rows[:, 0, where] = x
             self._begin(work, first, saddle, kept)
             if self.plan.free:
