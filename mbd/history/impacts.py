@@ -23,6 +23,7 @@ COLUMNS = (
       for word, unit in (("impulse", "N s"), ("before", "m/s"), ("after", "m/s")) for row in _ROWS),
     ("lost", "J"), ("restitution", "-"),
 )  # fmt: skip
+NO_IMPACTS = read_only(np.empty((0, m.IMPACT_SIZE)))
 _SHOWN = 30  # lines of the text
 
 
@@ -60,7 +61,7 @@ class Impacts:
     """
 
     def __init__(self, elements: Any, numbers: np.ndarray | None = None) -> None:
-        x = np.empty((0, m.IMPACT_SIZE)) if numbers is None else np.asarray(numbers, float)
+        x = NO_IMPACTS if numbers is None else np.asarray(numbers, float)
         self.elements, self.numbers = tuple(elements), read_only(x.view())
         which = x[:, m.IMPACT_ELEMENT].astype(int)
         both = [self.elements[k].rpartition(".") for k in which]

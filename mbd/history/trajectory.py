@@ -10,6 +10,7 @@ import numpy as np
 
 from mbd.base.read_only import read_only
 from mbd.history.bodies import BodyHistory, FlexibleHistory
+from mbd.history.impacts import NO_IMPACTS
 from mbd.history.observed import point
 from mbd.history.program import ProgramTables
 from mbd.history.quantity import Quantity
@@ -57,7 +58,7 @@ class Trajectory:
         # work of impulses since the first instant of the run, (n, 1), or (n, 3) with its parts [J]
         work = np.zeros(len(t)) if impulsive is None else np.asarray(impulsive)
         self.impulses = read_only(work[:, None] if work.ndim == 1 else work.view())
-        self._impacts = np.empty((0, m.IMPACT_SIZE)) if impacts is None else impacts
+        self._impacts = NO_IMPACTS if impacts is None else impacts
         # what came before the first instant, if anything did
         self.before: Before = read_only(before or {})
         self.stored = stored  # quantities by name that are in a file already
@@ -157,7 +158,7 @@ class Trajectory:
     def _impacts_of(self, instants: slice | np.ndarray) -> np.ndarray:
         """Return the numbers of the impacts after the instant before some, up to the last one."""
         lines, chosen = self._impacts, np.arange(len(self.t))[instants]
-        if not len(lines) or not len(chosen):
+        if not len(chosen):
             return lines[:0]
         first, last = chosen[0], chosen[-1]
         after = self.t[first - 1] if first else -np.inf
@@ -174,7 +175,7 @@ class Trajectory:
         return type(self)(
             self.model, self.t[instants], *arrays, status=self.status, message=self.message,
             stats=self.stats, last=self.state, method=self.method, before=before,
-            impulsive=self.impulses[instants], impacts=self._impacts_of(instants),
+            impulsive=self.impulses[instants], impacts=self._impacts_of(instants) if self._impacts.size else None,
         )  # fmt: skip
 
 

@@ -215,6 +215,11 @@ class FrozenModel:
         return read_only(np.concatenate(where))
 
     @cached_property
+    def n_impulsive(self) -> int:
+        """How many sums of the work of impulses runs record: of set-valued laws parts of it too."""
+        return m.N_IMPULSIVE if self.set_valued else 1
+
+    @cached_property
     def elements_set_valued(self) -> tuple[str, ...]:
         """Names of the elements with set-valued laws: "floor.0", of each part from 0."""
         if not self.set_valued:
@@ -337,8 +342,8 @@ def switchable(model: FrozenModel, names: tuple[str, ...], who: str) -> tuple[st
             )
         if name in dict(model.set_valued):
             raise ValueError(
-                f"{who}: {name!r} is a contact, which is open where nothing touches and is not "
-                "switched off; leave it out, or let a plane that moves carry it"
+                f"{who}: {name!r} has a set-valued law, which is not switched off; leave it "
+                "out, or set its friction to zero while the run goes on"
             )
         if model.compliant[model.numbering.owners[name]].any():
             raise ValueError(

@@ -68,8 +68,8 @@ class State:
             raise TypeError(f"State.replace: {absent('', min(unknown), vars(self))}")
         if "alg" not in changes and changes.keys() & {"q", "v", "a"}:
             changes["alg"] = None
-        if "set_valued" not in changes and changes.get("alg", self.alg) is not self.alg:
-            changes["set_valued"] = None
+        if "alg" in changes and changes["alg"] is not self.alg:
+            changes = {"set_valued": None} | changes
         return State(**(vars(self) | changes))
 
 

@@ -175,8 +175,9 @@ class Workspace:
             self.vector(m.AL)[..., v],
             self.F[self.model.memory] if self.batch is None else None,
         )
-        places = self.model.places_set_valued
-        set_valued = read_only(self.F[places]) if len(places) and self.batch is None else None
+        set_valued = None
+        if self.model.set_valued and self.batch is None:
+            set_valued = read_only(self.F[self.model.places_set_valued])
         return State(
             float(self.F[..., m.T].flat[0]), *read_only(numbers), self.off, set_valued=set_valued
         )

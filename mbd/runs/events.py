@@ -135,7 +135,7 @@ class EventInstants:
     def of(cls, s: State, impulsive: Any = 0.0) -> EventInstants:
         """Return one instant."""
         q, v, a, lam = (x[None] for x in (s.q, s.v, s.a, s.lam))
-        return cls(np.array([s.t]), q, v, a, lam, np.atleast_2d(impulsive))
+        return cls(np.array([s.t]), q, v, a, lam, np.array(impulsive, ndmin=2))
 
     def _all(self) -> tuple[np.ndarray, ...]:
         return self.t, self.q, self.v, self.a, self.lam, self.impulsive

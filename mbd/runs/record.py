@@ -10,6 +10,7 @@ import numpy as np
 
 from mbd.base.free_bytes import free_bytes
 from mbd.base.tolerances import KEPT_MANY
+from mbd.history.impacts import NO_IMPACTS
 from mbd.machine import buffer as m
 from mbd.model.model import Model
 from mbd.model.state import State
@@ -21,19 +22,14 @@ _SMALL = 2**27  # bytes, about what the libraries take themselves: nobody asks t
 Histories = tuple[Any, Any, Any, Any, Any, Any]
 
 
-def n_impulsive(model: Model) -> int:
-    """Return how many sums of work a run records: of set-valued laws those of their parts too."""
-    return m.N_IMPULSIVE if model.set_valued else 1
-
-
 def impulsive_so_far(model: Model, F: np.ndarray) -> np.ndarray:
     """Return the work of impulses so far, (n_impulsive,) [J]."""
-    return F[m.IMPULSIVE : m.IMPULSIVE + n_impulsive(model)].copy()
+    return F[m.IMPULSIVE : m.IMPULSIVE + model.n_impulsive].copy()
 
 
 def at_once(model: Model) -> tuple[int, int]:
     """Return how many floats a recorded step has, and how many steps are taken over at once."""
-    size = 1 + model.n_q + 2 * int(model.I[m.N_U]) + n_impulsive(model)
+    size = 1 + model.n_q + 2 * int(model.I[m.N_U]) + model.n_impulsive
     return size, max(_CHUNK_BYTES // (8 * size), 8)
 
 
@@ -43,7 +39,7 @@ def columns(model: Model) -> tuple[Any, Any, Any, Any, Any]:
     n_v = 1 + model.n_q
     n_a = n_v + int(model.I[m.N_U])
     end = n_a + int(model.I[m.N_U])
-    return slice(1, n_v), n_v + v, n_a + v, n_a + lam, slice(end, end + n_impulsive(model))
+    return slice(1, n_v), n_v + v, n_a + v, n_a + lam, slice(end, end + model.n_impulsive)
 
 
 class RecordError(RuntimeError):
@@ -105,9 +101,9 @@ class ArrayRecord:
     """
 
     def __init__(self, model: Model, expected: int = 64) -> None:
-        of_vectors = (model.n_q, model.n_v, model.n_v, model.n_lam, n_impulsive(model))
-        widths = ((), *((n,) for n in of_vectors))
-        self._bytes = 8 * (1 + sum(of_vectors))  # of an instant
+        n_q, n_v, n_lam, n_impulsive = model.n_q, model.n_v, model.n_lam, model.n_impulsive
+        widths = ((), (n_q,), (n_v,), (n_v,), (n_lam,), (n_impulsive,))
+        self._bytes = 8 * (1 + n_q + 2 * n_v + n_lam + n_impulsive)  # of an instant
         need = expected * self._bytes
         if need > _SMALL and need > (free := free_bytes()):
             raise ValueError(
@@ -119,7 +115,7 @@ class ArrayRecord:
         self._arrays = [np.empty((max(1, expected) + 1, *width)) for width in widths]
         self._spare = 1  # rows kept for the last state, should memory be full
         self._n = 0
-        self._impacts = [np.empty((0, m.IMPACT_SIZE))]
+        self._impacts = list[np.ndarray]()
 
     def append(
         self, t: np.ndarray, q: np.ndarray, v: np.ndarray, a: np.ndarray, lam: np.ndarray,
@@ -164,7 +160,7 @@ class ArrayRecord:
     @property
     def impacts(self) -> np.ndarray:
         """All impacts kept so far."""
-        return np.concatenate(self._impacts)
+        return np.concatenate(self._impacts) if self._impacts else NO_IMPACTS
 
     def complete(self, status: int, message: str) -> tuple[int, str]:
         """Say in the message what very many instants cost."""

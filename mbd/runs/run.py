@@ -41,7 +41,7 @@ from mbd.runs.crossings import Instant, Watch
 from mbd.runs.events import EventInstants, Occurrence
 from mbd.runs.interrupts import Interrupt
 from mbd.runs.plan import Plan
-from mbd.runs.record import Record, RecordError, n_impulsive
+from mbd.runs.record import Record, RecordError
 from mbd.runs.stretch import EVENT, Stretch
 
 _WORDED = (RuntimeError, ValueError, TypeError)  # of this package: they say who and when
@@ -177,7 +177,7 @@ class Run:
             self.record.happened(occurrence.name, occurrence.t)
         over = _over(stretch.instant, self.watch, set_off)
         if over or self.last.t >= plan.t_end * (1 - 1e-15):
-            stretch.keep_end(self.last, self.impulsive[: n_impulsive(self.model)], over != "")
+            stretch.keep_end(self.last, self.impulsive[: self.model.n_impulsive], over != "")
             return 0, over or f"reached t = {self.last.t:g} s"
         return EVENT, ""
 

@@ -82,8 +82,9 @@ class Stretch:
         times = np.empty(0) if plan.times is None else plan.times[plan.times > first.t]
         kept = self.capacity * self.size
         self.struck = list[np.ndarray]()  # impacts that are not kept yet
-        impacts = 0 if plan.every == plan.NEVER else facts.impacts(model)
-        impacts += _CHUNK_IMPACTS if impacts else 0
+        impacts = 0
+        if facts.set_valued and plan.every != plan.NEVER and (most_hits := facts.impacts(model)):
+            impacts = most_hits + _CHUNK_IMPACTS
         own, extra = facts.own_floats(model), room + kept + len(times) + impacts * m.IMPACT_SIZE
         if reused is None and saddle is not None:  # its floats are of no use any more
             reused = saddle.work.F
@@ -166,7 +167,8 @@ class Stretch:
     def keep(self, instants: EventInstants) -> None:
         """Keep instants in the record, and the impacts up to now."""
         x = instants
-        self._collect()
+        if self.work.S[m.N_IMPACTS]:
+            self._collect()
         if self.struck:
             self.record.struck(np.concatenate(self.struck))
             self.struck = []
@@ -177,10 +179,9 @@ class Stretch:
     def _collect(self) -> None:
         """Take over the impacts that steps have logged."""
         S = self.work.S
-        if n := int(S[m.N_CHUNK_IMPACTS]):
-            lines = self.work.F[S[m.IMPACT_LOG] :][: n * m.IMPACT_SIZE]
-            self.struck.append(lines.reshape(n, -1).copy())
-            S[m.N_CHUNK_IMPACTS] = 0
+        lines = self.work.F[S[m.IMPACT_LOG] :][: int(S[m.N_IMPACTS]) * m.IMPACT_SIZE]
+        self.struck.append(lines.reshape(-1, m.IMPACT_SIZE).copy())
+        S[m.N_IMPACTS] = 0
 
     def loop(self, progress: bool | None) -> tuple[int, str]:
         """Run to the end, or until Ctrl-C; return status and message."""
@@ -314,7 +315,8 @@ class Stretch:
                 S[m.LINEAR], S[m.HAVE_FACTOR] = self._solver(False), 0
                 self.pivoting += more
                 taken += more
-        self._collect()
+        if S[m.N_IMPACTS]:
+            self._collect()
         status = FAILED if status == PIVOTS else status
         if status == FAILED and not self._is_shaky and self._may_divide():
             if self.divided.take(self.work, self.facts.divided_by, self.done):

@@ -18,7 +18,7 @@ import numpy as np
 
 from mbd.base.atomic import replaced
 from mbd.base.read_only import read_only
-from mbd.machine.buffer import IMPACT_SIZE
+from mbd.history.impacts import NO_IMPACTS
 from mbd.store.contents import (
     Contents,
     DamagedFileError,
@@ -205,7 +205,7 @@ class NetCDF:
         names = self.label("event_name")
         self.events = [PastEvent(*x) for x in zip(names, times, strict=False)]
         there = "impacts" in self._h5
-        self.impacts = self._h5["impacts"][:] if there else np.empty((0, IMPACT_SIZE))
+        self.impacts = self._h5["impacts"][:] if there else NO_IMPACTS
         once = ("last_alg", "last_memory", "last_set_valued")
         self.last = read_only({name: self._h5[name][:] for name in once if name in self._h5})
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from mbd.base.read_only import read_only
 from mbd.history.columns import Column, columns, items_of
-from mbd.machine.buffer import IMPACT_SIZE
+from mbd.history.impacts import NO_IMPACTS
 from mbd.store.contents import Contents, DamagedFileError, PastEvent
 from mbd.store.log import MAGIC, Log
 from mbd.store.netcdf import NetCDF, libraries
@@ -302,7 +302,7 @@ class ArchiveSource(Source):
         inside = record.get("components", {})
         self.columns = {k: Column(x, tuple(inside.get(k, ()))) for k, x in record["units"].items()}
         self.about["notes"] = {k: x for k, x in record.items() if k not in ("units", "components")}
-        self.impacts = self._arrays.pop("impacts", np.empty((0, IMPACT_SIZE)))
+        self.impacts = self._arrays.pop("impacts", NO_IMPACTS)
         self.set_valued = record.pop("set_valued", [])
         for name in ("last_alg", "last_memory", "last_set_valued"):
             setattr(self, name, self._arrays.pop(name, None))

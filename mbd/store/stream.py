@@ -18,9 +18,9 @@ import numpy as np
 
 from mbd.base.atomic import explained
 from mbd.history.all_parts import AllParts, in_pieces
+from mbd.history.impacts import NO_IMPACTS
 from mbd.history.trajectory import Trajectory
 from mbd.integration.newton_loop import FAILED
-from mbd.machine.buffer import IMPACT_SIZE
 from mbd.model.turns_so_far import MEMORY, turns_so_far
 from mbd.runs.record import ArrayRecord, Histories, RecordError
 from mbd.store.contents import Contents
@@ -70,7 +70,7 @@ class FileRecord:
         about = of_model(model, method, {}, self.path.parent, options)
         self._log = LogWriter(self.path, Contents.of(model, about, fields(model)), _WHO)
         self._events: list[tuple[str, float]] = []
-        self._impacts = np.empty((0, IMPACT_SIZE))  # that are not written yet
+        self._impacts = NO_IMPACTS  # that are not written yet
         self._lost = False  # whether some instants could not be written
         self._before = turns_so_far(model, first)
         self._buffer, self._clock = ArrayRecord(model), time.perf_counter()

@@ -531,7 +531,7 @@ def test_what_is_refused():
         mbd.simulate(system, 1.0, 1e-3)
     with pytest.raises(ValueError, match="order=3 needs errors that are powers of the step"):
         mbd.simulate(system, 1.0, 1e-3, order=3)
-    with pytest.raises(ValueError, match="off: 'floor' is a contact, which is open where nothing"):
+    with pytest.raises(ValueError, match="off: 'floor' has a set-valued law, which is not switch"):
         mbd.simulate(system, 1.0, 1e-3, off="floor")
     with pytest.raises(ValueError, match="rtol and t_eval need"):
         mbd.simulate(system, 1.0, rtol=1e-6)
