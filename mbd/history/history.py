@@ -125,7 +125,7 @@ class History(Trajectory):
     @cached_property
     def impacts(self) -> Impacts:
         """All impacts of contacts, one line each, whatever instants are kept."""
-        return Impacts(self.model.elements_set_valued, self._impacts)
+        return Impacts(self.model.elements_set_valued, self.impact_numbers)
 
     @cached_property
     def reactions(self) -> dict[str, Reaction]:

@@ -58,7 +58,8 @@ class Trajectory:
         # work of impulses since the first instant of the run, (n, 1), or (n, 3) with its parts [J]
         work = np.zeros(len(t)) if impulsive is None else np.asarray(impulsive)
         self.impulses = read_only(work[:, None] if work.ndim == 1 else work.view())
-        self._impacts = NO_IMPACTS if impacts is None else impacts
+        # of impacts, one line each, see Impacts
+        self.impact_numbers = NO_IMPACTS if impacts is None else impacts
         # what came before the first instant, if anything did
         self.before: Before = read_only(before or {})
         self.stored = stored  # quantities by name that are in a file already
@@ -157,7 +158,7 @@ class Trajectory:
 
     def _impacts_of(self, instants: slice | np.ndarray) -> np.ndarray:
         """Return the numbers of the impacts after the instant before some, up to the last one."""
-        lines, chosen = self._impacts, np.arange(len(self.t))[instants]
+        lines, chosen = self.impact_numbers, np.arange(len(self.t))[instants]
         if not len(chosen):
             return lines[:0]
         first, last = chosen[0], chosen[-1]
@@ -172,10 +173,11 @@ class Trajectory:
     def part(self, instants: slice | np.ndarray, before: Before | None = None) -> Self:
         """Return some instants, in memory; `before` is the memory of those before them."""
         arrays = (_taken(x, instants) for x in (self.q, self.v, self.a, self._lam))
+        impacts = self._impacts_of(instants) if self.impact_numbers.size else None
         return type(self)(
             self.model, self.t[instants], *arrays, status=self.status, message=self.message,
             stats=self.stats, last=self.state, method=self.method, before=before,
-            impulsive=self.impulses[instants], impacts=self._impacts_of(instants) if self._impacts.size else None,
+            impulsive=self.impulses[instants], impacts=impacts,
         )  # fmt: skip
 
 

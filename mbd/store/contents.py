@@ -128,7 +128,7 @@ class OfSolution:
         attributes |= of_run(s.status, s.message, s.stats, s.state)
         self.contents = Contents.of(s.model, attributes, arrays, digits)
         self._arrays, self.n, self.events = arrays, len(s.t), s.events
-        self.impacts = s.impacts.numbers
+        self.impacts = s.impact_numbers
 
     def pieces(self) -> Iterator[dict[str, np.ndarray]]:
         """Yield the arrays of some instants after the other, with those of the last instant."""
