@@ -227,3 +227,46 @@ def test_impacts_of_a_closed_loop():
     plain = mbd.simulate(system, 1.0, H)
     assert len(plain.impacts) == 2
     assert loop.solution.impacts.numbers == pytest.approx(plain.impacts.numbers, abs=1e-9)
+
+
+def on_rail(name):
+    """Return a model of a mass of 1 kg on a rail with what is set-valued on it."""
+    system = mbd.System()
+    start = {"rubs": {"position": (0.35, 0, 0)}, "stops": {"velocity": (1.3, 0, 0)}}[name]
+    mass = system.add(mbd.RigidBody("mass", mass=1.0, inertia=(1, 1, 1), **start))
+    rail = system.add(mbd.Prismatic("rail", system.ground, mass, at=(0, 0, 0), axis=(1, 0, 0)))
+    if name == "rubs":
+        system.add(mbd.JointSpring("spring", rail, stiffness=100.0, reference=-0.35))
+        system.add(mbd.DryFriction("rub", rail, force=2.0))
+    else:
+        system.add(mbd.Stop("stop", rail, lower=-0.1, upper=0.25, restitution=0.8))
+    return system.build()
+
+
+def test_losses_on_joint_coordinates():
+    """2 N over nine half cycles, of 0.66 m and 0.08 m less each; stops take 1 - e^2 each time."""
+    rubs = mbd.simulate(on_rail("rubs"), 3.5, 1e-3)
+    way = sum(0.66 - 0.08 * k for k in range(9))
+    assert rubs.energy.friction[-1] == pytest.approx(2 * way, abs=1e-4)
+    assert len(rubs.impacts) == 0
+    stops = mbd.simulate(on_rail("stops"), 2.0, 1e-3)
+    impacts = stops.impacts["stop"]
+    speeds = 1.3 * 0.8 ** np.arange(1 + len(impacts))
+    assert len(impacts) == 4
+    assert impacts.before[:, 0] == pytest.approx(-speeds[:-1], abs=1e-12)
+    assert impacts.after[:, 0] == pytest.approx(speeds[1:], abs=1e-12)
+    assert impacts.lost == pytest.approx(0.5 * (speeds[:-1] ** 2 - speeds[1:] ** 2), abs=1e-12)
+    assert impacts.ball.tolist() == [(1 + k) % 2 for k in range(len(impacts))]
+    assert not impacts.impulse[:, 1:].any()
+    assert impacts.restitution.tolist() == [0.8] * len(impacts)
+    assert stops.energy.impacts[-1] == pytest.approx(0.5 * (1.3**2 - speeds[-1] ** 2), abs=1e-12)
+
+
+@pytest.mark.parametrize("name", ["rubs", "stops"])
+def test_runs_of_joint_coordinates_go_on(name):
+    model = on_rail(name)
+    whole = mbd.simulate(model, 1.6, H)
+    for k in (230, 560):
+        rest = mbd.simulate(model, 1.6, H, state=mbd.simulate(model, k * H, H).state)
+        assert np.abs(whole.q[k:] - rest.q).max() < 1e-15
+        assert np.abs(whole.lam[k:] - rest.lam).max() < 1e-12
