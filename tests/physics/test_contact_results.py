@@ -230,7 +230,14 @@ def test_impacts_of_a_closed_loop():
 
 
 def on_rail(name):
-    """Return a model of a mass of 1 kg on a rail with what is set-valued on it."""
+    """Return a mass of 1 kg on a rail, or in a bearing, with what is set-valued on it."""
+    if name == "swings":
+        system = mbd.System(gravity=(0, 0, -G))
+        x = (0.6 * np.sin(1.2), 0, -0.6 * np.cos(1.2))
+        rod = system.add(mbd.RigidBody("rod", mass=1.0, inertia=(0.12,) * 3, position=x))
+        hinge = system.add(mbd.Revolute("hinge", system.ground, rod, at=(0, 0, 0), axis=(0, 1, 0)))
+        system.add(mbd.DryFriction("bearing", hinge, coefficient=0.4, radius=0.1))
+        return system.build()
     system = mbd.System()
     start = {"rubs": {"position": (0.35, 0, 0)}, "stops": {"velocity": (1.3, 0, 0)}}[name]
     mass = system.add(mbd.RigidBody("mass", mass=1.0, inertia=(1, 1, 1), **start))
@@ -262,11 +269,34 @@ def test_losses_on_joint_coordinates():
     assert stops.energy.impacts[-1] == pytest.approx(0.5 * (1.3**2 - speeds[-1] ** 2), abs=1e-12)
 
 
-@pytest.mark.parametrize("name", ["rubs", "stops"])
+@pytest.mark.parametrize("name", ["rubs", "stops", "swings"])
 def test_runs_of_joint_coordinates_go_on(name):
-    model = on_rail(name)
-    whole = mbd.simulate(model, 1.6, H)
-    for k in (230, 560):
-        rest = mbd.simulate(model, 1.6, H, state=mbd.simulate(model, k * H, H).state)
+    """With the history of the reaction in a bearing, which its friction follows."""
+    model, h = on_rail(name), 2 * H
+    whole = mbd.simulate(model, 6.0, h)
+    for k in (120, 240, 708, 1164):
+        rest = mbd.simulate(model, 6.0, h, state=mbd.simulate(model, k * h, h).state)
         assert np.abs(whole.q[k:] - rest.q).max() < 1e-15
         assert np.abs(whole.lam[k:] - rest.lam).max() < 1e-12
+
+
+def test_islands_have_losses_of_their_own():
+    """A ball that slides takes no part in the impact of another one: what both take is the sum."""
+    balls = [("slides", 0.0, 2.0, 0.0), ("falls", 1.0, 4.0, 0.7)]
+
+    def run(some):
+        system = mbd.System(gravity=(0, 0, -G))
+        for y, (name, height, speed, e) in enumerate(some):
+            body = mbd.RigidBody(
+                name, mass=1.0, inertia=(4e-3,) * 3, shape=mbd.Sphere(0.1),
+                position=(0, y, 0.1 + height), velocity=(speed, 0, 0),
+            )  # fmt: skip
+            system.add(body)
+            floor = mbd.Contact(f"under {name}", system.ground, body, friction=0.2, restitution=e)
+            system.add(floor)
+        return mbd.simulate(system, 0.6, H)
+
+    one, other, both = run(balls[:1]).energy, run(balls[1:]).energy, run(balls).energy
+    assert one.friction[-1] == pytest.approx(4 / 7, abs=1e-13)
+    assert both.friction == pytest.approx(one.friction + other.friction, abs=1e-13)
+    assert both.impacts == pytest.approx(other.impacts, abs=1e-12)
