@@ -179,6 +179,12 @@ def test_no_impact_is_lost(options, tmp_path):
         options = {k: tmp_path / x if k == "stream" else x for k, x in options.items()}
         run = mbd.simulate(system, 1.0, H, **options)
     assert (run.impacts.numbers == lines).all()
+    balls = mbd.contacts(run, "floor")
+    assert balls.impulse[-1] == pytest.approx(
+        [lines[lines[:, 1] == k, 2].sum() for k in range(8)], abs=1e-12
+    )
+    rubbed = balls.dissipated[-1].sum() - lines[:, -2].sum()
+    assert rubbed == pytest.approx(run.energy.friction[-1], abs=0.1 if "every" in options else 0.02)
     assert sum(len(x.impacts) for x in run.blocks(40)) == len(lines)
     assert run.energy.impacts[-1] == pytest.approx(lines[:, -2].sum(), abs=0.02)
 
