@@ -132,12 +132,13 @@ def contacts(solution: History, name: str) -> ContactHistory:
 
 def _of_impacts(solution: History, name: str, k: int) -> tuple[np.ndarray, np.ndarray]:
     """Return normal impulses and losses of the impacts of k balls so far, (n, k) each."""
-    hits, sums = solution.impacts[name], np.zeros((2, len(solution.t), k))
+    hits, so_far = solution.impacts[name], np.zeros((2, len(solution.t), k))
     at = np.searchsorted(solution.t, hits.t)
     there = at < len(solution.t)
-    for total, x in zip(sums, (hits.impulse[:, 0], hits.lost), strict=True):
-        np.add.at(total, (at[there], hits.ball[there]), x[there])
-    return tuple(sums.cumsum(1))
+    for of_step, x in zip(so_far, (hits.impulse[:, 0], hits.lost), strict=True):
+        np.add.at(of_step, (at[there], hits.ball[there]), x[there])
+    impulse, lost = so_far.cumsum(1)
+    return impulse, lost
 
 
 def _tangents(n: np.ndarray) -> np.ndarray:
