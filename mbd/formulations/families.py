@@ -144,7 +144,10 @@ def _family(formulation: Formulation) -> Family:
         """Write the maps of one attachment, with zeros after the columns of its velocities."""
         i = I[a + m.ATT_NODE]
         _clear(F, to, m.MAPS_SIZE if rate or not galerkin else m.DP, n_v, columns)
-        places = MapRecord(_weights(I, a, i), to + m.P, to + m.PT, to + m.DP, to + own_map, rate)
+        still = rate == 0 and F[m.W_G] == 0.0 and F[m.W_K] == 0.0 and F[m.W_M] != 0.0
+        places = MapRecord(
+            _weights(I, a, i), to + m.P, to + m.PT, to + m.DP, to + own_map, rate, still
+        )
         maps_of(F, _record(I, i, n_v), places)
 
     def second_maps(I: Any, F: Any, a: int, to: int, rate: int) -> None:
