@@ -85,7 +85,7 @@ class MapRecord(NamedTuple):
     DP: int  #: derivative of the velocity
     PV: int  #: trial map of velocities; P where test and trial agree
     rate: int  #: whether DP is asked for
-    still: int = 0  #: whether T = 1, so that PT is PV: in a matrix of M and rows alone
+    still: int  #: whether DP is not, and the increment is zero: T = 1, so that PT is PV
 
 
 class SecondMapRecord(NamedTuple):

@@ -95,10 +95,10 @@ A, D, UNKNOWN_KIND, N_U, T, V, VN, X = (
 # numbers of the method: s, all stages, degree within a step, power of the estimate, corrections
 # onto rows, nearness of rows (at first, where they were chosen, now); largest h|rho| that is stable
 # (infinite: not asked for), that of the step, steps at this bound and others in a row; whether what
-# rows lack at the end of the step is known, whether angles are counted from stage to stage; sizes
+# was evaluated last is the end of the step; whether angles are counted from stage to stage; sizes
 # by kind; then tables of 16 columns from 32 on, and vectors over the unknowns
 STAGES, ALL, DEGREE, POWER, MOST_CORRECTIONS, FIRST_NEAR, NEAR, NOW_NEAR = range(8)
-STABLE, FREQUENCY, STREAK, EASY, KNOWN, TURNING, SIZES = range(8, 15)
+STABLE, FREQUENCY, STREAK, EASY, OF_END, TURNING, SIZES = range(8, 15)
 WIDTH = 16
 C, ERRORS, WEIGHTS, POWERS = 2 * WIDTH, 3 * WIDTH, 5 * WIDTH, 21 * WIDTH  # POWERS: by power of x
 VECTORS = 28 * WIDTH
@@ -197,14 +197,14 @@ def take_stages(I: Any, F: Any, end: float, h: float) -> bool:
     if F[m.UNSURE] > TURN_UNSURE:
         return False
     F[m.UNSURE] = 0.0
-    F[b + KNOWN] = 1.0
+    F[b + OF_END] = 1.0
     return I[m.LOOPS] == 0 or not lost(I, F)
 
 
 @jit
 def round_off(I: Any, F: Any) -> None:
     """Write to X what the round-off of the end makes of its accelerations."""
-    F[base(I) + KNOWN] = 0.0
+    F[base(I) + OF_END] = 0.0
     n, end_v, end_d = I[N_U], other(I, F, SPARE + 1), other(I, F, SPARE + 2)
     copy(F, end_v, I[V], n)
     copy(F, end_d, I[D], n)
@@ -271,8 +271,8 @@ def verdict(I: Any, F: Any) -> int:
 def finish(I: Any, F: Any, t: float, h: float) -> bool:
     """End the step, on the rows; return whether it meets them."""
     b, start_q, spare = base(I), other(I, F, START_Q), other(I, F, SPARE)
-    most, known = int(F[b + MOST_CORRECTIONS]), F[b + KNOWN] > 0.0
-    return end_on_rows(I, F, t, start_q, spare, most, known)  # type: ignore[no-any-return]
+    most, of_end = int(F[b + MOST_CORRECTIONS]), F[b + OF_END] > 0.0
+    return end_on_rows(I, F, t, start_q, spare, most, of_end)  # type: ignore[no-any-return]
 
 
 # --- steps of one size ----------------------------------------------------------------------------
@@ -396,7 +396,7 @@ def give(I: Any, F: Any, t: float, h: float) -> None:
     copy(F, end_v, I[V], n)
     copy(F, end_d, I[D], n)
     copy_remembered(I, F, 0, AT_END)
-    F[b + KNOWN] = 0.0
+    F[b + OF_END] = 0.0
     for i in range(int(F[b + STAGES]) + 1, int(F[b + ALL])):
         take_stage(I, F, i, t + h * F[b + C + i], h)
     copy_remembered(I, F, AT_START, 0)
