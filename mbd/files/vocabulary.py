@@ -145,7 +145,7 @@ OF: dict[str, dict[str, ValueType]] = {
         "force": Along("F"),
         "coefficient": Number("-"),
         "static": Number("-"),
-    },  # fmt: skip
+    },
     "Freewheel": {"most": Along("F"), "drag": Along("F")},
     "Drive": {
         "position": OrLaw(Along("u"), laws=MOTION),

@@ -52,15 +52,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from mbd.algebra.newmark import damping_weights
 from mbd.base.door import number
 from mbd.base.tolerances import (
-    CONTACT_RESOLVED,
-    CONTACT_SOFT,
     NEWTON_FREE,
     START_POSITION,
     START_VELOCITY,
@@ -71,9 +69,8 @@ from mbd.integration.one_step import AT_START
 from mbd.integration.set_valued_laws import (
     ACCELERATION,
     ALONG,
-    ARRAYS,
+    CANDIDATE,
     COUNT,
-    FIRST_ROWS,
     FIXED,
     FORCE,
     FORCE_0,
@@ -86,7 +83,7 @@ from mbd.integration.set_valued_laws import (
     KAPPA_0,
     LAWS,
     N_ROWS,
-    N_VECTORS,
+    N_TREES,
     NONE,
     POINT,
     PRODUCT,
@@ -94,7 +91,9 @@ from mbd.integration.set_valued_laws import (
     RATE,
     REACTION,
     RECORDS,
+    RESOLVED,
     RESTITUTION_PART,
+    ROW_LIST,
     ROWS,
     SHIFT,
     SHIFT0,
@@ -103,16 +102,19 @@ from mbd.integration.set_valued_laws import (
     THERE,
     WHOLE,
     across,
-    answer,
+    add_answers,
     array,
+    entries,
     law_of,
+    list_islands,
     matrix,
     meet,
-    numbers_of_method,
+    open_rows,
     place,
+    row_times,
     rows_of,
-    unmet,
 )
+from mbd.integration.tables_of_laws import laws_of, own_floats, write_laws
 from mbd.interactions import set_valued as c
 from mbd.linear.fronts import factor_and_solve
 from mbd.linear.onto_rows import add, clear, copy
@@ -226,6 +228,17 @@ def solve(I: Any, F: Any, new: bool) -> None:
         copy(F, I[m.D], there, I[m.N_U])
     clear_off(I, F, I[m.X])
     call(ints(F)[m.LINEAR], I, F, 1 if new else 0)
+
+
+@jit
+def solve_open(I: Any, F: Any) -> None:
+    """Solve with a new matrix in which all laws are open; keep their rows."""
+    for k in range(int(F[place(I, COUNT)])):
+        F[int(F[array(I, F, RECORDS) + k]) + c.BRANCH] = c.STICK
+    linearise(I, F)
+    open_rows(I, F)
+    clear_off(I, F, I[m.X])
+    call(ints(F)[m.LINEAR], I, F, 1)
 
 
 @jit
@@ -351,12 +364,11 @@ def load(F: Any, at: int) -> Any:
 
 
 @jit
-def set_branches(I: Any, F: Any, all_open: bool) -> None:
-    """Let the tangent write the rows of the modes, or leave all contacts open."""
-    records = array(I, F, RECORDS)
+def set_branches(I: Any, F: Any) -> None:
+    """Let the tangent write the rows of the modes."""
     for k in range(int(F[place(I, COUNT)])):
-        at = int(F[records + k])
-        F[at + c.BRANCH] = c.OPEN if all_open else F[at + c.MODE]
+        at = int(F[array(I, F, RECORDS) + k])
+        F[at + c.BRANCH] = F[at + c.MODE]
 
 
 @jit
@@ -470,7 +482,7 @@ def correct_quietly(I: Any, F: Any, h: float) -> float:
     if new:
         S[m.SMALL_PIVOTS], S[m.HAVE_FACTOR] = 0, 1
         S[m.STEPS_OF_FACTOR], S[m.ITERATIONS_OF_FACTOR] = 0, 0
-        set_branches(I, F, False)
+        set_branches(I, F)
     ask_level(I, F, 1, h)
     switch_off(I, F)
     solve(I, F, new)
@@ -490,25 +502,54 @@ def correct_quietly(I: Any, F: Any, h: float) -> float:
 # --- steps in which something changes -------------------------------------------------------------
 @jit
 def answers(I: Any, F: Any) -> None:
-    """Write what a unit of each contact force does, and D; with the matrix at hand."""
-    n = int(F[place(I, N_ROWS)])
-    rows, D, product = array(I, F, ROWS), matrix(I, F), own_vector(I, PRODUCT)
-    for j in range(n):
+    """Write what a unit of force of each candidate does, and D; with the matrix at hand."""
+    list_islands(I, F)
+    n, D, n_trees = int(F[place(I, N_ROWS)]), matrix(I, F), int(F[place(I, N_TREES)])
+    rows, some, most = array(I, F, ROWS), array(I, F, ROW_LIST), 0
+    _, _, _, islands = entries(I, F)
+    for tree in range(n_trees):
+        most = max(most, int(F[islands + 2 * n_trees + tree]))
+    for l in range(most):  # islands do not know of each other: one row of each at once
         clear(F, I[m.X], I[m.N_U])
-        F[I[m.X] + int(F[rows + j])] = 1.0
+        for tree in range(n_trees):
+            if F[islands + 2 * n_trees + tree] > l:
+                j = int(F[some + int(F[islands + n_trees + tree]) + l])
+                F[I[m.X] + int(F[rows + j])] = 1.0
         solve(I, F, False)
-        y = answer(I, F, j)
+        y = D + n * n + l * I[m.N_U]
         for i in range(I[m.N_U]):
             F[y + i] = -F[I[m.X] + i]
-        multiply(I, F, y)
-        for i in range(n):
-            F[D + n * i + j] = -F[product + int(F[rows + i])]
+        for tree in range(n_trees):
+            first, size = int(F[islands + n_trees + tree]), int(F[islands + 2 * n_trees + tree])
+            for i in range(first, first + size if size > l else first):
+                row = int(F[some + i])
+                F[D + n * row + int(F[some + first + l])] = -row_times(I, F, row, y)
     for k in range(int(F[place(I, COUNT)])):
+        if F[array(I, F, CANDIDATE) + k] == 0.0:
+            continue
         at, j, _, form = law_of(I, F, k)
         d = D + (n + 1) * j
         along = max(F[d + n + 1], F[d + 2 * n + 2]) if form == c.POINT else F[d]
         F[at + c.DELASSUS_N] = max(F[d], F[at + c.LEAST])
         F[at + c.DELASSUS_T] = max(along, F[at + c.LEAST])
+
+
+@jit
+def begin_candidates(I: Any, F: Any) -> None:
+    """Take as candidates what is closed where the step begins, and all that is dry."""
+    for k in range(int(F[place(I, COUNT)])):
+        at, _, _, form = law_of(I, F, k)
+        closed = form == c.DRY or F[at + c.MODE] != c.OPEN
+        F[array(I, F, CANDIDATE) + k] = 1.0 if closed else 0.0
+
+
+@jit
+def add_candidates(I: Any, F: Any) -> None:
+    """Take in as candidates what overlaps by the gaps in POINT."""
+    for k in range(int(F[place(I, COUNT)])):
+        _, j, _, form = law_of(I, F, k)
+        if form != c.DRY and F[array(I, F, POINT) + j] <= 0.0:
+            F[array(I, F, CANDIDATE) + k] = 1.0
 
 
 @jit
@@ -521,6 +562,8 @@ def shifts(I: Any, F: Any, h: float, with_friction: bool) -> None:
     z, z0 = array(I, F, KAPPA), array(I, F, KAPPA_0)
     P, P0 = array(I, F, IMPULSE), array(I, F, IMPULSE_0)
     for k in range(int(F[place(I, COUNT)])):
+        if F[array(I, F, CANDIDATE) + k] == 0.0:
+            continue
         _, j, _, form = law_of(I, F, k)
         F[array(I, F, LAWS) + 4 * k] = FIXED
         for i in range(j if form == c.DRY else j + 1, j + rows_of(form)):
@@ -548,8 +591,12 @@ def percussions(I: Any, F: Any, h: float, part: float) -> None:
     """
     n, laws, base = int(F[place(I, COUNT)]), array(I, F, LAWS), array(I, F, RATE)
     z, z0, kappa = array(I, F, IMPULSE), array(I, F, IMPULSE_0), array(I, F, KAPPA)
+    candidate = array(I, F, CANDIDATE)
     for k in range(n):
         at, j, _, form = law_of(I, F, k)
+        F[at + c.NEXT] = c.OPEN
+        if F[candidate + k] == 0.0:
+            continue
         law, sticks = laws + 4 * k, F[at + c.MODE] == c.STICK
         if form == c.DRY:
             set_bounds(I, F, k, h, sticks)
@@ -559,10 +606,11 @@ def percussions(I: Any, F: Any, h: float, part: float) -> None:
         F[law + 1] = max(F[at + c.STATIC], F[at + c.FRICTION]) if sticks else F[at + c.FRICTION]
         F[base + j] += part * F[at + c.RESTITUTION] * min(F[at + c.BEFORE], 0.0)
     w = meet(I, F, z, z0, base)
-    worst, largest = unmet(I, F, z, z0, w)
-    worst = max(worst, CONTACT_RESOLVED * largest)  # what the forces are sure to
     for k in range(n):
+        if F[candidate + k] == 0.0:
+            continue
         at, j, _, form = law_of(I, F, k)
+        worst = F[array(I, F, RESOLVED) + k]  # what forces are sure to
         s1, s2 = F[w + j], 0.0
         if form == c.POINT:
             s1, s2 = F[w + j + 1], F[w + j + 2]
@@ -588,7 +636,10 @@ def pressures(I: Any, F: Any, base: int) -> None:
     z, rows, now = array(I, F, FORCE), array(I, F, ROWS), array(I, F, FORCE_0)
     for j in range(int(F[place(I, N_ROWS)])):
         F[now + j] = F[I[m.A] + int(F[rows + j])]
+    candidate = array(I, F, CANDIDATE)
     for k in range(n):
+        if F[candidate + k] == 0.0:
+            continue
         at, _, _, form = law_of(I, F, k)
         law, mode, mu = laws + 4 * k, F[at + c.NEXT], F[at + c.FRICTION]
         if form == c.DRY:
@@ -609,12 +660,9 @@ def pressures(I: Any, F: Any, base: int) -> None:
 
 @jit
 def _take(I: Any, F: Any, base: int, vector: int, z: int, z0: int) -> None:
-    """Write base + answers times (z - z0) to a vector, of contact rows z - z0 itself."""
-    n = int(F[place(I, N_ROWS)])
+    """Write base + answers times (z - z0) to a vector, of rows of laws z - z0 itself."""
     copy(F, vector, base, I[m.N_U])
-    for j in range(n):
-        if F[z + j] != F[z0 + j]:
-            add(F, vector, F[z + j] - F[z0 + j], answer(I, F, j), I[m.N_U])
+    add_answers(I, F, vector, z, z0)
 
 
 @jit
@@ -626,7 +674,7 @@ def _changed(I: Any, F: Any, old: int, new: int, weight: float) -> float:
 
 
 @jit
-def free_accelerations(I: Any, F: Any, new: bool) -> float:
+def free_accelerations(I: Any, F: Any) -> float:
     """Find accelerations without contact forces at the state at hand; return a size of the change.
 
     Of contacts gaps, velocities and accelerations are then in POINT, RATE and ACCELERATION, of all
@@ -651,8 +699,10 @@ def free_accelerations(I: Any, F: Any, new: bool) -> float:
         if not is_velocity(I, i):
             F[I[m.X] + i] = 0.0 if F[contact + i] != 0.0 else F[I[m.PHIDD] + i]
     set_weights(I, F, 0.0, False)
-    set_branches(I, F, True)
-    solve(I, F, new)
+    copy(F, own_vector(I, THERE), I[m.D], n)
+    clear(F, I[m.D], n)
+    solve_open(I, F)
+    copy(F, I[m.D], own_vector(I, THERE), n)
     size = measure(I, F, 1.0)
     copy(F, change, I[m.X], n)
     multiply(I, F, change)
@@ -669,10 +719,7 @@ def add_forces(I: Any, F: Any) -> None:
     for j in range(n_c):
         F[array(I, F, FORCE) + j] = F[I[m.AN] + int(F[rows + j])]
     pressures(I, F, array(I, F, ACCELERATION))
-    for j in range(n_c):
-        force = F[array(I, F, FORCE) + j]
-        if force != 0.0:
-            add(F, I[m.A], force, answer(I, F, j), I[m.N_U])
+    add_answers(I, F, I[m.A], array(I, F, FORCE), array(I, F, FORCE_0))
 
 
 @jit
@@ -711,7 +758,8 @@ def correct_by_laws(I: Any, F: Any, h: float, k: int) -> float:
         if is_velocity(I, i):
             F[I[m.V] + i] -= F[jump + i]
     S[m.SMALL_PIVOTS], S[m.HAVE_FACTOR] = 0, 0
-    size = c3 * free_accelerations(I, F, True)
+    size = c3 * free_accelerations(I, F)
+    add_candidates(I, F)
     if S[m.SMALL_PIVOTS]:
         return math.inf
     # what rows lack without jumps and shifts
@@ -738,6 +786,7 @@ def correct_by_laws(I: Any, F: Any, h: float, k: int) -> float:
         for j in range(n_c):
             u = int(F[rows + j])
             F[base + j] = -(F[lacking + u] + F[product + u])
+    add_candidates(I, F)
     answers(I, F)
     choose_totals(I, F, h)
     shifts(I, F, h, k < FRICTION_MOVES)
@@ -760,6 +809,7 @@ def iterate(I: Any, F: Any, h: float) -> bool:
     S, n = ints(F), I[m.N_U]
     clear(F, own_vector(I, JUMP), n)
     clear(F, own_vector(I, SHIFT), n)
+    begin_candidates(I, F)
     quiet, last, theta = True, 0.0, 0.5
     for k in range(MOST):
         move(I, F, h)
@@ -931,7 +981,7 @@ def attempt(I: Any, F: Any, h: float, t: float) -> bool:
     quiet = F[place(I, QUIET)] == 1.0
     F[m.IMPULSIVE] += work_of_contacts(I, F, quiet)
     if not quiet:
-        free_accelerations(I, F, True)
+        free_accelerations(I, F)
         add_forces(I, F)
         stage(I, F, m.PLACE)
         S[m.HAVE_FACTOR] = 0
@@ -950,7 +1000,9 @@ def begin_contacts(I: Any, F: Any) -> None:
     copy(F, I[m.AN], I[m.A], n)
     clear(F, I[m.D], n)
     S[m.SMALL_PIVOTS] = 0
-    free_accelerations(I, F, True)
+    free_accelerations(I, F)
+    for k in range(n_laws):
+        F[array(I, F, CANDIDATE) + k] = 1.0
     answers(I, F)
     for k in range(n_laws):  # speeds as energies
         at, j, _, form = law_of(I, F, k)
@@ -1020,56 +1072,6 @@ def start_kernel(I: Any, F: Any, k: int) -> None:
     begin_contacts(I, F)
 
 
-class Laws(NamedTuple):
-    """The set-valued laws of a model: of each where its numbers are in F, and what they begin with.
-
-    Attributes
-    ----------
-    at, first, form : arrays of int
-        Place of the numbers, first unknown, form of the law.
-    reaction : array of int
-        First unknown of the force in the bound; -1: none.
-    free : array
-        1/m [1/kg] or 1/J of both bodies together: what a unit of force does to them without joints.
-    """
-
-    at: np.ndarray
-    first: np.ndarray
-    form: np.ndarray
-    reaction: np.ndarray
-    free: np.ndarray
-
-    @property
-    def n_rows(self) -> int:
-        """How many rows they have."""
-        return int(np.where(self.form == c.POINT, 3, 1).sum())
-
-
-_FORMS = {"rigid stop": c.SIDE, "dry friction": c.DRY}
-
-
-def laws_of(model: FrozenModel) -> Laws:
-    """Return the set-valued laws of a model."""
-    rows = []
-    for name, elements in model.numbering.elements.items():
-        for record, (element, _) in zip(model.records[name], elements, strict=False):
-            if not element.kind.set_valued:
-                continue
-            nodes = [model.nodes[x.body] for x in element.attachments if x.body in model.nodes]
-            free = {x.name: 1.0 / x.mass for x in nodes}
-            if element.row_kinds[0] == m.MOMENT:
-                free = {x.name: 3.0 / np.trace(x.inertia) for x in nodes}
-            joint = model.system.parts[name].reaction_of
-            reaction = model.I[model.records[joint][0] + m.E_ROW] if joint else -1
-            numbers = model.I[record + m.E_NUMBERS] + len(element.numbers) - c.OWN
-            form = _FORMS.get(element.kind.law, c.POINT)
-            row = model.I[record + m.E_ROW]
-            rows.append((numbers, row, form, reaction, sum(free.values())))
-    table = np.array(rows, float).reshape(-1, 5).T
-    at, first, reaction = table[[0, 1, 3]].astype(int)
-    return Laws(at, first, table[2], reaction, table[4])
-
-
 @dataclass(frozen=True)
 class NonsmoothAlpha:
     """Generalized-alpha for contacts, impacts and dry friction.
@@ -1104,14 +1106,14 @@ class NonsmoothAlpha:
         return Facts(
             title=f"nonsmooth generalized-alpha with rho = {self.rho:g}",
             orders=(2, 2), level="stabilized", set_valued=LAWS_MET,
-            own_floats=_own_floats, start=self._start, failure=_failed,
+            own_floats=own_floats, start=self._start, failure=_failed,
         )  # fmt: skip
 
     def _start(
         self, model: FrozenModel, state: State, h: float, continued: bool, saddle: Any = None
     ) -> tuple[State, None]:
         """Return the state with accelerations and forces of the contacts that are closed."""
-        work = Workspace(model, state, own=_own_floats(model))
+        work = Workspace(model, state, own=own_floats(model))
         self.prepare(model, work.S, work.F)
         work.S[m.LINEAR] = factor_and_solve.address
         work.drop(selected(model, state).dropped)
@@ -1149,28 +1151,11 @@ class NonsmoothAlpha:
 
     def prepare(self, model: FrozenModel, S: np.ndarray, F: np.ndarray) -> None:
         """Write the parameters, and where the contacts are."""
-        laws = laws_of(model)
-        n, n_u, rows = len(laws.at), int(model.I[m.N_U]), np.where(laws.form == c.POINT, 3, 1)
         F[m.TOL], F[m.THETA] = self.tol, 0.5
         F[m.ALPHA_M], F[m.ALPHA_F], F[m.BETA], F[m.GAMMA] = damping_weights(self.rho)
         S[m.LEVEL], S[m.ELASTIC] = m.STABILIZED, 1
         S[m.HAVE_FACTOR] = S[m.HISTORY] = 0
-        own, n_rows = int(model.I[m.METHOD]), laws.n_rows
-        at = own + N_VECTORS * n_u
-        F[at + COUNT], F[at + N_ROWS], F[at + RESTITUTION_PART] = n, n_rows, 1.0
-        first = np.cumsum(rows) - rows
-        unknowns = np.repeat(laws.first - first, rows) + np.arange(n_rows)
-        for which, values in ((RECORDS, laws.at), (FIRST_ROWS, first), (ROWS, unknowns)):
-            base = at + ARRAYS + which * n_rows
-            F[base : base + len(values)] = values
-        F[own + IS_LAW * n_u + unknowns] = 1.0
-        F[laws.at + c.ACTIVE], F[laws.at + c.FORM] = 1.0, laws.form
-        F[laws.at + c.REACTION], F[laws.at + c.LEAST] = laws.reaction, CONTACT_SOFT * laws.free
-
-
-def _own_floats(model: FrozenModel) -> int:
-    """Return how many numbers the method keeps of its own."""
-    return numbers_of_method(laws_of(model).n_rows, int(model.I[m.N_U]))
+        write_laws(model, F)
 
 
 def _failed(model: FrozenModel, where: str) -> str:
