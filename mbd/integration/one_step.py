@@ -26,7 +26,7 @@ from mbd.integration.newton_loop import CONVERGED, FAILED, REFUSED, keep_record
 from mbd.integration.starting_values import Nearby
 from mbd.integration.updates import record
 from mbd.integration.verdicts import dropped_open
-from mbd.linear.onto_rows import clear, copy, onto_rows
+from mbd.linear.onto_rows import clear, copy, once_onto_rows, onto_rows
 from mbd.linear.saddle import Saddle
 from mbd.machine import buffer as m
 from mbd.machine.jit import call, ints, jit, loop
@@ -91,21 +91,23 @@ def within_tolerance(I: Any, F: Any) -> bool:
 
 
 @jit
-def end_on_rows(I: Any, F: Any, t: float, start_q: int, spare: int, most: int) -> bool:
+def end_on_rows(
+    I: Any, F: Any, t: float, start_q: int, spare: int, most: int, of_end: bool
+) -> bool:
     """End a step at D, V, A, moved onto the rows; return whether it meets them.
 
     Not where rows move positions by more than the tolerance of free steps: a law jumps. By most
     corrections, 0 where there are no rows. F[start_q] is room for coordinates, F[spare] for
-    a vector.
+    a vector. The matrix, GAP and PHID are those `of_end`, or were evaluated elsewhere since.
     """
     F[T] = t
     stage(I, F, m.PLACE)
     copy(F, start_q, I[QN], I[m.N_Q])
     copy(F, I[QN], I[Q], I[m.N_Q])  # increments of corrections are those from the end
     clear(F, I[D], I[N_U])
-    if most and not (
-        onto_rows(I, F, spare, most, True) and within_tolerance(I, F) and not dropped_open(I, F)
-    ):
+    met = most == 0 or (of_end and ints(F)[m.N_OFF] == 0 and once_onto_rows(I, F))
+    met = met or (onto_rows(I, F, spare, most, True) and not dropped_open(I, F))
+    if not (met and within_tolerance(I, F)):
         copy(F, I[QN], start_q, I[m.N_Q])
         return False
     copy(F, I[m.AL], I[A], I[N_U])

@@ -168,12 +168,12 @@ def evaluate_rates(I: Any, F: Any) -> None:
 
 @jit
 def evaluate_second_rates(I: Any, F: Any) -> None:
-    """`evaluate` with the second rates of the rows in the place of the rows."""
+    """`evaluate` with the second rates of the rows in the place of the rows; these go to GAP."""
     _evaluate(I, F, m.POSE)
     stage(I, F, m.RATES)
     for i in range(I[m.N_U]):
         if not is_velocity(I, i):
-            F[I[m.X] + i] = F[I[m.PHIDD] + i]
+            F[I[m.GAP] + i], F[I[m.X] + i] = F[I[m.X] + i], F[I[m.PHIDD] + i]
     switch_off(I, F)
 
 
