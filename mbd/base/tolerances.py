@@ -144,14 +144,8 @@ laws of motion, whose accelerations are large, would allow any."""
 TURN_UNSURE = 1.0
 """[rad] Angles of a step that are farther from the integral of their rates: turns are not sure."""
 
-OPEN_LEAST = 1e-9
-"""[size of a row] Violations that no motion mends, from which on a failed step is laid to them."""
-
 OPEN_STEP = 1e-3
 """[largest free step] Where rows contradict each other a smaller step does not go nearer to it."""
-
-OPEN_SHARE = 0.3
-"""[violation] Part that no motion mends, from which on it is a contradiction of rows."""
 
 NEWTON_FREE = 1e-6
 """[rtol] Newton's tolerance of free steps: what it leaves is no error of the step."""
