@@ -12,9 +12,9 @@ LARGEST = 1e100
 # --- models ---------------------------------------------------------------------------------------
 
 SOFT_LOOPS = 1e-9
-"""[flexibility of a row] The compliance that keeps redundant rows of closed loops regular. It acts
-on the constraints by eps / (eps + s) with the smallest singular value s, ~ 1/N^2 on a chain of N;
-below round-off / eps the multipliers of redundant rows are noise."""
+"""[square of a row over the inertia of the heaviest body] The compliance that keeps redundant rows
+of closed loops regular far from their positions, and where curvatures are counted: below round-off
+of the elimination over it they would be noise."""
 
 COMPLIANCE_LEAST = 1e-15
 """[m/N, rad/(N m)] Smallest compliance of a joint: where its force is read off positions, their
