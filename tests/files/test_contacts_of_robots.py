@@ -5,7 +5,7 @@ import pytest
 
 import mbd
 
-MASS = ('<inertial><mass value="1"/><inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/>'
+MASS = ('<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/>'
         "</inertial>")  # fmt: skip
 G = 9.81
 
