@@ -24,7 +24,7 @@ class Meeting:
     friction: float
 
 
-class Laws(NamedTuple):
+class Coefficients(NamedTuple):
     """What contacts are to have: friction [-] (None: as the file says) and restitution [-]."""
 
     friction: float | None
@@ -36,7 +36,7 @@ def of_file(
     planes: Mapping[str, Frame],
     meetings: Sequence[Meeting],
     bodies: Any,
-    laws: Laws,
+    coefficients: Coefficients,
 ) -> list[Contact]:
     """Return the contacts that a file tells, of all bodies or of some, which the system gets."""
     wanted = _named(system, bodies)
@@ -50,11 +50,11 @@ def of_file(
         used.add(name)
         body = system.bodies[x.body]
         whole = len(x.shapes) == len(body.collision or ())
-        mu = x.friction if laws.friction is None else laws.friction
+        mu = x.friction if coefficients.friction is None else coefficients.friction
         contacts.append(
             Contact(
                 name, planes[x.plane], body, shape=None if whole else x.shapes, friction=mu,
-                restitution=laws.restitution,
+                restitution=coefficients.restitution,
             )
         )  # fmt: skip
     met = {x.body for x in meetings}
@@ -67,11 +67,13 @@ def of_file(
     return [system.add(x) for x in contacts]
 
 
-def with_plane(system: System, plane: Any, bodies: Any, laws: Laws) -> list[Contact]:
+def with_plane(
+    system: System, plane: Any, bodies: Any, coefficients: Coefficients
+) -> list[Contact]:
     """Return contacts with a plane, of all bodies with collision shapes or of some."""
     if not isinstance(plane, Frame | Ground):
         raise TypeError(f"add_contacts: plane must be system.ground or a Frame, got {shown(plane)}")
-    if laws.friction is None:
+    if coefficients.friction is None:
         raise ValueError(
             "add_contacts: friction must be given [-], no file says that of a plane of your own; "
             "friction=0 for none"
@@ -83,8 +85,8 @@ def with_plane(system: System, plane: Any, bodies: Any, laws: Laws) -> list[Cont
             "give RigidBody collision=, or add mbd.Contact with shape="
         )
     contacts = [
-        Contact(f"{n} on {plane.name}", plane, system.bodies[n], friction=laws.friction,
-                restitution=laws.restitution)
+        Contact(f"{n} on {plane.name}", plane, system.bodies[n], friction=coefficients.friction,
+                restitution=coefficients.restitution)
         for n in wanted
     ]  # fmt: skip
     return [system.add(x) for x in contacts]

@@ -109,11 +109,11 @@ class ModelFile:
         -------
         list of Contact
         """
-        laws = contacts.Laws(friction, restitution)
+        coefficients = contacts.Coefficients(friction, restitution)
         if plane is None and self.planes:
-            return contacts.of_file(self.system, self.planes, self.meetings, bodies, laws)
+            return contacts.of_file(self.system, self.planes, self.meetings, bodies, coefficients)
         plane = self.system.ground if plane is None else plane
-        return contacts.with_plane(self.system, plane, bodies, laws)
+        return contacts.with_plane(self.system, plane, bodies, coefficients)
 
 
 def read(path: str | Path, **options: Any) -> ModelFile:

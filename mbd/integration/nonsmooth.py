@@ -616,7 +616,7 @@ def percussions(I: Any, F: Any, h: float, part: float) -> None:
             s1, s2 = F[w + j + 1], F[w + j + 2]
         slips = math.hypot(s1, s2) > 100 * worst * math.sqrt(F[at + c.DELASSUS_T])
         F[at + c.NEXT] = c.SLIP if slips else c.STICK
-        F[at + c.SLIP1], F[at + c.SLIP2] = s1, s2
+        F[at + c.NEXT1], F[at + c.NEXT2] = s1, s2
         if form == c.DRY:
             continue
         bounces = part * F[at + c.RESTITUTION] * F[at + c.BEFORE] < 0.0
@@ -649,8 +649,8 @@ def pressures(I: Any, F: Any, base: int) -> None:
             continue
         F[law] = NONE if mode == c.OPEN else WHOLE if mode == c.STICK else ALONG
         F[law + 1] = max(mu, F[at + c.STATIC]) if mode == c.STICK else mu
-        slow = max(math.hypot(F[at + c.SLIP1], F[at + c.SLIP2]), 1e-300)
-        F[law + 2], F[law + 3] = -F[at + c.SLIP1] / slow, -F[at + c.SLIP2] / slow
+        slow = max(math.hypot(F[at + c.NEXT1], F[at + c.NEXT2]), 1e-300)
+        F[law + 2], F[law + 3] = -F[at + c.NEXT1] / slow, -F[at + c.NEXT2] / slow
     meet(I, F, z, now, base)
     for k in range(n):
         at, j, _, form = law_of(I, F, k)
@@ -1025,7 +1025,7 @@ def begin_contacts(I: Any, F: Any) -> None:
             slips = math.hypot(s1, s2) > still * math.sqrt(F[at + c.DELASSUS_T])
             F[at + c.NEXT] = c.SLIP if slips else c.STICK
         F[at + c.BEFORE] = 0.0 if rests else speed
-        F[at + c.SLIP1], F[at + c.SLIP2] = s1, s2
+        F[at + c.SLIP1], F[at + c.SLIP2] = F[at + c.NEXT1], F[at + c.NEXT2] = s1, s2
     add_forces(I, F)
     for k in range(n_laws):
         at = int(F[array(I, F, RECORDS) + k])

@@ -304,7 +304,7 @@ def _bounds(I: Any, F: Any, k: int, z: int, z0: int) -> Any:
         size, _, _, _ = reaction(I, F, k, z, z0)
         low, high = low - F[law + 3] * size, high + F[law + 3] * size
     if F[law] == ALONG:
-        return (low, low) if F[at + c.SLIP1] > 0.0 else (high, high)
+        return (low, low) if F[at + c.NEXT1] > 0.0 else (high, high)
     return low, high
 
 

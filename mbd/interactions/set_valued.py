@@ -72,9 +72,10 @@ FRICTION, STATIC, RESTITUTION, FIRST, SECOND, OWN = range(6)
     BEFORE,  # velocity of the gap at the start of the step [m/s]
     SLIP1, SLIP2,  # velocity of slip there
     NEXT,  # mode in which it leaves the step
+    NEXT1, NEXT2,  # velocity of slip there
     LEAST,  # Delassus number below which joints leave a body nothing to move by
     NUMBERS,
-) = range(OWN, OWN + 19)  # fmt: skip
+) = range(OWN, OWN + 21)  # fmt: skip
 ROOM = NUMBERS - OWN
 
 
