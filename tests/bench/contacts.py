@@ -64,9 +64,7 @@ def stack(n, gap, tilt, speed):
         )  # fmt: skip
         through = (0, 0, 0) if k == 0 else below.position + below.rotation @ [0, 0, side / 2]
         normal = (0, 0, 1) if k == 0 else below.rotation[:, 2]
-        contact = mbd.Contact(
-            f"on {k}", below, box, friction=0.5, through=through, normal=normal
-        )
+        contact = mbd.Contact(f"on {k}", below, box, friction=0.5, through=through, normal=normal)
         system.add(contact)
         below = box
     return system
@@ -147,7 +145,9 @@ def main():
         return
     for n in (1, 2, 5):
         ms, at = mujoco_stack(n, 5e-3)
-        print(f"MuJoCo, stack of {n}: {1e3 * ms:.1f} us a step, sunk by {0.2 * n - 0.1 - at[2]:.1e} m")
+        print(
+            f"MuJoCo, stack of {n}: {1e3 * ms:.1f} us a step, sunk by {0.2 * n - 0.1 - at[2]:.1e} m"
+        )
     _, at = mujoco_stack(1, 0.0, np.radians(25))
     print(f"MuJoCo, box on a slope of 25 degrees, friction 0.6: creeps {at[0]:.1e} m in 10 s")
 
