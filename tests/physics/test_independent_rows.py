@@ -145,7 +145,7 @@ def leaving(p):
     return lambda t: (t * t + p * t**3, 2 * t + 3 * p * t * t, 2 + 6 * p * t)
 
 
-@pytest.mark.parametrize("steps, method", [
+@pytest.mark.parametrize(("steps", "method"), [
     *(((1e-2,), x) for x in METHODS), ((), mbd.GeneralizedAlpha(constraints="velocity")),
 ], ids=str)  # fmt: skip
 def test_contradictions_name_all_rows(steps, method):
