@@ -283,6 +283,14 @@ def external(function: Callable[[Any, Any], int], *, compiled: bool) -> tuple[in
     return _in_python(function, _C_LAW)
 
 
+def law_on_arrays(address: int, inputs: np.ndarray, outputs: np.ndarray) -> int:
+    """Run the law at an address on arrays of floats."""
+    if PYTHON:
+        return int(_PYTHON_KERNELS[address - 1](inputs, outputs))
+    places = (x.ctypes.data_as(ctypes.POINTER(ctypes.c_double)) for x in (inputs, outputs))
+    return int(_C_LAW(address)(*places))
+
+
 def measure_function(function: Callable[..., float]) -> Kernel:
     """Make the kernel of ``function(F, x, k, bends)``, which returns a measure."""
     return Kernel(_named(function), _MEASURE)

@@ -1,0 +1,267 @@
+r"""Loads along a beam or cable that follow from the motion of its sections.
+
+A section at s between the nodes a and b of an element has the point of a cubic through both, with
+the slopes that the nodes have, and shares of their axes:
+
+.. math:: x(s) = \sum_k h_k r_k + R_k\gamma_k, \qquad B(s) = \sum_k w_k R_k Q_k, \qquad
+          w_b = 1 - w_a = \sigma = \frac{s - s_a}{s_b - s_a},
+
+h of Hermite, :math:`Q_k = R_{0k}^TR_0(s)`, and :math:`\gamma_k` those of the tangents, and what the
+reference lacks of a cubic, so that a beam that does not bend has all its sections where they are.
+Forces go back to the nodes by the transpose (``interactions/motion_loads.py``). Of a cable sections
+lie on the bars, and at nodes the tangent is that between both neighbours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from mbd.base.checked import shown, sized
+from mbd.base.door import array, label
+from mbd.beams.beam import Beam
+from mbd.beams.cable import Cable
+from mbd.interactions.kind import Attachment, Element
+from mbd.parts.by_motion import Given, Site
+from mbd.parts.part import Body, Part
+
+_SAME = 1e-9  # of the length of the beam: a station at a node
+
+
+class SectionLoad(Part):
+    r"""Forces and moments per length along a beam or cable, by a function of the motion there.
+
+    The function is compiled by numba and takes what it names: ``t`` [s], the length along the beam
+    ``s`` [m], and of the section the point ``x`` (3,) [m], the axes ``R`` (3, 3) as columns, the
+    velocity ``v`` (3,) [m/s] and ``omega`` (3,) [rad/s], all inertial; ``reference``, the same four
+    of another body; ``memory`` (k,); and parameters and tables by their names. It returns
+    ``(f, m)`` [N/m], [N m/m], inertial; of a cable f and m too, of which m must be zero.
+
+    Parameters
+    ----------
+    name : str
+    beam : Beam or Cable
+    load : callable or None
+        None: ``force`` and ``moment`` are inputs, which a ``Stepper`` sets from step to step.
+    stations : "nodes" or (n,) array [m]
+        Lengths s of the sections. At nodes the lengths that they stand for are integrals of the
+        nodes' polynomials, of fourth order; others stand for the part of the beam that is nearest.
+    lengths : (n,) array [m], optional
+        For which sections stand instead; 1 makes f and m forces [N] and moments [N m].
+    parameters : dict
+        Numbers by name: one for all sections, or (n,) or (n, k), of which a section gets its own.
+    tables : dict
+        Arrays by name, which all sections get as they are.
+    reference : body, ground or Frame, optional
+    memory : int or (n, k) array, optional
+        How many numbers a section remembers, from zero, or these at the start.
+    accept : callable, optional
+        Returns the memory after an accepted step; takes ``dt`` [s] too, the time since the last one.
+    derivative : callable, optional
+        Returns (6, 12), of f and m by x, by a turn theta of R, by v and by omega, with a reference
+        (6, 24); else central differences in compiled code.
+    force, moment : (n, 3) arrays [N/m], [N m/m]
+        Without ``load``.
+
+    Notes
+    -----
+    The memory of a search for equilibrium, of modes and of matrices is that of the state: it stays.
+    Derivatives of runs by parameters are refused where there is memory.
+
+    Examples
+    --------
+    >>> import mbd
+    >>> import numba
+    >>> system = mbd.System()
+    >>> tube = mbd.Section.tube(0.02, 0.001, young=70e9, poisson=0.3, density=2700)
+    >>> mast = system.add(mbd.Beam("mast", [(0, 0, 0), (0, 0, 3)], section=tube, up=(1, 0, 0),
+    ...                            first=system.ground))
+    >>> @numba.njit
+    ... def drag(v, width):
+    ...     u, w = 20.0 - v[0], -v[1]
+    ...     q = 0.6 * 1.2 * width * (u * u + w * w) ** 0.5
+    ...     return (q * u, q * w, 0.0), (0.0, 0.0, 0.0)
+    >>> wind = system.add(mbd.SectionLoad("wind", mast, drag, parameters={"width": 0.04}))
+    >>> tip = mbd.equilibrium(system)["mast.8"].position
+    >>> bool(0.2 < tip[0] < 0.3)
+    True
+    """
+
+    relative = False
+
+    def __init__(
+        self,
+        name: str,
+        beam: Beam | Cable,
+        load: Callable[..., Any] | None,
+        *,
+        stations: Any = "nodes",
+        lengths: Any = None,
+        parameters: Any = None,
+        tables: Any = None,
+        reference: Any = None,
+        memory: Any = None,
+        accept: Callable[..., Any] | None = None,
+        derivative: Callable[..., Any] | None = None,
+        force: Any = None,
+        moment: Any = None,
+    ) -> None:
+        self.name = label(name, "SectionLoad")
+        if not isinstance(beam, Beam | Cable):
+            raise TypeError(f"{self.name}: beam must be a Beam or a Cable, got {shown(beam)}")
+        self.beam = beam
+        s = _stations(self.name, beam, stations)
+        n = len(s)
+        self.stations = s
+        self.lengths = _lengths(self.name, beam, stations, s, lengths)
+        self.given = Given.of(self.name, n, parameters, tables, reference, memory)
+        section = _of_cable if isinstance(beam, Cable) else _of_beam
+        self.sites = [section(beam, float(x)) for x in s]  # type: ignore[operator]
+        if load is None:
+            self._none_of(accept, derivative, memory, parameters, tables)
+        elif force is not None or moment is not None:
+            raise ValueError(f"{self.name}: force= and moment= are inputs of load=None; leave them out")
+        loads = [_loads(self.name, x, word, n) for x, word in ((force, "force"), (moment, "moment"))]
+        law = None
+        if load is not None:
+            law = self.given.law(self.name, self.sites, load, "both", derivative, accept)
+        self.law = law
+        self._loads = tuple(
+            self.given.element(i, site, law, length, (*loads[0][i], *loads[1][i]),
+                               derivative is not None)
+            for i, (site, length) in enumerate(zip(self.sites, self.lengths, strict=True))
+        )  # fmt: skip
+
+    def _none_of(self, *given: Any) -> None:
+        """Refuse what goes with a function where there is none."""
+        words = ("accept", "derivative", "memory", "parameters", "tables")
+        for word, x in zip(words, given, strict=True):
+            if x is not None:
+                raise ValueError(
+                    f"{self.name}: {word}= goes with a function; with load=None leave it out"
+                )
+
+    @property
+    def bodies(self) -> Sequence[Body]:
+        """The nodes of the beam, and the reference."""
+        frame = self.given.reference
+        seen = () if frame is None else (frame.body,)
+        return (*self.beam.nodes(), *(x for x in seen if x not in self.beam.nodes()))
+
+    def elements(self) -> Sequence[Element]:
+        """Return the load of each section."""
+        return self._loads
+
+    def __repr__(self) -> str:
+        return f"SectionLoad({self.name!r}, {self.beam.name!r}, {len(self.sites)} sections)"
+
+
+def _nodes_at(beam: Beam | Cable) -> np.ndarray:
+    """Return the lengths at the nodes (n + 1,) [m]."""
+    return beam.stations
+
+
+def _stations(owner: str, beam: Beam | Cable, stations: Any) -> np.ndarray:
+    """Return the lengths of the sections."""
+    at = _nodes_at(beam)
+    if isinstance(stations, str):
+        if stations != "nodes":
+            raise ValueError(
+                f"{owner}: stations must be 'nodes' or lengths along the beam [m], got {stations!r}"
+            )
+        return at
+    s = array(owner, "stations", stations, "'nodes' or lengths along the beam [m]")
+    if s.ndim != 1 or not len(s) or s.dtype == object or not np.isfinite(s).all():
+        raise ValueError(
+            f"{owner}: stations must be 'nodes' or finite lengths along the beam [m], got "
+            f"{shown(stations)}"
+        )
+    end = float(at[-1])
+    outside = (s < -_SAME * end) | (s > (1.0 + _SAME) * end)
+    if outside.any() or not (np.diff(s) > 0.0).all():
+        raise ValueError(
+            f"{owner}: stations must increase from 0 to {end:g}, the length of {beam.name!r} [m], "
+            f"got {shown(stations)}"
+        )
+    return np.clip(s, 0.0, end)
+
+
+def _lengths(owner: str, beam: Beam | Cable, stations: Any, s: np.ndarray, given: Any) -> Any:
+    """Return the lengths for which sections stand."""
+    if given is not None:
+        lengths = array(owner, "lengths", given, "numbers [m]")
+        if lengths.shape not in ((), (len(s),)):
+            raise ValueError(
+                f"{owner}: lengths must be one or {len(s)} numbers [m], got {shown(given)}"
+            )
+        return np.broadcast_to(sized(owner, "lengths", lengths, "m"), len(s)).tolist()
+    at = _nodes_at(beam)
+    if isinstance(stations, str) and isinstance(beam, Beam):
+        return beam.loads(np.ones_like).tolist()
+    between = 0.5 * (s[1:] + s[:-1])
+    return np.diff(np.concatenate([[0.0], between, at[-1:]])).tolist()
+
+
+def _loads(owner: str, value: Any, word: str, n: int) -> np.ndarray:
+    """Return forces or moments (n, 3) that are given; default zero."""
+    if value is None:
+        return np.zeros((n, 3))
+    x = array(owner, word, value, f"({n}, 3) numbers")
+    if x.shape != (n, 3):
+        raise ValueError(f"{owner}: {word} must be ({n}, 3) numbers, got the shape {x.shape}")
+    return sized(owner, word, x, "N/m" if word == "force" else "N m/m")
+
+
+def _element_of(at: np.ndarray, s: float) -> tuple[int, float, int | None]:
+    """Return the element in which s lies, its share of it, and the node if it is at one."""
+    e = int(np.clip(np.searchsorted(at, s, side="right") - 1, 0, len(at) - 2))
+    node = int(np.argmin(np.abs(at - s)))
+    sigma = float((s - at[e]) / (at[e + 1] - at[e]))
+    return e, sigma, node if abs(at[node] - s) <= _SAME * at[-1] else None
+
+
+def _of_beam(beam: Beam, s: float) -> Site:
+    """Return the section of a beam at s."""
+    at = _nodes_at(beam)
+    e, y, node = _element_of(at, s)
+    if node is not None:
+        return Site.on(beam.node(node).frame(), s)
+    x, R, slopes = beam.section_at(e, s)
+    h = float(at[e + 1] - at[e])
+    heights = (1 + 2 * y) * (1 - y) ** 2, y**2 * (3 - 2 * y)
+    along = h * y * (1 - y) ** 2 * slopes[0], -h * y**2 * (1 - y) * slopes[1]
+    nodes = beam.node(e), beam.node(e + 1)
+    sum_ = zip(heights, nodes, along, strict=True)
+    lacks = x - sum((k * b.position + c for k, b, c in sum_), np.zeros(3))
+    ends, shares = [], (1.0 - y, y)
+    start = [np.zeros(3), np.zeros(3)]
+    for k, b, c, w in zip(heights, nodes, along, shares, strict=True):
+        own = b.rotation.T @ (c + k * lacks)
+        turned = w * (b.rotation.T @ R)
+        ends.append(
+            (Attachment(b.name, (k, *own.tolist())),
+             *(Attachment(b.name, (0.0, *q.tolist())) for q in turned.T))
+        )  # fmt: skip
+        start[0] = start[0] + k * b.velocity + np.cross(b.angular_velocity, b.rotation @ own)
+        start[1] = start[1] + w * b.angular_velocity
+    return Site(s, tuple(ends), shares, (), (x, R, *start))
+
+
+def _of_cable(cable: Cable, s: float) -> Site:
+    """Return the section of a cable at s."""
+    at, nodes = _nodes_at(cable), cable.nodes()
+    e, y, node = _element_of(at, s)
+    ends = (max(node - 1, 0), min(node + 1, len(nodes) - 1)) if node is not None else (e, e + 1)
+    if node is not None:
+        e, y = (node, 0.0) if node < len(nodes) - 1 else (node - 1, 1.0)
+    a, b = nodes[e], nodes[e + 1]
+    points = (Attachment(a.name, (1.0 - y, 0.0, 0.0, 0.0)),), (Attachment(b.name, (y, 0.0, 0.0, 0.0)),)
+    one, two = (nodes[i] for i in ends)
+    d = two.position - one.position
+    R = np.zeros((3, 3))
+    R[:, 0] = d / np.linalg.norm(d)
+    x, v = ((1.0 - y) * p + y * q for p, q in ((a.position, b.position), (a.velocity, b.velocity)))
+    tangent = tuple(Attachment(k.name, (1.0, 0.0, 0.0, 0.0)) for k in (one, two))
+    return Site(s, points, (1.0 - y, y), tangent, (x, R, v, np.zeros(3)))
