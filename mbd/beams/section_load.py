@@ -19,14 +19,17 @@ from typing import Any
 
 import numpy as np
 
-from mbd.base.checked import shown, sized
+from mbd.base.checked import flag, shown, sized
 from mbd.base.door import array, label
 from mbd.beams.beam import Beam
 from mbd.beams.cable import Cable
 from mbd.interactions.kind import Attachment, Element
-from mbd.parts.by_motion import Given, Site
+from mbd.interactions.motion_laws import Returns
+from mbd.parts.by_motion import LawInputs, Site
 from mbd.parts.part import Body, Part
 
+_OF_POINTS = ("position", "velocity")
+_OF_FRAMES = (*_OF_POINTS, "angular_velocity", "rotation")
 _SAME = 1e-9  # of the length of the beam: a station at a node
 
 
@@ -37,14 +40,14 @@ class SectionLoad(Part):
     ``s`` [m], and of the section the point ``x`` (3,) [m], the axes ``R`` (3, 3) as columns, the
     velocity ``v`` (3,) [m/s] and ``omega`` (3,) [rad/s], all inertial; ``reference``, the same four
     of another body; ``memory`` (k,); and parameters and tables by their names. It returns
-    ``(f, m)`` [N/m], [N m/m], inertial; of a cable f and m too, of which m must be zero.
+    ``(f, m)`` [N/m], [N m/m], inertial; of a cable, which takes no moments, f alone.
 
     Parameters
     ----------
     name : str
     beam : Beam or Cable
-    load : callable or None
-        None: ``force`` and ``moment`` are inputs, which a ``Stepper`` sets from step to step.
+    load : callable, optional
+        Without: ``force`` and ``moment`` are inputs, which a ``Stepper`` sets from step to step.
     stations : "nodes" or (n,) array [m]
         Lengths s of the sections. At nodes the lengths that they stand for are integrals of the
         nodes' polynomials, of fourth order; others stand for the part of the beam that is nearest.
@@ -55,10 +58,13 @@ class SectionLoad(Part):
     tables : dict
         Arrays by name, which all sections get as they are.
     reference : body, ground or Frame, optional
-    memory : int or (n, k) array, optional
+    memory : int or (n, k) array [SI], optional
         How many numbers a section remembers, from zero, or these at the start.
     accept : callable, optional
-        Returns the memory after an accepted step; takes ``dt`` [s] too, the time since the last one.
+        Returns the memory after an accepted step; takes ``dt`` [s] too, the time since the last.
+    settles : bool
+        Whether a search for equilibrium asks for the memory with an infinite ``dt``, so that it is
+        at rest there; else it stays as it was at the start of the search.
     derivative : callable, optional
         Returns (6, 12), of f and m by x, by a turn theta of R, by v and by omega, with a reference
         (6, 24); else central differences in compiled code.
@@ -67,8 +73,12 @@ class SectionLoad(Part):
 
     Notes
     -----
-    The memory of a search for equilibrium, of modes and of matrices is that of the state: it stays.
-    Derivatives of runs by parameters are refused where there is memory.
+    Modes, matrices and derivatives of equilibria hold the memory of the state. Derivatives of runs
+    by parameters are refused where there is memory; energies of results follow it from one recorded
+    instant to the next.
+
+    Without a function ``observed`` and ``motion`` tell another program how the sections move, which
+    returns forces: an exchange from step to step.
 
     Examples
     --------
@@ -95,7 +105,7 @@ class SectionLoad(Part):
         self,
         name: str,
         beam: Beam | Cable,
-        load: Callable[..., Any] | None,
+        load: Callable[..., Any] | None = None,
         *,
         stations: Any = "nodes",
         lengths: Any = None,
@@ -104,6 +114,7 @@ class SectionLoad(Part):
         reference: Any = None,
         memory: Any = None,
         accept: Callable[..., Any] | None = None,
+        settles: bool = False,
         derivative: Callable[..., Any] | None = None,
         force: Any = None,
         moment: Any = None,
@@ -115,40 +126,99 @@ class SectionLoad(Part):
         s = _stations(self.name, beam, stations)
         n = len(s)
         self.stations = s
+        if flag(self.name, "settles", settles) and accept is None:
+            raise ValueError(f"{self.name}: settles=True is of a memory, which needs accept=")
         self.lengths = _lengths(self.name, beam, stations, s, lengths)
-        self.given = Given.of(self.name, n, parameters, tables, reference, memory)
-        section = _of_cable if isinstance(beam, Cable) else _of_beam
-        self.sites = [section(beam, float(x)) for x in s]  # type: ignore[operator]
+        self.inputs = LawInputs.of(self.name, n, parameters, tables, reference, memory)
+        self.sites = [
+            _of_cable(beam, x) if isinstance(beam, Cable) else _of_beam(beam, x) for x in s.tolist()
+        ]
         if load is None:
             self._none_of(accept, derivative, memory, parameters, tables)
         elif force is not None or moment is not None:
-            raise ValueError(f"{self.name}: force= and moment= are inputs of load=None; leave them out")
-        loads = [_loads(self.name, x, word, n) for x, word in ((force, "force"), (moment, "moment"))]
+            raise ValueError(
+                f"{self.name}: force= and moment= are inputs of load=None; leave them out"
+            )
+        constant = zip((force, moment), ("force", "moment"), strict=True)
+        loads = [_loads(self.name, x, word, n) for x, word in constant]
         law = None
         if load is not None:
-            law = self.given.law(self.name, self.sites, load, "both", derivative, accept)
+            returns: Returns = "force" if isinstance(beam, Cable) else "both"
+            law = self.inputs.law(self.name, self.sites, load, returns, derivative, accept)
         self.law = law
         self._loads = tuple(
-            self.given.element(i, site, law, length, (*loads[0][i], *loads[1][i]),
-                               derivative is not None)
+            self.inputs.element(i, site, law, length, (*loads[0][i], *loads[1][i]),
+                               (derivative is not None) + 2 * settles)
             for i, (site, length) in enumerate(zip(self.sites, self.lengths, strict=True))
         )  # fmt: skip
 
-    def _none_of(self, *given: Any) -> None:
+    def _none_of(self, *values: Any) -> None:
         """Refuse what goes with a function where there is none."""
         words = ("accept", "derivative", "memory", "parameters", "tables")
-        for word, x in zip(words, given, strict=True):
+        for word, x in zip(words, values, strict=True):
             if x is not None:
                 raise ValueError(
                     f"{self.name}: {word}= goes with a function; with load=None leave it out"
                 )
 
     @property
+    def observed(self) -> list[str]:
+        """Names of what ``motion`` needs of the nodes, for ``Stepper(observe=)``."""
+        words = _OF_POINTS if isinstance(self.beam, Cable) else _OF_FRAMES
+        return [f"{node.name}.{word}" for node in self.beam.nodes() for word in words]
+
+    def motion(self, y: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Return x (..., n, 3) [m], R (..., n, 3, 3), v and omega of the sections.
+
+        They follow from the numbers y (..., k) of ``observed``, such as ``stepper.y``.
+        """
+        line, n = isinstance(self.beam, Cable), len(self.beam.nodes())
+        width = 6 if line else 18
+        y = array(self.name, "y", y, f"(..., {n * width}) numbers")
+        if y.shape[-1:] != (n * width,):
+            raise ValueError(
+                f"{self.name}: y must be the {n * width} numbers of observed, in this order, got "
+                f"the shape {y.shape}"
+            )
+        of_node = y.reshape(*y.shape[:-1], n, width)
+        faces, rates = np.zeros((2, *of_node.shape[:-1], 4, 3))
+        faces[..., 0, :], rates[..., 0, :] = of_node[..., :3], of_node[..., 3:6]
+        spin = np.zeros_like(of_node[..., :3])
+        if not line:
+            spin, d = of_node[..., 6:9], of_node[..., 9:].reshape(*of_node.shape[:-1], 3, 3)
+            faces[..., 1:, :] = np.swapaxes(d, -1, -2)
+            rates[..., 1:, :] = np.cross(spin[..., None, :], faces[..., 1:, :])
+        index = {x.name: i for i, x in enumerate(self.beam.nodes())}
+
+        def vectors(ends: Sequence[Attachment], of: np.ndarray) -> Any:
+            return sum(np.einsum("k,...ki->...i", x.weights, of[..., index[x.body], :, :])
+                       for x in ends)  # fmt: skip
+
+        x, v, R, omega = [], [], [], []
+        for site in self.sites:
+            points = [node[0] for node in site.nodes]
+            x.append(vectors(points, faces))
+            v.append(vectors(points, rates))
+            if line:
+                two, one = (vectors([p], faces) for p in reversed(site.tangent))
+                axes = np.zeros((*y.shape[:-1], 3, 3))
+                axes[..., 0] = (two - one) / np.linalg.norm(two - one, axis=-1, keepdims=True)
+            else:
+                b = (vectors([node[1 + i] for node in site.nodes], faces) for i in range(3))
+                U, _, Vt = np.linalg.svd(np.stack(list(b), axis=-1))
+                axes = U @ Vt
+            R.append(axes)
+            own = zip(site.nodes, site.shares, strict=False)
+            omega.append(sum(w * spin[..., index[node[0].body], :] for node, w in own))
+        whole = (np.stack(some, axis=-2) for some in (x, v, omega))
+        return next(whole), np.stack(R, axis=-3), next(whole), next(whole)
+
+    @property
     def bodies(self) -> Sequence[Body]:
         """The nodes of the beam, and the reference."""
-        frame = self.given.reference
-        seen = () if frame is None else (frame.body,)
-        return (*self.beam.nodes(), *(x for x in seen if x not in self.beam.nodes()))
+        frame = self.inputs.reference
+        bodies = () if frame is None else (frame.body,)
+        return (*self.beam.nodes(), *(x for x in bodies if x not in self.beam.nodes()))
 
     def elements(self) -> Sequence[Element]:
         """Return the load of each section."""
@@ -169,7 +239,8 @@ def _stations(owner: str, beam: Beam | Cable, stations: Any) -> np.ndarray:
     if isinstance(stations, str):
         if stations != "nodes":
             raise ValueError(
-                f"{owner}: stations must be 'nodes' or lengths along the beam [m], got {stations!r}"
+                f"{owner}: stations must be 'nodes' or lengths along the beam [m], got "
+                f"{shown(stations)}"
             )
         return at
     s = array(owner, "stations", stations, "'nodes' or lengths along the beam [m]")
@@ -188,13 +259,13 @@ def _stations(owner: str, beam: Beam | Cable, stations: Any) -> np.ndarray:
     return np.clip(s, 0.0, end)
 
 
-def _lengths(owner: str, beam: Beam | Cable, stations: Any, s: np.ndarray, given: Any) -> Any:
+def _lengths(owner: str, beam: Beam | Cable, stations: Any, s: np.ndarray, lengths: Any) -> Any:
     """Return the lengths for which sections stand."""
-    if given is not None:
-        lengths = array(owner, "lengths", given, "numbers [m]")
+    if lengths is not None:
+        lengths = array(owner, "lengths", lengths, "numbers [m]")
         if lengths.shape not in ((), (len(s),)):
             raise ValueError(
-                f"{owner}: lengths must be one or {len(s)} numbers [m], got {shown(given)}"
+                f"{owner}: lengths must be one or {len(s)} numbers [m], got {shown(lengths)}"
             )
         return np.broadcast_to(sized(owner, "lengths", lengths, "m"), len(s)).tolist()
     at = _nodes_at(beam)
@@ -236,7 +307,7 @@ def _of_beam(beam: Beam, s: float) -> Site:
     sum_ = zip(heights, nodes, along, strict=True)
     lacks = x - sum((k * b.position + c for k, b, c in sum_), np.zeros(3))
     ends, shares = [], (1.0 - y, y)
-    start = [np.zeros(3), np.zeros(3)]
+    v, omega = np.zeros(3), np.zeros(3)
     for k, b, c, w in zip(heights, nodes, along, shares, strict=True):
         own = b.rotation.T @ (c + k * lacks)
         turned = w * (b.rotation.T @ R)
@@ -244,9 +315,9 @@ def _of_beam(beam: Beam, s: float) -> Site:
             (Attachment(b.name, (k, *own.tolist())),
              *(Attachment(b.name, (0.0, *q.tolist())) for q in turned.T))
         )  # fmt: skip
-        start[0] = start[0] + k * b.velocity + np.cross(b.angular_velocity, b.rotation @ own)
-        start[1] = start[1] + w * b.angular_velocity
-    return Site(s, tuple(ends), shares, (), (x, R, *start))
+        v = v + k * b.velocity + np.cross(b.angular_velocity, b.rotation @ own)
+        omega = omega + w * b.angular_velocity
+    return Site(s, tuple(ends), shares, (), (x, R, v, omega))
 
 
 def _of_cable(cable: Cable, s: float) -> Site:
@@ -257,11 +328,14 @@ def _of_cable(cable: Cable, s: float) -> Site:
     if node is not None:
         e, y = (node, 0.0) if node < len(nodes) - 1 else (node - 1, 1.0)
     a, b = nodes[e], nodes[e + 1]
-    points = (Attachment(a.name, (1.0 - y, 0.0, 0.0, 0.0)),), (Attachment(b.name, (y, 0.0, 0.0, 0.0)),)
+    shares = 1.0 - y, y
+    points = tuple(
+        (Attachment(k.name, (w, 0.0, 0.0, 0.0)),) for k, w in zip((a, b), shares, strict=True)
+    )
     one, two = (nodes[i] for i in ends)
     d = two.position - one.position
     R = np.zeros((3, 3))
     R[:, 0] = d / np.linalg.norm(d)
     x, v = ((1.0 - y) * p + y * q for p, q in ((a.position, b.position), (a.velocity, b.velocity)))
     tangent = tuple(Attachment(k.name, (1.0, 0.0, 0.0, 0.0)) for k in (one, two))
-    return Site(s, points, (1.0 - y, y), tangent, (x, R, v, np.zeros(3)))
+    return Site(s, points, shares, tangent, (x, R, v, np.zeros(3)))

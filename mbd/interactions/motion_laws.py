@@ -77,15 +77,15 @@ class LawOfMotion(NamedTuple):
         except Exception as error:  # of numba, which says what it cannot make of it
             self._refuse(arguments, inputs[0])
             lines = [x.strip() for x in str(error).splitlines() if x.strip()]
-            said = next((x for x in lines if "Error" not in x and "nopython" not in x), lines[0])
+            reason = next((x for x in lines if "Error" not in x and "nopython" not in x), lines[0])
             raise TypeError(
                 f"{self.owner}: load= must be a function that numba compiles and that returns "
-                f"{_FORM[self.returns]}; numba says: {said}"
+                f"{_FORM[self.returns]}; numba says: {reason}"
             ) from error
         outputs = np.zeros(6 * 2 * ml.COLUMNS + ml.MOST)
         for row in inputs:
             for word in arguments:
-                row[ml.WHAT], n = self._asked(word)
+                row[ml.WHAT], n = self._question(word)
                 outputs[:] = 0.0
                 failed = law_on_arrays(law.address, row, outputs)
                 if failed or not np.isfinite(outputs[:n]).all():
@@ -99,10 +99,10 @@ class LawOfMotion(NamedTuple):
             self._check_derivative(law, inputs)
         return law
 
-    def _asked(self, word: str) -> tuple[float, int]:
+    def _question(self, word: str) -> tuple[float, int]:
         """Return what an input says of a question, and how many numbers are its answer."""
         return {"load": (ml.ASK_LOAD, 6), "derivative": (ml.ASK_DERIVATIVE, 6 * self._columns),
-                "accept": (ml.ASK_MEMORY, self.n_memory)}[word]  # fmt: skip
+                "accept": (ml.ASK_NEXT, self.n_memory)}[word]  # fmt: skip
 
     def _refuse(self, arguments: Mapping[str, str], row: np.ndarray) -> None:
         """Raise what functions raise where they are called as Python."""
@@ -113,9 +113,9 @@ class LawOfMotion(NamedTuple):
             "load": load, "derivative": derivative, "accept": accept,
             "vector_at": lambda F, i, n: F[i : i + n], **tables,
         }  # fmt: skip
-        evaluate, outputs = self._made(arguments, scope), np.zeros(6 * 2 * ml.COLUMNS + ml.MOST)
+        evaluate, outputs = self._function(arguments, scope), np.zeros(6 * 2 * ml.COLUMNS + ml.MOST)
         for word in arguments:
-            row[ml.WHAT], _ = self._asked(word)
+            row[ml.WHAT], _ = self._question(word)
             try:
                 evaluate(row, outputs)
             except Exception as error:
@@ -130,21 +130,20 @@ class LawOfMotion(NamedTuple):
         rng, wrong, worst = np.random.default_rng(60427), 0, ""
         for trial in range(4):
             row = inputs[trial % len(inputs)].copy()
-            given = self._answer(law, row, ml.ASK_DERIVATIVE).reshape(6, -1)
             firsts = (ml.SECTION, ml.REFERENCE)[: 2 if self.reference else 1]
             for first in firsts:
                 row[first + ml.AT_V :][:6] += rng.uniform(-1.0, 1.0, 6)
-            given = self._answer(law, row, ml.ASK_DERIVATIVE).reshape(6, -1)
+            own = self._answer(law, row, ml.ASK_DERIVATIVE).reshape(6, -1)
             told = np.column_stack([self._by_differences(law, row, x) for x in firsts])
-            size = np.maximum(np.abs(told).max(axis=1), np.abs(given).max(axis=1))[:, None]
-            gap = np.abs(given - told) - WRONG * np.where(size > 0.0, size, 1.0)
+            size = np.maximum(np.abs(told).max(axis=1), np.abs(own).max(axis=1))[:, None]
+            gap = np.abs(own - told) - WRONG * np.where(size > 0.0, size, 1.0)
             if gap.max() > 0.0:
                 wrong += 1
                 r, c = np.unravel_index(np.argmax(gap), gap.shape)
                 by = f"{('x', 'theta', 'v', 'omega')[c // 3 % 4]}[{c % 3}]"
                 by += " of the reference" if c >= ml.COLUMNS else ""
                 worst = (
-                    f"that of {'fm'[r // 3]}[{r % 3}] by {by} is {given[r, c]:.9g}, differences "
+                    f"that of {'fm'[r // 3]}[{r % 3}] by {by} is {own[r, c]:.9g}, differences "
                     f"give {told[r, c]:.9g}"
                 )
         if wrong > 2:
@@ -218,14 +217,14 @@ class LawOfMotion(NamedTuple):
                 f"{shown(function)}; write @numba.njit above it"
             )
         names = self._names(word)
-        given = inspect.signature(getattr(function, "py_func", function)).parameters
-        unknown = [x for x in given if x not in names]
+        taken = inspect.signature(getattr(function, "py_func", function)).parameters
+        unknown = [x for x in taken if x not in names]
         if unknown:
             raise TypeError(
                 f"{self.owner}: {word}= has an argument {unknown[0]!r}; arguments are told by "
                 f"their names, here there are {', '.join(names)}"
             )
-        return ", ".join(f"{x}={names[x]}" for x in given)
+        return ", ".join(f"{x}={names[x]}" for x in taken)
 
     def compiled(self) -> Callable[[Any, Any], None]:
         """Return the function for compiled code: tables stand at addresses."""
@@ -235,9 +234,9 @@ class LawOfMotion(NamedTuple):
         }  # fmt: skip
         places = {f"table_{i}": address_of(np.frombuffer(x)) for i, (_, _, x) in
                   enumerate(self.tables)}  # fmt: skip
-        return self._made(self._arguments(), scope, places)
+        return self._function(self._arguments(), scope, places)
 
-    def _made(
+    def _function(
         self, arguments: Mapping[str, str], scope: dict[str, Any], places: Mapping[str, int] = {}
     ) -> Callable[[Any, Any], None]:
         """Return the function of inputs and outputs from its text."""
@@ -266,7 +265,7 @@ class LawOfMotion(NamedTuple):
             ]
         if "accept" in arguments:
             lines += [
-                f"    if inputs[{ml.WHAT}] == {ml.ASK_MEMORY}:",
+                f"    if inputs[{ml.WHAT}] == {ml.ASK_NEXT}:",
                 f"        new = accept({arguments['accept']})",
                 f"        if len(new) != {self.n_memory}:",
                 f"            raise ValueError('the memory has {self.n_memory} numbers')",

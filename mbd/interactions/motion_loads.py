@@ -65,7 +65,7 @@ from mbd.interactions.pullback import (
     velocity_map,
 )
 from mbd.machine import buffer as m
-from mbd.machine.jit import jit
+from mbd.machine.jit import ints, jit
 from mbd.machine.simd import add_map, add_outer3
 
 MOST = 64  # numbers of parameters, and of memory, that a law may take
@@ -74,10 +74,10 @@ WHAT, TIME, PLACE, ELAPSED, SECTION = 0, 1, 2, 3, 4
 AT_X, AT_R, AT_V, AT_OMEGA, OF_FRAME = 0, 3, 12, 15, 18
 REFERENCE = SECTION + OF_FRAME
 NUMBERS = REFERENCE + OF_FRAME
-ASK_LOAD, ASK_DERIVATIVE, ASK_MEMORY = 0.0, 1.0, 2.0
+ASK_LOAD, ASK_DERIVATIVE, ASK_NEXT = 0.0, 1.0, 2.0
 COLUMNS = 12  # of J for each frame: x, theta, v, omega
 # numbers of an element, then its parameters
-S, LENGTH, SHARES, EXACT, N_PARAMETERS, N_MEMORY, CONSTANT, OWN = 0, 1, 2, 4, 5, 6, 7, 13
+S, LENGTH, SHARES, SWITCHES, N_PARAMETERS, N_MEMORY, CONSTANT, OWN = 0, 1, 2, 4, 5, 6, 7, 13
 # scratch space after the maps: inputs, outputs, J by rows, columns U and turns of the test map
 _IN, _OUT = 0, NUMBERS + 2 * MOST
 _J = _OUT + 6 * 2 * COLUMNS + MOST
@@ -88,11 +88,12 @@ _WORK = _TURN + 3 * m.MAP_ROW
 _POLAR = 6  # iterations: of directors within a turn of 2 rad, each squares what is left
 
 
-class Shape(NamedTuple):
+class SiteForm(NamedTuple):
     """How a law of motion sees its section: by how many nodes, and of what.
 
     ``frames`` is whether nodes have axes; ``line`` whether two more points say how a line of mass
-    points goes; ``reference`` whether there is a reference body; ``remembers`` whether it has memory.
+    points goes; ``reference`` whether there is a reference body; ``remembers`` whether there is
+    memory.
     """
 
     nodes: int
@@ -157,16 +158,16 @@ def _ask(I: Any, F: Any, e: Any, w: int, what: float, n: int) -> None:
 
 
 @cache
-def motion_load(shape: Shape) -> Kind:
-    """Return the kind of loads by a law of motion on sections of a shape."""
-    nodes, each_has, own, n = shape.nodes, shape.each, shape.own, shape.attachments
-    frames, line, reference, remembers = shape[1:]
+def motion_load(form: SiteForm) -> Kind:
+    """Return the kind of loads by a law of motion on sections of a form."""
+    nodes, each_has, own, n = form.nodes, form.each, form.own, form.attachments
+    frames, line, reference, remembers = form[1:]
     columns = COLUMNS * (2 if reference else 1)
     # blocks by the first attachments: of nodes with nodes, ends of the tangent and reference
-    seen = [each_has * k for k in range(nodes)]
-    seen += [own - 2, own - 1] * line + [own] * reference
-    n_seen = len(seen)
-    pairs = tuple((each_has * k, b) for k in range(nodes) for b in seen)
+    starts = [each_has * k for k in range(nodes)]
+    starts += [own - 2, own - 1] * line + [own] * reference
+    n_starts = len(starts)
+    pairs = tuple((each_has * k, b) for k in range(nodes) for b in starts)
 
     @jit
     def directors(I: Any, F: Any, base: int, e: Any, a: int) -> Any:
@@ -273,7 +274,9 @@ def motion_load(shape: Shape) -> Kind:
             F[to] = F[w + _OUT + r] if apart == 0.0 else (F[w + _OUT + r] - F[to]) / apart
 
     @jit
-    def by_differences(I: Any, F: Any, e: Any, w: int, frame: int, column: int, turns: bool) -> None:
+    def by_differences(
+        I: Any, F: Any, e: Any, w: int, frame: int, column: int, turns: bool
+    ) -> None:
         """Write the columns of J that belong to a frame: behind, ahead, of each number."""
         size, spin, x = 0.0, 0.0, w + _IN + frame
         for i in range(3):
@@ -311,7 +314,7 @@ def motion_load(shape: Shape) -> Kind:
         """Write J of the present section, by the law or by differences."""
         for i in range(6 * _ROW):
             F[w + _J + i] = 0.0
-        if F[e.numbers + EXACT] != 0.0:
+        if F[e.numbers + SWITCHES] % 2.0 == 1.0:
             _ask(I, F, e, w, ASK_DERIVATIVE, 6 * columns)
             for r in range(6):
                 for c in range(columns):
@@ -405,12 +408,12 @@ def motion_load(shape: Shape) -> Kind:
     def add_blocks(I: Any, F: Any, e: Any, w: int) -> None:
         """Add -W P J of all pairs of nodes with what is seen."""
         W = F[e.numbers + LENGTH]
-        for j in range(n_seen):
+        for j in range(n_starts):
             clear(F, w + _U, 6)
             a = add_columns(I, F, e, w, j)
             columns_ = I[I[e.ends + a] + m.ATT_N]
             for k in range(nodes):
-                p, point = k * n_seen + j, each_has * k
+                p, point = k * n_starts + j, each_has * k
                 if not coupled(I, F, e, p):
                     continue
                 block, rows = e.pairs + 2 * p, I[I[e.ends + point] + m.ATT_N]
@@ -431,7 +434,7 @@ def motion_load(shape: Shape) -> Kind:
                 d = at(I, F, m.Y, I[e.ends + a])
                 dd = dot(d, d)
                 K = mat_plus(tilde(moment), -2.0 / dd, outer(cross(moment, d), d))
-                add_stiffness(I, F, e, k * n_seen + k, a, a, half / dd, K)
+                add_stiffness(I, F, e, k * n_starts + k, a, a, half / dd, K)
 
     @each
     def tangent(I: Any, F: Any, e: Any) -> None:
@@ -448,11 +451,14 @@ def motion_load(shape: Shape) -> Kind:
 
     @each
     def accept(I: Any, F: Any, e: Any) -> None:
-        """Let the law write its memory, where time has gone by."""
+        """Let the law write its memory, where time has gone by, or any does at rest."""
         count = int(F[e.numbers + N_MEMORY])
-        if count > 0 and F[m.T] > F[m.T_LAST]:
+        settles = ints(F)[m.PHASE] == m.AT_REST and F[e.numbers + SWITCHES] >= 2.0
+        if settles or F[m.T] > F[m.T_LAST]:
             w = place(I, F, e)
-            _ask(I, F, e, w, ASK_MEMORY, count)
+            if settles:
+                F[w + _IN + ELAPSED] = math.inf
+            _ask(I, F, e, w, ASK_NEXT, count)
             for i in range(count):
                 F[e.memory + i] = F[w + _OUT + i]
 
@@ -462,4 +468,3 @@ def motion_load(shape: Shape) -> Kind:
         f"{word}load of motion on {of}", n, 0, pairs, forces, tangent,
         accept=accept if remembers else None, damped=True, work=_WORK,
     )  # fmt: skip
-

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from mbd.base.checked import number_or_array, shown
+from mbd.base.checked import is_whole, number_or_array, shown
 from mbd.base.door import array
 from mbd.base.dual import plain
 from mbd.base.function import Function
@@ -20,7 +20,7 @@ from mbd.interactions import motion_loads as ml
 from mbd.interactions.kind import Attachment, Element
 from mbd.interactions.laws import Law
 from mbd.interactions.motion_laws import LawOfMotion, Returns
-from mbd.interactions.motion_loads import Shape, motion_load
+from mbd.interactions.motion_loads import SiteForm, motion_load
 from mbd.machine.jit import is_compiled
 from mbd.parts.joint import frame_at, needs_axes
 from mbd.parts.part import Frame
@@ -63,14 +63,14 @@ class Site:
         ends = tuple(frame.end(axis) for axis in (None, *axes))
         return cls(s, (ends,), (1.0,), (), start)
 
-    def shape(self, reference: bool, remembers: bool) -> Shape:
+    def form(self, reference: bool, remembers: bool) -> SiteForm:
         """Return how a law sees it."""
         frames = len(self.nodes[0]) > 1
-        return Shape(len(self.nodes), frames, bool(self.tangent), reference, remembers)
+        return SiteForm(len(self.nodes), frames, bool(self.tangent), reference, remembers)
 
 
 @dataclass(frozen=True, eq=False)
-class Given:
+class LawInputs:
     """What a law of motion takes beside the section: numbers, tables, a reference, memory.
 
     Attributes
@@ -90,7 +90,7 @@ class Given:
     @classmethod
     def of(
         cls, owner: str, n: int, parameters: Any, tables: Any, reference: Any, memory: Any
-    ) -> Given:
+    ) -> LawInputs:
         """Return arguments of a part, checked."""
         numbers = {
             name: _of_sites(owner, name, x, n)
@@ -100,7 +100,8 @@ class Given:
             name: np.ascontiguousarray(_table(owner, name, x))
             for name, x in _named(owner, "tables", tables).items()
         }
-        for name in [x for x in numbers if x in arrays] + [x for x in _OWN if x in {**numbers, **arrays}]:
+        every = [*numbers, *arrays]
+        for name in (x for x in every if x in _OWN or every.count(x) > 1):
             raise ValueError(
                 f"{owner}: {name!r} must name one thing that the law takes; take another name for "
                 "the parameter or the table"
@@ -150,39 +151,46 @@ class Given:
 
     def element(
         self, i: int, site: Site, law: Law | None, length: Any, load: Sequence[Any] = (0.0,) * 6,
-        exact: bool = False,
+        switches: int = 0,
     ) -> Element:  # fmt: skip
-        """Return the element of site i: its law, or a load that is given."""
+        """Return the element of site i: its law, or a load that is given.
+
+        Switches are 1 where the law gives its derivative, and 2 where its memory settles.
+        """
         frame = self.reference
-        seen = () if frame is None else tuple(frame.end(axis) for axis in (None, 0, 1, 2))
+        others = () if frame is None else tuple(frame.end(axis) for axis in (None, 0, 1, 2))
         k = self.memory.shape[1]
         shares, own = (*site.shares, 0.0)[:2], self.numbers(i)
-        numbers = (site.s, length, *shares, float(exact), float(len(own)), float(k), *load, *own)
-        ends = (*(x for node in site.nodes for x in node), *site.tangent, *seen)
-        kind = motion_load(site.shape(frame is not None, bool(k)))
+        numbers = (site.s, length, *shares, float(switches), float(len(own)), float(k), *load, *own)
+        ends = (*(x for node in site.nodes for x in node), *site.tangent, *others)
+        kind = motion_load(site.form(frame is not None, bool(k)))
         return Element(kind, ends, numbers, tuple(self.memory[i].tolist()), law=law)
 
 
 def law_of_motion(law: Any) -> Callable[..., Any] | None:
     """Return the function of a law that depends on motion: it has an argument beside the time."""
     function = law.function if isinstance(law, Function) else law
-    given = set(law.parameters) if isinstance(law, Function) else set()
+    handed = set(law.parameters) if isinstance(law, Function) else set()
     if not callable(function):
         return None
     try:
         names = set(inspect.signature(getattr(function, "py_func", function)).parameters)
     except (TypeError, ValueError):  # built-in functions do not tell
         return None
-    known = names & {"s", "x", "R", "v", "omega", "reference"}
-    return function if known - given and (is_compiled(function) or len(names - given) > 1) else None
+    of_motion = names & {"s", "x", "R", "v", "omega", "reference"}
+    return (
+        function
+        if of_motion - handed and (is_compiled(function) or len(names - handed) > 1)
+        else None
+    )
 
 
 def point_load(owner: str, frame: Frame, law: Any, reference: Any, returns: Returns) -> Element:
     """Return the element of a law of motion at a frame: numbers of a Function are parameters."""
-    given = law.parameters if isinstance(law, Function) else {}
-    numbers = {name: x for name, x in given.items() if not np.ndim(x)}
-    tables = {name: x for name, x in given.items() if np.ndim(x)}
-    of, sites = Given.of(owner, 1, numbers, tables, reference, None), [Site.on(frame)]
+    handed = law.parameters if isinstance(law, Function) else {}
+    numbers = {name: x for name, x in handed.items() if not np.ndim(x)}
+    tables = {name: x for name, x in handed.items() if np.ndim(x)}
+    of, sites = LawInputs.of(owner, 1, numbers, tables, reference, None), [Site.on(frame)]
     return of.element(0, sites[0], of.law(owner, sites, law_of_motion(law), returns), 1.0)
 
 
@@ -191,7 +199,9 @@ def _named(owner: str, word: str, value: Any) -> dict[str, Any]:
     if value is None:
         return {}
     if not isinstance(value, Mapping) or not all(isinstance(x, str) for x in value):
-        raise TypeError(f"{owner}: {word} must be a dictionary of numbers by name, got {shown(value)}")
+        raise TypeError(
+            f"{owner}: {word} must be a dictionary of numbers by name, got {shown(value)}"
+        )
     return dict(value)
 
 
@@ -222,11 +232,12 @@ def _memory(owner: str, memory: Any, n: int) -> np.ndarray:
     """Return what is remembered at the start (n, k): a number k stands for k zeros."""
     if memory is None:
         return np.zeros((n, 0))
-    if isinstance(memory, int) and not isinstance(memory, bool):
-        x = np.zeros((n, max(memory, 0)))
+    if is_whole(memory, 0):
+        x = np.zeros((n, min(int(memory), ml.MOST + 1)))
     else:
         x = array(owner, "memory", memory, f"a number of numbers, or ({n}, k) numbers")
-    if x.shape[:1] != (n,) or x.ndim != 2 or not 0 < x.shape[1] <= ml.MOST or not np.isfinite(x).all():
+    fits = x.ndim == 2 and len(x) == n and 0 < x.shape[1] <= ml.MOST
+    if not fits or not np.isfinite(x).all():
         raise ValueError(
             f"{owner}: memory must say how many numbers each section remembers, 1 to {ml.MOST}, or "
             f"be ({n}, k) finite numbers, got {shown(memory)}"

@@ -90,8 +90,8 @@ def _by_motion(
 
 def _with_reference(body: Any, reference: Any) -> tuple[Any, ...]:
     """Return the bodies of a load: that acted upon, and the one that its law sees."""
-    seen = reference.body if isinstance(reference, Frame) else reference
-    return (body,) if seen is None or seen is body else (body, seen)
+    other = reference.body if isinstance(reference, Frame) else reference
+    return (body,) if other is None or other is body else (body, other)
 
 
 class PointForce(Part):
