@@ -52,6 +52,8 @@ from mbd.joint_tree.coordinates import JointCoordinates as JointCoordinates
 from mbd.model.model import Model as Model
 from mbd.model.state import State as State
 from mbd.model.system import System as System
+from mbd.parts.actuators import DryFriction as DryFriction
+from mbd.parts.actuators import Freewheel as Freewheel
 from mbd.parts.actuators import JointFriction as JointFriction
 from mbd.parts.actuators import JointSpring as JointSpring
 from mbd.parts.actuators import Motor as Motor

@@ -54,6 +54,14 @@ def number(owner: str, what: str, value: Any, unit: str, *, positive: bool | Non
     return x
 
 
+def within(owner: str, what: str, value: Any, unit: str, least: float, most: float) -> float:
+    """Return a float from least to most."""
+    x = scalar(owner, what, value, unit)
+    if not least <= x <= most:
+        raise ValueError(f"{owner}: {what} must be in [{least:g}, {most:g}] [{unit}], got {x:g}")
+    return x
+
+
 def array(owner: str, what: str, value: Any, expected: str) -> np.ndarray:
     """Return a float array of any shape; what is not made of numbers is a TypeError."""
     try:

@@ -141,6 +141,12 @@ OF: dict[str, dict[str, ValueType]] = {
     "RotationalSpring": {**ROTATIONAL, "joint": JOINT},
     **dict.fromkeys(("JointSpring", "Stop"), ALONG),
     "JointFriction": {"friction": Along("F")},
+    "DryFriction": {
+        "force": Along("F"),
+        "coefficient": Number("-"),
+        "static": Number("-"),
+    },
+    "Freewheel": {"most": Along("F"), "drag": Along("F")},
     "Drive": {
         "position": OrLaw(Along("u"), laws=MOTION),
         "velocity": OrLaw(Along("u/s"), laws=MOTION),

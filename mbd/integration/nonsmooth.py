@@ -59,17 +59,63 @@ import numpy as np
 from mbd.algebra.newmark import damping_weights
 from mbd.base.door import number
 from mbd.base.tolerances import (
-    CONTACT_RESOLVED,
-    CONTACT_SOFT,
     NEWTON_FREE,
-    ROUND_OFF,
     START_POSITION,
     START_VELOCITY,
 )
 from mbd.integration.method import Facts
 from mbd.integration.newton_loop import CONVERGED, FAILED, has_aged, keep_record, next_time
 from mbd.integration.one_step import AT_START
-from mbd.interactions import contact as c
+from mbd.integration.set_valued_laws import (
+    ACCELERATION,
+    ALONG,
+    CANDIDATE,
+    COUNT,
+    FIXED,
+    FORCE,
+    FORCE_0,
+    IMPULSE,
+    IMPULSE_0,
+    IS_LAW,
+    JUMP,
+    JUMP0,
+    KAPPA,
+    KAPPA_0,
+    LAWS,
+    N_ROWS,
+    N_TREES,
+    NONE,
+    POINT,
+    PRODUCT,
+    QUIET,
+    RATE,
+    REACTION,
+    RECORDS,
+    RESOLVED,
+    RESTITUTION_PART,
+    ROW_LIST,
+    ROWS,
+    SHIFT,
+    SHIFT0,
+    SPEED,
+    STARTED,
+    THERE,
+    WHOLE,
+    across,
+    add_answers,
+    array,
+    entries,
+    law_of,
+    list_islands,
+    matrix,
+    meet,
+    open_rows,
+    place,
+    row_times,
+    rows_of,
+)
+from mbd.integration.tables_of_laws import laws_of, own_floats, write_laws
+from mbd.interactions import set_valued as c
 from mbd.linear.fronts import factor_and_solve
 from mbd.linear.onto_rows import add, clear, copy
 from mbd.machine import buffer as m
@@ -87,76 +133,17 @@ from mbd.model.evaluation import (
     switch_off,
 )
 from mbd.model.frozen import FrozenModel
+from mbd.model.independent_rows import selected
 from mbd.model.state import State
 from mbd.model.workspace import Workspace
 
-# vectors over the unknowns that the method keeps of its own
-(
-    JUMP,  # W of velocities, Lambda of rows
-    SHIFT,  # delta of velocities, kappa of rows
-    JUMP0, SHIFT0,  # those without forces at contacts
-    THERE,  # accelerations that are put aside
-    SPEED,  # velocities that are put aside
-    PRODUCT,  # B x of rows, for accelerations x
-    IS_CONTACT,  # one for rows of contacts
-    N_VECTORS,
-) = range(9)  # fmt: skip
-# numbers after these vectors, then arrays over contact rows
-COUNT, STARTED, QUIET, RESTITUTION_PART, FIRST = range(5)
-(
-    RECORDS,  # places of the records of contacts
-    ROWS,  # unknown of each row
-    POINT, RATE, ACCELERATION,  # Phi, u and their second rate without contact forces
-    KAPPA, IMPULSE, FORCE,  # totals of the three levels
-    KAPPA_0, IMPULSE_0,  # their part by quadrature of the accelerations
-    FORCE_0,  # forces at the iterate
-    MOVED,  # rates with the forces at hand
-    KEPT,  # forces that are put aside
-    LAWS, _MORE_LAWS,  # of each contact which, friction, direction: four numbers
-    N_ARRAYS,
-) = range(16)  # fmt: skip
-NONE, FIXED, DISK, ALONG = 0.0, 1.0, 2.0, 3.0  # LAWS
-CONTACTS = (c.CONTACT.name,)  # the kinds whose laws are known
+LAWS_MET = ("contact", "rigid stop", "dry friction")  # the laws that it meets
 MOST = 60  # iterations
 # From this one on friction of a jump moves no positions, a part of the error of the step: where it
 # lifts another corner off, whose own friction lets that one down again, no step agrees with it.
 FRICTION_MOVES = 8
-ROUNDS, SWEEPS, NEWTONS = 40, 30, 12  # of the laws: rounds, and of each sweeps and Newton's steps
 BISECTIONS = 7  # of restitution
 HALVES = 64.0  # the smallest part of a step
-
-
-@jit
-def _place(I: Any, j: int) -> int:
-    """Return where a number of the method is."""
-    return I[m.METHOD] + N_VECTORS * I[m.N_U] + j
-
-
-@jit
-def _array(I: Any, F: Any, j: int) -> int:
-    """Return where an array over contact rows is."""
-    at = _place(I, 0)
-    return at + FIRST + j * 3 * int(F[at + COUNT])
-
-
-@jit
-def _matrix(I: Any, F: Any) -> int:
-    """Return where D is, row by row; after it the answers to units of force."""
-    return _array(I, F, N_ARRAYS)
-
-
-@jit
-def _system(I: Any, F: Any) -> int:
-    """Return where the equations of Newton's method for all laws are."""
-    n = 3 * int(F[_place(I, COUNT)])
-    return _matrix(I, F) + n * (n + I[m.N_U])
-
-
-@jit
-def _answer(I: Any, F: Any, j: int) -> int:
-    """Return where the answer to a unit of contact force j is, over the unknowns."""
-    n = 3 * int(F[_place(I, COUNT)])
-    return _matrix(I, F) + n * n + j * I[m.N_U]
 
 
 # --- kinematics -----------------------------------------------------------------------------------
@@ -244,12 +231,23 @@ def solve(I: Any, F: Any, new: bool) -> None:
 
 
 @jit
+def solve_open(I: Any, F: Any) -> None:
+    """Solve with a new matrix in which all laws are open; keep their rows."""
+    for k in range(int(F[place(I, COUNT)])):
+        F[int(F[array(I, F, RECORDS) + k]) + c.BRANCH] = c.STICK
+    linearise(I, F)
+    open_rows(I, F)
+    clear_off(I, F, I[m.X])
+    call(ints(F)[m.LINEAR], I, F, 1)
+
+
+@jit
 def choose_totals(I: Any, F: Any, h: float) -> None:
     """Write the totals of the contacts by their present p, Lambda and kappa."""
     am, af, beta, gamma = F[m.ALPHA_M], F[m.ALPHA_F], F[m.BETA], F[m.GAMMA]
     c0, c1, c2 = (1 - af) / (1 - am), af / (1 - am), -am / (1 - am)
-    rows, jump, shift = _array(I, F, ROWS), own_vector(I, JUMP), own_vector(I, SHIFT)
-    for j in range(3 * int(F[_place(I, COUNT)])):
+    rows, jump, shift = array(I, F, ROWS), own_vector(I, JUMP), own_vector(I, SHIFT)
+    for j in range(int(F[place(I, N_ROWS)])):
         u = int(F[rows + j])
         old, p = F[I[m.AL] + u], F[I[m.A] + u]
         new = c0 * p + c1 * F[I[m.AN] + u] + c2 * old
@@ -257,9 +255,9 @@ def choose_totals(I: Any, F: Any, h: float) -> None:
             h * ((1 - gamma) * old + gamma * new),
             h * h * ((0.5 - beta) * old + beta * new),
         )
-        F[_array(I, F, IMPULSE_0) + j], F[_array(I, F, KAPPA_0) + j] = first, second
-        F[_array(I, F, IMPULSE) + j] = F[jump + u] + first
-        F[_array(I, F, KAPPA) + j] = F[shift + u] + second
+        F[array(I, F, IMPULSE_0) + j], F[array(I, F, KAPPA_0) + j] = first, second
+        F[array(I, F, IMPULSE) + j] = F[jump + u] + first
+        F[array(I, F, KAPPA) + j] = F[shift + u] + second
 
 
 @jit
@@ -269,36 +267,82 @@ def _in_cone(normal: float, y1: float, y2: float, mu: float) -> bool:
 
 
 @jit
-def keeps_branches(I: Any, F: Any) -> bool:
-    """Tell whether all contacts are, at all levels, in the branch they began the step with.
+def total_reaction(I: Any, F: Any, at: int, h: float) -> float:
+    """Return the impulse of a bearing across its axis by the present rows of its joint."""
+    am, af, gamma = F[m.ALPHA_M], F[m.ALPHA_F], F[m.GAMMA]
+    c0, c1, c2 = (1 - af) / (1 - am), af / (1 - am), -am / (1 - am)
+    jump, u, base = own_vector(I, JUMP), int(F[at + c.REACTION]), I[m.SCRATCH]
+    for i in range(3):
+        old = F[I[m.AL] + u + i]
+        new = c0 * F[I[m.A] + u + i] + c1 * F[I[m.AN] + u + i] + c2 * old
+        F[base + i] = F[jump + u + i] + h * ((1 - gamma) * old + gamma * new)
+    size, _, _, _ = across(F, at, F[base], F[base + 1], F[base + 2])
+    return size  # type: ignore[no-any-return]
+
+
+@jit
+def present_reaction(I: Any, F: Any, at: int) -> float:
+    """Return the force in a bearing across its axis."""
+    u = I[m.A] + int(F[at + c.REACTION])
+    size, _, _, _ = across(F, at, F[u], F[u + 1], F[u + 2])
+    return size  # type: ignore[no-any-return]
+
+
+@jit
+def keeps_dry(I: Any, F: Any, k: int, h: float) -> bool:
+    """Tell whether a dry row is in the branch it began the step with; set the sign of its slip."""
+    at, j, u, _ = law_of(I, F, k)
+    r, rub, impulse, force = 1.0 / F[at + c.DELASSUS_T], F[at + c.FRICTION], 0.0, 0.0
+    speed = -F[I[m.PHID] + u]
+    if F[at + c.MODE] == c.SLIP:
+        F[at + c.E1] = -math.copysign(1.0, speed)
+        return speed * F[at + c.SLIP1] > 0.0  # type: ignore[no-any-return]
+    if rub != 0.0:
+        impulse, force = rub * total_reaction(I, F, at, h), rub * present_reaction(I, F, at)
+    low, high, most = F[at + c.FIRST], F[at + c.SECOND], F[at + c.STATIC]
+    y = F[array(I, F, IMPULSE) + j] - r * speed
+    if not most * (h * low - impulse) <= y <= most * (h * high + impulse):
+        return False
+    y = F[I[m.A] + u] + r * F[I[m.PHIDD] + u]
+    return most * (low - force) <= y <= most * (high + force)  # type: ignore[no-any-return]
+
+
+@jit
+def keeps_branches(I: Any, F: Any, h: float) -> bool:
+    """Tell whether all laws are, at all levels, in the branch they began the step with.
 
     Where one slips its rows of friction are set: e and q.
     """
-    records, rows = _array(I, F, RECORDS), _array(I, F, ROWS)
-    for k in range(int(F[_place(I, COUNT)])):
-        at = int(F[records + k])
-        u, mode, mu = int(F[rows + 3 * k]), F[at + c.MODE], F[at + c.FRICTION]
+    for k in range(int(F[place(I, COUNT)])):
+        at, j, u, form = law_of(I, F, k)
+        if form == c.DRY:
+            if not keeps_dry(I, F, k, h):
+                return False
+            continue
+        mode, mu, p = F[at + c.MODE], F[at + c.FRICTION], I[m.A] + u
         rn, rt = 1.0 / F[at + c.DELASSUS_N], 1.0 / F[at + c.DELASSUS_T]
-        kappa, P = _array(I, F, KAPPA) + 3 * k, load(F, _array(I, F, IMPULSE) + 3 * k)
-        p = load(F, I[m.A] + u)
+        P = array(I, F, IMPULSE) + j
         gap, speed, rise = -F[I[m.X] + u], -F[I[m.PHID] + u], -F[I[m.PHIDD] + u]
-        closed = F[kappa] - rn * gap > 0.0
+        closed = F[array(I, F, KAPPA) + j] - rn * gap > 0.0
         if mode == c.OPEN:
             if closed:
                 return False
             continue
         bounce = F[at + c.RESTITUTION] * min(F[at + c.BEFORE], 0.0)
-        y = P[0] - rn * (speed + bounce)
-        if not closed or y <= 0.0 or bounce < 0.0 or p[0] - rn * rise <= 0.0:
+        y = F[P] - rn * (speed + bounce)
+        if not closed or y <= 0.0 or bounce < 0.0 or F[p] - rn * rise <= 0.0:
             return False
+        if form == c.SIDE:
+            continue
         s1, s2 = -F[I[m.PHID] + u + 1], -F[I[m.PHID] + u + 2]
         if mode == c.STICK:
             mu = max(mu, F[at + c.STATIC])
             if mu == 0.0:
                 return False
             t1, t2 = -F[I[m.PHIDD] + u + 1], -F[I[m.PHIDD] + u + 2]
-            jumps = _in_cone(y, P[1] - rt * s1, P[2] - rt * s2, mu)
-            if not (jumps and _in_cone(p[0] - rn * rise, p[1] - rt * t1, p[2] - rt * t2, mu)):
+            jumps = _in_cone(y, F[P + 1] - rt * s1, F[P + 2] - rt * s2, mu)
+            y = F[p] - rn * rise
+            if not (jumps and _in_cone(y, F[p + 1] - rt * t1, F[p + 2] - rt * t2, mu)):
                 return False
             continue
         if mu == 0.0:
@@ -308,7 +352,7 @@ def keeps_branches(I: Any, F: Any) -> bool:
         if not s1 * F[at + c.SLIP1] + s2 * F[at + c.SLIP2] > 0.0 or slow < 1e-300:
             return False
         F[at + c.E1], F[at + c.E2] = -s1 / slow, -s2 / slow
-        part = max(mu * p[0], 0.0) * F[m.W_G] / (rt * slow)
+        part = max(mu * F[p], 0.0) * F[m.W_G] / (rt * slow)
         F[at + c.SHARE] = part / (1.0 + part)
     return True
 
@@ -320,19 +364,18 @@ def load(F: Any, at: int) -> Any:
 
 
 @jit
-def set_branches(I: Any, F: Any, all_open: bool) -> None:
-    """Let the tangent write the rows of the modes, or leave all contacts open."""
-    records = _array(I, F, RECORDS)
-    for k in range(int(F[_place(I, COUNT)])):
-        at = int(F[records + k])
-        F[at + c.BRANCH] = c.OPEN if all_open else F[at + c.MODE]
+def set_branches(I: Any, F: Any) -> None:
+    """Let the tangent write the rows of the modes."""
+    for k in range(int(F[place(I, COUNT)])):
+        at = int(F[array(I, F, RECORDS) + k])
+        F[at + c.BRANCH] = F[at + c.MODE]
 
 
 @jit
 def ask_level(I: Any, F: Any, level: int, h: float) -> None:
     """Put to X what rows lack at a level, after what the levels before will have moved."""
     c2, c3 = F[m.W_G], F[m.W_K]
-    x, first, second, contact = I[m.X], I[m.PHID], I[m.PHIDD], own_vector(I, IS_CONTACT)
+    x, first, second, contact = I[m.X], I[m.PHID], I[m.PHIDD], own_vector(I, IS_LAW)
     for i in range(I[m.N_U]):
         if is_velocity(I, i):
             if level > 1:
@@ -348,13 +391,12 @@ def ask_level(I: Any, F: Any, level: int, h: float) -> None:
                 F[x + i] = 0.5 * h * faster
             else:
                 F[x + i] = F[I[m.GAP] + i] - c3 * F[second + i]
-    records, rows = _array(I, F, RECORDS), _array(I, F, ROWS)
-    for k in range(int(F[_place(I, COUNT)])):
-        at, u = int(F[records + k]), int(F[rows + 3 * k])
+    for k in range(int(F[place(I, COUNT)])):
+        at, _, u, form = law_of(I, F, k)
         mode = F[at + c.MODE]
         if level == 1:
             F[I[m.GAP] + u] = F[x + u]
-        for r in range(3):
+        for r in range(rows_of(form)):
             i = u + r
             faster = F[first + i] - c2 * F[second + i]
             if mode == c.OPEN:
@@ -363,18 +405,40 @@ def ask_level(I: Any, F: Any, level: int, h: float) -> None:
                 F[x + i] = F[second + i]
             elif level == 2:
                 F[x + i] = faster
-            elif r > 0:
+            elif r > 0 or form == c.DRY:
                 F[x + i] = 0.5 * h * faster
             else:
                 F[x + i] = F[I[m.GAP] + i] - c3 * F[second + i]
         if mode == c.SLIP:
-            F[x + u + 1] = F[x + u + 2] = 0.0
-            if level == 1:
-                p, e1, e2 = load(F, I[m.A] + u), F[at + c.E1], F[at + c.E2]
-                q, mu, D = F[at + c.SHARE], F[at + c.FRICTION], F[at + c.DELASSUS_T]
-                along = p[1] * e1 + p[2] * e2
-                F[x + u + 1] = -D * (p[1] - q * (p[1] - along * e1) - mu * p[0] * e1)
-                F[x + u + 2] = -D * (p[2] - q * (p[2] - along * e2) - mu * p[0] * e2)
+            ask_slip(I, F, k, level, h)
+
+
+@jit
+def ask_slip(I: Any, F: Any, k: int, level: int, h: float) -> None:
+    """Put to X what the friction of a law that slips lacks of its bound."""
+    at, _, u, form = law_of(I, F, k)
+    x, D, rub = I[m.X] + u, F[at + c.DELASSUS_T], F[at + c.FRICTION]
+    e1, e2 = F[at + c.E1], F[at + c.E2]
+    if form == c.DRY:
+        F[x] = 0.0
+        if level == 1:
+            most = F[at + (c.SECOND if e1 > 0.0 else c.FIRST)]
+            if rub != 0.0:
+                most += e1 * rub * present_reaction(I, F, at)
+            F[x] = -D * (F[I[m.A] + u] - most)
+        elif level == 2 and rub != 0.0:  # the jump alone, along the present reaction
+            R, jump = int(F[at + c.REACTION]), own_vector(I, JUMP)
+            a, l = I[m.A] + R, jump + R
+            _, n1, n2, n3 = across(F, at, F[a], F[a + 1], F[a + 2])
+            part = n1 * F[l] + n2 * F[l + 1] + n3 * F[l + 2]
+            F[x] = -D * (F[jump + u] - e1 * rub * part)
+        return
+    F[x + 1] = F[x + 2] = 0.0
+    if level == 1:
+        p, q = load(F, I[m.A] + u), F[at + c.SHARE]
+        along = p[1] * e1 + p[2] * e2
+        F[x + 1] = -D * (p[1] - q * (p[1] - along * e1) - rub * p[0] * e1)
+        F[x + 2] = -D * (p[2] - q * (p[2] - along * e2) - rub * p[0] * e2)
 
 
 @jit
@@ -418,7 +482,7 @@ def correct_quietly(I: Any, F: Any, h: float) -> float:
     if new:
         S[m.SMALL_PIVOTS], S[m.HAVE_FACTOR] = 0, 1
         S[m.STEPS_OF_FACTOR], S[m.ITERATIONS_OF_FACTOR] = 0, 0
-        set_branches(I, F, False)
+        set_branches(I, F)
     ask_level(I, F, 1, h)
     switch_off(I, F)
     solve(I, F, new)
@@ -438,303 +502,167 @@ def correct_quietly(I: Any, F: Any, h: float) -> float:
 # --- steps in which something changes -------------------------------------------------------------
 @jit
 def answers(I: Any, F: Any) -> None:
-    """Write what a unit of each contact force does, and D; with the matrix at hand."""
-    n = 3 * int(F[_place(I, COUNT)])
-    rows, D, product = _array(I, F, ROWS), _matrix(I, F), own_vector(I, PRODUCT)
-    for j in range(n):
+    """Write what a unit of force of each candidate does, and D; with the matrix at hand."""
+    list_islands(I, F)
+    n, D, n_trees = int(F[place(I, N_ROWS)]), matrix(I, F), int(F[place(I, N_TREES)])
+    rows, some, most = array(I, F, ROWS), array(I, F, ROW_LIST), 0
+    _, _, _, islands = entries(I, F)
+    for tree in range(n_trees):
+        most = max(most, int(F[islands + 2 * n_trees + tree]))
+    for l in range(most):  # islands do not know of each other: one row of each at once
         clear(F, I[m.X], I[m.N_U])
-        F[I[m.X] + int(F[rows + j])] = 1.0
+        for tree in range(n_trees):
+            if F[islands + 2 * n_trees + tree] > l:
+                j = int(F[some + int(F[islands + n_trees + tree]) + l])
+                F[I[m.X] + int(F[rows + j])] = 1.0
         solve(I, F, False)
-        y = _answer(I, F, j)
+        y = D + n * n + l * I[m.N_U]
         for i in range(I[m.N_U]):
             F[y + i] = -F[I[m.X] + i]
-        multiply(I, F, y)
-        for i in range(n):
-            F[D + n * i + j] = -F[product + int(F[rows + i])]
-    records = _array(I, F, RECORDS)
-    for k in range(n // 3):
-        at, d = int(F[records + k]), D + (n + 1) * 3 * k
+        for tree in range(n_trees):
+            first, size = int(F[islands + n_trees + tree]), int(F[islands + 2 * n_trees + tree])
+            for i in range(first, first + size if size > l else first):
+                row = int(F[some + i])
+                F[D + n * row + int(F[some + first + l])] = -row_times(I, F, row, y)
+    for k in range(int(F[place(I, COUNT)])):
+        if F[array(I, F, CANDIDATE) + k] == 0.0:
+            continue
+        at, j, _, form = law_of(I, F, k)
+        d = D + (n + 1) * j
+        along = max(F[d + n + 1], F[d + 2 * n + 2]) if form == c.POINT else F[d]
         F[at + c.DELASSUS_N] = max(F[d], F[at + c.LEAST])
-        F[at + c.DELASSUS_T] = max(F[d + n + 1], F[d + 2 * n + 2], F[at + c.LEAST])
+        F[at + c.DELASSUS_T] = max(along, F[at + c.LEAST])
 
 
 @jit
-def _apply(F: Any, D: int, n: int, j: int, change: float, to: int) -> None:
-    """Add D's column j times a change."""
-    for i in range(n):
-        F[to + i] += F[D + n * i + j] * change
-
-
-# --- the laws of all contacts: projected Gauss-Seidel sweeps and Newton's method ------------------
-@jit
-def _rates_of(I: Any, F: Any, z: int, z0: int, base: int) -> int:
-    """Write w = base + D (z - z0) to MOVED; return its place."""
-    n, D, to = 3 * int(F[_place(I, COUNT)]), _matrix(I, F), _array(I, F, MOVED)
-    copy(F, to, base, n)
-    for j in range(n):
-        if F[z + j] != F[z0 + j]:
-            _apply(F, D, n, j, F[z + j] - F[z0 + j], to)
-    return to
+def begin_candidates(I: Any, F: Any) -> None:
+    """Take as candidates what is closed where the step begins, and all that is dry."""
+    for k in range(int(F[place(I, COUNT)])):
+        at, _, _, form = law_of(I, F, k)
+        closed = form == c.DRY or F[at + c.MODE] != c.OPEN
+        F[array(I, F, CANDIDATE) + k] = 1.0 if closed else 0.0
 
 
 @jit
-def _disk(y1: float, y2: float, most: float) -> Any:
-    """Return the nearest point of a disk."""
-    size = math.hypot(y1, y2)
-    if size <= most:
-        return y1, y2
-    return y1 * most / size, y2 * most / size
-
-
-@jit
-def _met(I: Any, F: Any, k: int, z: int, w: int) -> Any:
-    """Return what contact k has by its law, from forces at F[z] and rates at F[w]."""
-    at, law, j = int(F[_array(I, F, RECORDS) + k]), _array(I, F, LAWS) + 4 * k, 3 * k
-    if F[law] == NONE:
-        return 0.0, 0.0, 0.0
-    normal = max(0.0, F[z + j] - F[w + j] / F[at + c.DELASSUS_N])
-    most = F[law + 1] * normal
-    if F[law] == FIXED:
-        return normal, F[z + j + 1], F[z + j + 2]
-    if F[law] == ALONG:
-        return normal, most * F[law + 2], most * F[law + 3]
-    r = 1.0 / F[at + c.DELASSUS_T]
-    y1, y2 = _disk(F[z + j + 1] - r * F[w + j + 1], F[z + j + 2] - r * F[w + j + 2], most)
-    return normal, y1, y2
-
-
-@jit
-def _sweeps(I: Any, F: Any, z: int, w: int, most: int) -> bool:
-    """Let one contact after the other meet its law, to and fro; tell whether that settled."""
-    n, D = int(F[_place(I, COUNT)]), _matrix(I, F)
-    for sweep in range(most):
-        worst, largest = 0.0, 0.0
-        for one in range(n):
-            k = one if sweep % 2 == 0 else n - 1 - one
-            for part in range(2):  # the disk is that of the new normal force
-                x = _met(I, F, k, z, w)
-                for r in range(1 if part == 0 else 3):
-                    j = 3 * k + r
-                    change = x[r] - F[z + j]
-                    if change != 0.0:
-                        F[z + j] = x[r]
-                        _apply(F, D, 3 * n, j, change, w)
-                    worst = max(worst, abs(change))
-            largest = max(largest, F[z + 3 * k])
-        if worst <= ROUND_OFF * largest:
-            return True
-        if not worst < 1e300:
-            return False
-    return False
-
-
-@jit
-def _unmet(I: Any, F: Any, z: int, w: int) -> Any:
-    """Return the largest change that a law asks for, and the largest normal force."""
-    worst, largest = 0.0, 0.0
-    for k in range(int(F[_place(I, COUNT)])):
-        x = _met(I, F, k, z, w)
-        for r in range(3):
-            change = abs(x[r] - F[z + 3 * k + r])
-            worst = max(worst, change) if change == change else math.inf
-        largest = max(largest, F[z + 3 * k])
-    return worst, largest
-
-
-@jit
-def _newton(I: Any, F: Any, z: int, w: int) -> bool:
-    """Take a step of Newton's method for all laws at once; F[z] and F[w] follow. Tell if it went.
-
-    Of redundant contacts the solution next to the present one is taken.
-    """
-    n, D = 3 * int(F[_place(I, COUNT)]), _matrix(I, F)
-    A = _system(I, F)
-    x = A + n * n
-    for k in range(n // 3):
-        at, law, j = int(F[_array(I, F, RECORDS) + k]), _array(I, F, LAWS) + 4 * k, 3 * k
-        for i in range(j * n, (j + 3) * n):
-            F[A + i] = 0.0
-        for r in range(3):
-            F[A + (j + r) * (n + 1)], F[x + j + r] = 1.0, 0.0
-        if F[law] == NONE:
-            for r in range(3):
-                F[x + j + r] = -F[z + j + r]
-            continue
-        rn, rt, mu = 1.0 / F[at + c.DELASSUS_N], 1.0 / F[at + c.DELASSUS_T], F[law + 1]
-        if F[z + j] - rn * F[w + j] <= 0.0:
-            for r in range(3 if F[law] != FIXED else 1):
-                F[x + j + r] = -F[z + j + r]
-            continue
-        for i in range(n):
-            F[A + j * n + i] = rn * F[D + j * n + i]
-        F[A + j * (n + 1)] += CONTACT_SOFT
-        F[x + j] = -rn * F[w + j]
-        if F[law] == FIXED:
-            continue
-        y1, y2 = F[z + j + 1] - rt * F[w + j + 1], F[z + j + 2] - rt * F[w + j + 2]
-        size, most, q = math.hypot(y1, y2), mu * max(F[z + j], 0.0), 0.0
-        if F[law] == DISK and size <= most:
-            for r in range(1, 3):
-                for i in range(n):
-                    F[A + (j + r) * n + i] = rt * F[D + (j + r) * n + i]
-                F[A + (j + r) * (n + 1)] += CONTACT_SOFT
-                F[x + j + r] = -rt * F[w + j + r]
-            continue
-        e1, e2 = F[law + 2], F[law + 3]
-        if F[law] == DISK:
-            e1, e2, q = y1 / size, y2 / size, most / size
-        for r in range(1, 3):  # e, and the row r of Q = q (I - e e^T)
-            e, one, two = (e1, 1.0, 0.0) if r == 1 else (e2, 0.0, 1.0)
-            a, b = q * (one - e * e1), q * (two - e * e2)
-            row, first, second = A + (j + r) * n, D + (j + 1) * n, D + (j + 2) * n
-            for i in range(n):
-                F[row + i] = rt * (a * F[first + i] + b * F[second + i])
-            F[row + j + 1] += one - a
-            F[row + j + 2] += two - b
-            F[row + j] -= mu * e
-            lack = F[z + j + r] - a * F[z + j + 1] - b * F[z + j + 2] - mu * F[z + j] * e
-            F[x + j + r] = -lack - rt * (a * F[w + j + 1] + b * F[w + j + 2])
-    if not _eliminate(F, A, x, n):
-        return False
-    for j in range(n):
-        F[z + j] += F[x + j]
-        _apply(F, D, n, j, F[x + j], w)
-    return True
-
-
-@jit
-def _eliminate(F: Any, A: int, x: int, n: int) -> bool:
-    """Solve A y = x, y in the place of x, with row pivots; tell whether A is regular."""
-    for k in range(n):
-        best, row = 0.0, k
-        for i in range(k, n):
-            if abs(F[A + i * n + k]) > best:
-                best, row = abs(F[A + i * n + k]), i
-        if not 0.0 < best < 1e300:
-            return False
-        if row != k:
-            for i in range(k, n):
-                F[A + k * n + i], F[A + row * n + i] = F[A + row * n + i], F[A + k * n + i]
-            F[x + k], F[x + row] = F[x + row], F[x + k]
-        for i in range(k + 1, n):
-            factor = F[A + i * n + k] / F[A + k * n + k]
-            if factor != 0.0:
-                for j in range(k + 1, n):
-                    F[A + i * n + j] -= factor * F[A + k * n + j]
-                F[x + i] -= factor * F[x + k]
-    for k in range(n - 1, -1, -1):
-        for i in range(k + 1, n):
-            F[x + k] -= F[A + k * n + i] * F[x + i]
-        F[x + k] /= F[A + k * n + k]
-    return True
-
-
-@jit
-def meet(I: Any, F: Any, z: int, z0: int, base: int) -> int:
-    """Let the forces at F[z] meet the laws with w = base + D (z - z0); return the place of w.
-
-    Some sweeps, then Newton's method from there while it helps, then sweeps again.
-    """
-    n, kept = 3 * int(F[_place(I, COUNT)]), _array(I, F, KEPT)
-    w = _rates_of(I, F, z, z0, base)
-    for _ in range(ROUNDS):
-        if _sweeps(I, F, z, w, SWEEPS):
-            break
-        worst, largest = _unmet(I, F, z, w)
-        for _ in range(NEWTONS):
-            copy(F, kept, z, n)
-            went = _newton(I, F, z, w)
-            if went:
-                _rates_of(I, F, z, z0, base)
-            now, largest = _unmet(I, F, z, w)
-            if not (went and now < 0.5 * worst):
-                copy(F, z, kept, n)
-                _rates_of(I, F, z, z0, base)
-                break
-            worst = now
-        if worst <= CONTACT_RESOLVED * largest:
-            break
-    return w
+def add_candidates(I: Any, F: Any) -> None:
+    """Take in as candidates what overlaps by the gaps in POINT."""
+    for k in range(int(F[place(I, COUNT)])):
+        _, j, _, form = law_of(I, F, k)
+        if form != c.DRY and F[array(I, F, POINT) + j] <= 0.0:
+            F[array(I, F, CANDIDATE) + k] = 1.0
 
 
 @jit
 def shifts(I: Any, F: Any, h: float, with_friction: bool) -> None:
-    """Find the totals of positions, 0 <= kappa, Phi >= 0; along the plane those of Lambda.
+    """Find the totals of positions, 0 <= kappa, Phi >= 0; of rows of friction those of Lambda.
 
     What sticks goes nowhere: there kappa moves positions as Lambda moves velocities, by the weights
     h beta/gamma of the method, about h/2.
     """
-    n, laws = 3 * int(F[_place(I, COUNT)]), _array(I, F, LAWS)
-    z, z0 = _array(I, F, KAPPA), _array(I, F, KAPPA_0)
-    P, P0 = _array(I, F, IMPULSE), _array(I, F, IMPULSE_0)
-    for j in range(n):
-        if j % 3:
-            F[z + j] = F[z0 + j]
+    z, z0 = array(I, F, KAPPA), array(I, F, KAPPA_0)
+    P, P0 = array(I, F, IMPULSE), array(I, F, IMPULSE_0)
+    for k in range(int(F[place(I, COUNT)])):
+        if F[array(I, F, CANDIDATE) + k] == 0.0:
+            continue
+        _, j, _, form = law_of(I, F, k)
+        F[array(I, F, LAWS) + 4 * k] = FIXED
+        for i in range(j if form == c.DRY else j + 1, j + rows_of(form)):
+            F[z + i] = F[z0 + i]
             if with_friction:
-                F[z + j] += h * F[m.BETA] / F[m.GAMMA] * (F[P + j] - F[P0 + j])
-        else:
-            F[laws + 4 * (j // 3)] = FIXED
-    meet(I, F, z, z0, _array(I, F, POINT))
+                F[z + i] += h * F[m.BETA] / F[m.GAMMA] * (F[P + i] - F[P0 + i])
+    meet(I, F, z, z0, array(I, F, POINT))
 
 
 @jit
-def percussions(I: Any, F: Any, part: float) -> None:
+def set_bounds(I: Any, F: Any, k: int, h: float, sticks: bool) -> None:
+    """Set the bounds of a dry row over a time h."""
+    at, law = int(F[array(I, F, RECORDS) + k]), array(I, F, LAWS) + 4 * k
+    part = F[at + c.STATIC] if sticks else 1.0
+    F[law] = WHOLE if sticks else ALONG
+    F[law + 1], F[law + 2] = part * h * F[at + c.FIRST], part * h * F[at + c.SECOND]
+    F[law + 3] = part * F[at + c.FRICTION]
+
+
+@jit
+def percussions(I: Any, F: Any, h: float, part: float) -> None:
     """Find the totals of velocities where positions are closed: impulses of the step.
 
-    NEXT becomes the mode in which each contact leaves the step.
+    NEXT becomes the mode in which each law leaves the step.
     """
-    n, laws, base = int(F[_place(I, COUNT)]), _array(I, F, LAWS), _array(I, F, RATE)
-    z, kappa, records = _array(I, F, IMPULSE), _array(I, F, KAPPA), _array(I, F, RECORDS)
+    n, laws, base = int(F[place(I, COUNT)]), array(I, F, LAWS), array(I, F, RATE)
+    z, z0, kappa = array(I, F, IMPULSE), array(I, F, IMPULSE_0), array(I, F, KAPPA)
+    candidate = array(I, F, CANDIDATE)
     for k in range(n):
-        at, law = int(F[records + k]), laws + 4 * k
-        F[law] = DISK if F[kappa + 3 * k] > 0.0 else NONE
-        F[law + 1] = F[at + c.FRICTION]
-        if F[at + c.MODE] == c.STICK:
-            F[law + 1] = max(F[at + c.STATIC], F[at + c.FRICTION])
-        F[base + 3 * k] += part * F[at + c.RESTITUTION] * min(F[at + c.BEFORE], 0.0)
-    w = meet(I, F, z, _array(I, F, IMPULSE_0), base)
-    worst, largest = _unmet(I, F, z, w)
-    worst = max(worst, CONTACT_RESOLVED * largest)  # what the forces are sure to
+        at, j, _, form = law_of(I, F, k)
+        F[at + c.NEXT] = c.OPEN
+        if F[candidate + k] == 0.0:
+            continue
+        law, sticks = laws + 4 * k, F[at + c.MODE] == c.STICK
+        if form == c.DRY:
+            set_bounds(I, F, k, h, sticks)
+            F[law] = WHOLE
+            continue
+        F[law] = WHOLE if F[kappa + j] > 0.0 else NONE
+        F[law + 1] = max(F[at + c.STATIC], F[at + c.FRICTION]) if sticks else F[at + c.FRICTION]
+        F[base + j] += part * F[at + c.RESTITUTION] * min(F[at + c.BEFORE], 0.0)
+    w = meet(I, F, z, z0, base)
     for k in range(n):
-        at, j = int(F[records + k]), 3 * k
+        if F[candidate + k] == 0.0:
+            continue
+        at, j, _, form = law_of(I, F, k)
+        worst = F[array(I, F, RESOLVED) + k]  # what forces are sure to
+        s1, s2 = F[w + j], 0.0
+        if form == c.POINT:
+            s1, s2 = F[w + j + 1], F[w + j + 2]
+        slips = math.hypot(s1, s2) > 100 * worst * math.sqrt(F[at + c.DELASSUS_T])
+        F[at + c.NEXT] = c.SLIP if slips else c.STICK
+        F[at + c.SLIP1], F[at + c.SLIP2] = s1, s2
+        if form == c.DRY:
+            continue
         bounces = part * F[at + c.RESTITUTION] * F[at + c.BEFORE] < 0.0
-        closed = F[laws + 4 * k] == DISK and F[z + j] - F[w + j] / F[at + c.DELASSUS_N] > 0.0
-        mode = c.OPEN
-        if closed and not bounces:
-            slip = math.hypot(F[w + j + 1], F[w + j + 2]) / F[at + c.DELASSUS_T]
-            mode = c.STICK if F[laws + 4 * k + 1] > 0.0 and slip <= 100 * worst else c.SLIP
-        F[at + c.NEXT] = mode
-        F[at + c.SLIP1], F[at + c.SLIP2] = F[w + j + 1], F[w + j + 2]
+        closed = F[laws + 4 * k] == WHOLE and F[z + j] - F[w + j] / F[at + c.DELASSUS_N] > 0.0
+        if bounces or not closed:
+            F[at + c.NEXT] = c.OPEN
+        elif form == c.SIDE:
+            F[at + c.NEXT] = c.STICK
+        elif not F[laws + 4 * k + 1] > 0.0:
+            F[at + c.NEXT] = c.SLIP
 
 
 @jit
 def pressures(I: Any, F: Any, base: int) -> None:
     """Find the forces where velocities are closed; of those without any NEXT becomes OPEN."""
-    n, laws, records = int(F[_place(I, COUNT)]), _array(I, F, LAWS), _array(I, F, RECORDS)
-    z, rows, now = _array(I, F, FORCE), _array(I, F, ROWS), _array(I, F, FORCE_0)
-    for j in range(3 * n):
+    n, laws = int(F[place(I, COUNT)]), array(I, F, LAWS)
+    z, rows, now = array(I, F, FORCE), array(I, F, ROWS), array(I, F, FORCE_0)
+    for j in range(int(F[place(I, N_ROWS)])):
         F[now + j] = F[I[m.A] + int(F[rows + j])]
+    candidate = array(I, F, CANDIDATE)
     for k in range(n):
-        at, law = int(F[records + k]), laws + 4 * k
-        mode, mu = F[at + c.NEXT], F[at + c.FRICTION]
-        F[law] = NONE if mode == c.OPEN else DISK if mode == c.STICK else ALONG
+        if F[candidate + k] == 0.0:
+            continue
+        at, _, _, form = law_of(I, F, k)
+        law, mode, mu = laws + 4 * k, F[at + c.NEXT], F[at + c.FRICTION]
+        if form == c.DRY:
+            set_bounds(I, F, k, 1.0, mode == c.STICK)
+            if mu != 0.0:
+                copy(F, array(I, F, REACTION) + 3 * k, I[m.A] + int(F[at + c.REACTION]), 3)
+            continue
+        F[law] = NONE if mode == c.OPEN else WHOLE if mode == c.STICK else ALONG
         F[law + 1] = max(mu, F[at + c.STATIC]) if mode == c.STICK else mu
         slow = max(math.hypot(F[at + c.SLIP1], F[at + c.SLIP2]), 1e-300)
         F[law + 2], F[law + 3] = -F[at + c.SLIP1] / slow, -F[at + c.SLIP2] / slow
     meet(I, F, z, now, base)
     for k in range(n):
-        if not F[z + 3 * k] > 0.0:
-            F[int(F[records + k]) + c.NEXT] = c.OPEN
+        at, j, _, form = law_of(I, F, k)
+        if form != c.DRY and not F[z + j] > 0.0:
+            F[at + c.NEXT] = c.OPEN
 
 
 @jit
 def _take(I: Any, F: Any, base: int, vector: int, z: int, z0: int) -> None:
-    """Write base + answers times (z - z0) to a vector, of contact rows z - z0 itself."""
-    n = 3 * int(F[_place(I, COUNT)])
+    """Write base + answers times (z - z0) to a vector, of rows of laws z - z0 itself."""
     copy(F, vector, base, I[m.N_U])
-    for j in range(n):
-        if F[z + j] != F[z0 + j]:
-            add(F, vector, F[z + j] - F[z0 + j], _answer(I, F, j), I[m.N_U])
+    add_answers(I, F, vector, z, z0)
 
 
 @jit
@@ -746,15 +674,15 @@ def _changed(I: Any, F: Any, old: int, new: int, weight: float) -> float:
 
 
 @jit
-def free_accelerations(I: Any, F: Any, new: bool) -> float:
+def free_accelerations(I: Any, F: Any) -> float:
     """Find accelerations without contact forces at the state at hand; return a size of the change.
 
     Of contacts gaps, velocities and accelerations are then in POINT, RATE and ACCELERATION, of all
     rows what they lack in GAP and R, and B times the change in PRODUCT.
     """
-    n, n_c, rows = I[m.N_U], 3 * int(F[_place(I, COUNT)]), _array(I, F, ROWS)
+    n, n_c, rows = I[m.N_U], int(F[place(I, N_ROWS)]), array(I, F, ROWS)
     contact, product, change = (
-        own_vector(I, IS_CONTACT),
+        own_vector(I, IS_LAW),
         own_vector(I, PRODUCT),
         own_vector(I, JUMP0),
     )
@@ -765,34 +693,50 @@ def free_accelerations(I: Any, F: Any, new: bool) -> float:
     copy(F, I[m.R], I[m.PHID], n)
     for j in range(n_c):
         u = int(F[rows + j])
-        F[_array(I, F, POINT) + j], F[_array(I, F, RATE) + j] = -F[I[m.X] + u], -F[I[m.PHID] + u]
-        F[_array(I, F, ACCELERATION) + j] = -F[I[m.PHIDD] + u]
+        F[array(I, F, POINT) + j], F[array(I, F, RATE) + j] = -F[I[m.X] + u], -F[I[m.PHID] + u]
+        F[array(I, F, ACCELERATION) + j] = -F[I[m.PHIDD] + u]
     for i in range(n):
         if not is_velocity(I, i):
             F[I[m.X] + i] = 0.0 if F[contact + i] != 0.0 else F[I[m.PHIDD] + i]
     set_weights(I, F, 0.0, False)
-    set_branches(I, F, True)
-    solve(I, F, new)
+    copy(F, own_vector(I, THERE), I[m.D], n)
+    clear(F, I[m.D], n)
+    solve_open(I, F)
+    copy(F, I[m.D], own_vector(I, THERE), n)
     size = measure(I, F, 1.0)
     copy(F, change, I[m.X], n)
     multiply(I, F, change)
     add(F, I[m.A], -1.0, change, n)
     for j in range(n_c):
-        F[_array(I, F, ACCELERATION) + j] += F[product + int(F[rows + j])]
+        F[array(I, F, ACCELERATION) + j] += F[product + int(F[rows + j])]
     return size
 
 
 @jit
 def add_forces(I: Any, F: Any) -> None:
     """Find the contact forces of the branches, and what they add to accelerations without them."""
-    n_c, rows = 3 * int(F[_place(I, COUNT)]), _array(I, F, ROWS)
+    n_c, rows = int(F[place(I, N_ROWS)]), array(I, F, ROWS)
     for j in range(n_c):
-        F[_array(I, F, FORCE) + j] = F[I[m.AN] + int(F[rows + j])]
-    pressures(I, F, _array(I, F, ACCELERATION))
-    for j in range(n_c):
-        force = F[_array(I, F, FORCE) + j]
-        if force != 0.0:
-            add(F, I[m.A], force, _answer(I, F, j), I[m.N_U])
+        F[array(I, F, FORCE) + j] = F[I[m.AN] + int(F[rows + j])]
+    pressures(I, F, array(I, F, ACCELERATION))
+    add_answers(I, F, I[m.A], array(I, F, FORCE), array(I, F, FORCE_0))
+
+
+@jit
+def keep_reactions(I: Any, F: Any, h: float) -> None:
+    """Write the impulses of bearings without forces of laws: quadrature and the jump without."""
+    am, af, gamma, jump = F[m.ALPHA_M], F[m.ALPHA_F], F[m.GAMMA], own_vector(I, JUMP0)
+    c0, c1, c2 = (1 - af) / (1 - am), af / (1 - am), -am / (1 - am)
+    for k in range(int(F[place(I, COUNT)])):
+        at, _, _, form = law_of(I, F, k)
+        if form != c.DRY or F[at + c.FRICTION] == 0.0:
+            continue
+        for i in range(3):
+            u = int(F[at + c.REACTION]) + i
+            old = F[I[m.AL] + u]
+            new = c0 * F[I[m.A] + u] + c1 * F[I[m.AN] + u] + c2 * old
+            total = F[jump + u] + h * ((1 - gamma) * old + gamma * new)
+            F[array(I, F, REACTION) + 3 * k + i] = total
 
 
 @jit
@@ -803,18 +747,19 @@ def correct_by_laws(I: Any, F: Any, h: float, k: int) -> float:
     these do in the step is in the percussions.
     """
     S, n = ints(F), I[m.N_U]
-    n_c, rows = 3 * int(F[_place(I, COUNT)]), _array(I, F, ROWS)
+    n_c, rows = int(F[place(I, N_ROWS)]), array(I, F, ROWS)
     c0 = (1 - F[m.ALPHA_F]) / (1 - F[m.ALPHA_M])
     c2, c3 = h * F[m.GAMMA] * c0, h * h * F[m.BETA] * c0
     jump, shift = own_vector(I, JUMP), own_vector(I, SHIFT)
     jump0, shift0 = own_vector(I, JUMP0), own_vector(I, SHIFT0)
-    product, contact = own_vector(I, PRODUCT), own_vector(I, IS_CONTACT)
+    product, contact = own_vector(I, PRODUCT), own_vector(I, IS_LAW)
     gap, rate, x = I[m.GAP], I[m.R], I[m.X]
     for i in range(n):
         if is_velocity(I, i):
             F[I[m.V] + i] -= F[jump + i]
     S[m.SMALL_PIVOTS], S[m.HAVE_FACTOR] = 0, 0
-    size = c3 * free_accelerations(I, F, True)
+    size = c3 * free_accelerations(I, F)
+    add_candidates(I, F)
     if S[m.SMALL_PIVOTS]:
         return math.inf
     # what rows lack without jumps and shifts
@@ -837,19 +782,21 @@ def correct_by_laws(I: Any, F: Any, h: float, k: int) -> float:
         for i in range(n):
             F[to + i] = -F[x + i]
         multiply(I, F, to)
-        base = _array(I, F, RATE if which == 0 else POINT)
+        base = array(I, F, RATE if which == 0 else POINT)
         for j in range(n_c):
             u = int(F[rows + j])
             F[base + j] = -(F[lacking + u] + F[product + u])
+    add_candidates(I, F)
     answers(I, F)
     choose_totals(I, F, h)
     shifts(I, F, h, k < FRICTION_MOVES)
-    percussions(I, F, F[_place(I, RESTITUTION_PART)])
+    keep_reactions(I, F, h)
+    percussions(I, F, h, F[place(I, RESTITUTION_PART)])
     new = I[m.GAP]
-    _take(I, F, jump0, new, _array(I, F, IMPULSE), _array(I, F, IMPULSE_0))
+    _take(I, F, jump0, new, array(I, F, IMPULSE), array(I, F, IMPULSE_0))
     size = max(size, _changed(I, F, jump, new, c3 / c2))
     copy(F, jump, new, n)
-    _take(I, F, shift0, new, _array(I, F, KAPPA), _array(I, F, KAPPA_0))
+    _take(I, F, shift0, new, array(I, F, KAPPA), array(I, F, KAPPA_0))
     size = max(size, _changed(I, F, shift, new, 1.0))
     copy(F, shift, new, n)
     return size
@@ -862,6 +809,7 @@ def iterate(I: Any, F: Any, h: float) -> bool:
     S, n = ints(F), I[m.N_U]
     clear(F, own_vector(I, JUMP), n)
     clear(F, own_vector(I, SHIFT), n)
+    begin_candidates(I, F)
     quiet, last, theta = True, 0.0, 0.5
     for k in range(MOST):
         move(I, F, h)
@@ -870,7 +818,7 @@ def iterate(I: Any, F: Any, h: float) -> bool:
             evaluate_rows(I, F)
             set_weights(I, F, h, True)
             choose_totals(I, F, h)
-            if not keeps_branches(I, F):
+            if not keeps_branches(I, F, h):
                 quiet, last, theta = False, 0.0, 0.5
                 clear(F, own_vector(I, JUMP), n)
                 clear(F, own_vector(I, SHIFT), n)
@@ -886,12 +834,12 @@ def iterate(I: Any, F: Any, h: float) -> bool:
             if quiet and theta > 0.3:
                 S[m.HAVE_FACTOR] = 0
         if theta < 1.0 and size * theta / (1.0 - theta) <= 1.0:
-            F[_place(I, QUIET)] = 1.0 if quiet else 0.0
+            F[place(I, QUIET)] = 1.0 if quiet else 0.0
             if quiet and has_aged(I, F, k + 1):
                 S[m.HAVE_FACTOR] = 0
             return True
         if not quiet and size <= 1.0:
-            F[_place(I, QUIET)] = 0.0
+            F[place(I, QUIET)] = 0.0
             return True
         if quiet and k > 12:
             S[m.HAVE_FACTOR] = 0
@@ -902,16 +850,19 @@ def iterate(I: Any, F: Any, h: float) -> bool:
 @jit
 def accept_contacts(I: Any, F: Any, quiet: bool) -> None:
     """Note modes and velocities of the contacts at the end of the step."""
-    records, rows, rate = _array(I, F, RECORDS), _array(I, F, ROWS), _array(I, F, RATE)
-    for k in range(int(F[_place(I, COUNT)])):
-        at, u, j = int(F[records + k]), int(F[rows + 3 * k]), 3 * k
+    rate = array(I, F, RATE)
+    for k in range(int(F[place(I, COUNT)])):
+        at, j, u, form = law_of(I, F, k)
         if quiet:
-            for r in range(3):
+            for r in range(rows_of(form)):
                 F[rate + j + r] = -F[I[m.PHID] + u + r]
         else:
             F[at + c.MODE] = F[at + c.NEXT]
         F[at + c.BEFORE] = F[rate + j] if F[at + c.MODE] == c.OPEN else 0.0
-        F[at + c.SLIP1], F[at + c.SLIP2] = F[rate + j + 1], F[rate + j + 2]
+        if form == c.DRY:
+            F[at + c.SLIP1] = F[rate + j]
+        elif form == c.POINT:
+            F[at + c.SLIP1], F[at + c.SLIP2] = F[rate + j + 1], F[rate + j + 2]
 
 
 @jit
@@ -920,8 +871,8 @@ def work_of_jumps(I: Any, F: Any) -> Any:
 
     :math:`\Lambda\cdot(u^+ + u^-)/2` with :math:`u^- = u^+ - D\Lambda`.
     """
-    n, jump, D = 3 * int(F[_place(I, COUNT)]), own_vector(I, JUMP), _matrix(I, F)
-    rows, work, size = _array(I, F, ROWS), 0.0, 0.0
+    n, jump, D = int(F[place(I, N_ROWS)]), own_vector(I, JUMP), matrix(I, F)
+    rows, work, size = array(I, F, ROWS), 0.0, 0.0
     for i in range(n):
         own, now, half = F[jump + int(F[rows + i])], -F[I[m.PHID] + int(F[rows + i])], 0.0
         if own != 0.0:
@@ -939,17 +890,20 @@ def work_of_contacts(I: Any, F: Any, quiet: bool) -> float:
     That of a percussion with the mean of the velocities at both ends; where a contact hits, with
     those before and after the jump at the end of the step.
     """
-    n, jump, D = 3 * int(F[_place(I, COUNT)]), own_vector(I, JUMP), _matrix(I, F)
-    records, rows, P, work = _array(I, F, RECORDS), _array(I, F, ROWS), _array(I, F, IMPULSE), 0.0
-    for j in range(n):
-        at, r, u = int(F[records + j // 3]), j % 3, int(F[rows + j])
-        before = F[at + (c.BEFORE if r == 0 else c.SLIP1 + r - 1)]
-        now = -F[I[m.PHID] + u]
-        if not quiet and F[at + c.MODE] == c.OPEN:
-            before = now
-            for i in range(n):
-                before -= F[D + n * j + i] * F[jump + int(F[rows + i])]
-        work += 0.5 * F[P + j] * (before + now)
+    n, jump, D = int(F[place(I, N_ROWS)]), own_vector(I, JUMP), matrix(I, F)
+    rows, P, work = array(I, F, ROWS), array(I, F, IMPULSE), 0.0
+    for k in range(int(F[place(I, COUNT)])):
+        at, first, u, form = law_of(I, F, k)
+        for r in range(rows_of(form)):
+            j, now = first + r, -F[I[m.PHID] + u + r]
+            before = F[at + (c.BEFORE if r == 0 else c.SLIP1 + r - 1)]
+            if form == c.DRY:
+                before = F[at + c.SLIP1]
+            elif not quiet and F[at + c.MODE] == c.OPEN:
+                before = now
+                for i in range(n):
+                    before -= F[D + n * j + i] * F[jump + int(F[rows + i])]
+            work += 0.5 * F[P + j] * (before + now)
     return work
 
 
@@ -961,7 +915,7 @@ def reach_end(I: Any, F: Any, h: float) -> bool:
         return False
     move(I, F, h)
     stage(I, F, m.PLACE)
-    if F[_place(I, QUIET)] == 0.0:
+    if F[place(I, QUIET)] == 0.0:
         stage(I, F, m.RATES)
     return True
 
@@ -969,10 +923,12 @@ def reach_end(I: Any, F: Any, h: float) -> bool:
 @jit
 def rebounds(I: Any, F: Any) -> bool:
     """Tell whether a contact is thrown back in the step at hand."""
-    records, kappa = _array(I, F, RECORDS), _array(I, F, KAPPA)
-    for k in range(int(F[_place(I, COUNT)])):
-        at = int(F[records + k])
-        if F[kappa + 3 * k] > 0.0 and F[at + c.RESTITUTION] * F[at + c.BEFORE] < 0.0:
+    kappa = array(I, F, KAPPA)
+    for k in range(int(F[place(I, COUNT)])):
+        at, j, _, form = law_of(I, F, k)
+        if form == c.DRY:
+            continue
+        if F[kappa + j] > 0.0 and F[at + c.RESTITUTION] * F[at + c.BEFORE] < 0.0:
             return True
     return False
 
@@ -987,7 +943,7 @@ def gains(I: Any, F: Any) -> bool:
 @jit
 def rebound_less(I: Any, F: Any, h: float) -> bool:
     """Take the largest part of all restitution with which the step gains no energy."""
-    part, least, most = _place(I, RESTITUTION_PART), 0.0, 1.0
+    part, least, most = place(I, RESTITUTION_PART), 0.0, 1.0
     for _ in range(BISECTIONS):
         F[part] = 0.5 * (least + most)
         if not reach_end(I, F, h):
@@ -1011,9 +967,9 @@ def attempt(I: Any, F: Any, h: float, t: float) -> bool:
     copy_remembered(I, F, 0, AT_START)
     F[m.T] = t
     good = reach_end(I, F, h)
-    if good and F[_place(I, QUIET)] == 0.0 and rebounds(I, F) and gains(I, F):
+    if good and F[place(I, QUIET)] == 0.0 and rebounds(I, F) and gains(I, F):
         good = rebound_less(I, F, h)
-        F[_place(I, RESTITUTION_PART)] = 1.0
+        F[place(I, RESTITUTION_PART)] = 1.0
         S[m.N_REJECT] += 1
     if not good:
         S[m.HAVE_FACTOR] = 0
@@ -1022,10 +978,10 @@ def attempt(I: Any, F: Any, h: float, t: float) -> bool:
         copy(F, I[m.V], I[m.VN], n)
         copy(F, I[m.A], I[m.AN], n)
         return False
-    quiet = F[_place(I, QUIET)] == 1.0
+    quiet = F[place(I, QUIET)] == 1.0
     F[m.IMPULSIVE] += work_of_contacts(I, F, quiet)
     if not quiet:
-        free_accelerations(I, F, True)
+        free_accelerations(I, F)
         add_forces(I, F)
         stage(I, F, m.PLACE)
         S[m.HAVE_FACTOR] = 0
@@ -1039,32 +995,43 @@ def attempt(I: Any, F: Any, h: float, t: float) -> bool:
 def begin_contacts(I: Any, F: Any) -> None:
     """Find modes, accelerations and forces of the state at hand."""
     S, n, fastest = ints(F), I[m.N_U], 1e-300
-    n_c, records = 3 * int(F[_place(I, COUNT)]), _array(I, F, RECORDS)
-    point, rate = _array(I, F, POINT), _array(I, F, RATE)
+    n_laws, point, rate = int(F[place(I, COUNT)]), array(I, F, POINT), array(I, F, RATE)
     copy(F, I[m.QN], I[m.Q], I[m.N_Q])
     copy(F, I[m.AN], I[m.A], n)
     clear(F, I[m.D], n)
     S[m.SMALL_PIVOTS] = 0
-    free_accelerations(I, F, True)
-    for j in range(n_c):
-        fastest = max(fastest, abs(F[rate + j]))
-    for k in range(n_c // 3):
-        at = int(F[records + k])
-        speed, s1, s2 = load(F, rate + 3 * k)
-        touches = abs(F[point + 3 * k]) <= START_POSITION * F[m.LENGTH]
-        rests = touches and abs(speed) <= START_VELOCITY * fastest
+    free_accelerations(I, F)
+    for k in range(n_laws):
+        F[array(I, F, CANDIDATE) + k] = 1.0
+    answers(I, F)
+    for k in range(n_laws):  # speeds as energies
+        at, j, _, form = law_of(I, F, k)
+        fastest = max(fastest, abs(F[rate + j]) / math.sqrt(F[at + c.DELASSUS_N]))
+        if form == c.POINT:
+            fast = math.hypot(F[rate + j + 1], F[rate + j + 2])
+            fastest = max(fastest, fast / math.sqrt(F[at + c.DELASSUS_T]))
+    for k in range(n_laws):
+        at, j, _, form = law_of(I, F, k)
+        speed, s1, s2 = F[rate + j], 0.0, 0.0
+        if form == c.POINT:
+            s1, s2 = F[rate + j + 1], F[rate + j + 2]
+        elif form == c.DRY:
+            speed, s1 = 0.0, F[rate + j]
+        still = START_VELOCITY * fastest
+        touches = form == c.DRY or abs(F[point + j]) <= START_POSITION * F[m.LENGTH]
+        rests = touches and abs(speed) <= still * math.sqrt(F[at + c.DELASSUS_N])
         F[at + c.NEXT] = c.OPEN
         if rests:
-            slips = math.hypot(s1, s2) > START_VELOCITY * fastest
+            slips = math.hypot(s1, s2) > still * math.sqrt(F[at + c.DELASSUS_T])
             F[at + c.NEXT] = c.SLIP if slips else c.STICK
         F[at + c.BEFORE] = 0.0 if rests else speed
         F[at + c.SLIP1], F[at + c.SLIP2] = s1, s2
-    answers(I, F)
     add_forces(I, F)
-    for k in range(n_c // 3):
-        F[int(F[records + k]) + c.MODE] = F[int(F[records + k]) + c.NEXT]
+    for k in range(n_laws):
+        at = int(F[array(I, F, RECORDS) + k])
+        F[at + c.MODE] = F[at + c.NEXT]
     copy(F, I[m.AL], I[m.A], n)
-    F[_place(I, STARTED)] = 1.0
+    F[place(I, STARTED)] = 1.0
     S[m.HAVE_FACTOR] = 0
 
 
@@ -1075,7 +1042,7 @@ def advance(I: Any, F: Any, k: int) -> None:
     S, h = ints(F), F[m.H]
     S[m.STATUS], S[m.STEPS_DONE] = CONVERGED, 0
     note_rates(I, F)
-    if F[_place(I, STARTED)] == 0.0:
+    if F[place(I, STARTED)] == 0.0:
         begin_contacts(I, F)
     for step in range(S[m.N_STEPS]):
         end, left, part = next_time(I, F), 1.0, 1.0
@@ -1103,22 +1070,6 @@ def advance(I: Any, F: Any, k: int) -> None:
 def start_kernel(I: Any, F: Any, k: int) -> None:
     """Find modes, accelerations and forces of the state at hand."""
     begin_contacts(I, F)
-
-
-def contacts_of(model: FrozenModel) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return where the numbers of all contacts are in F, their first unknown, and 1/m [1/kg].
-
-    That is what a unit of force does at least to a free body, of both bodies together.
-    """
-    numbers, rows, free = [], [], []
-    for name, elements in model.numbering.elements.items():
-        for record, (element, _) in zip(model.records[name], elements, strict=False):
-            if element.kind is c.CONTACT:
-                numbers.append(int(model.I[record + m.E_NUMBERS]))
-                rows.append(int(model.I[record + m.E_ROW]))
-                bodies = {x.body for x in element.attachments} & set(model.nodes)
-                free.append(sum(1.0 / model.nodes[x].mass for x in bodies))
-    return np.array(numbers, int), np.array(rows, int), np.array(free)
 
 
 @dataclass(frozen=True)
@@ -1154,17 +1105,18 @@ class NonsmoothAlpha:
         """What the runs are told of it."""
         return Facts(
             title=f"nonsmooth generalized-alpha with rho = {self.rho:g}",
-            orders=(2, 2), level="stabilized", set_valued=CONTACTS,
-            own_floats=_own_floats, start=self._start, failure=_failed,
+            orders=(2, 2), level="stabilized", set_valued=LAWS_MET,
+            own_floats=own_floats, start=self._start, failure=_failed,
         )  # fmt: skip
 
     def _start(
         self, model: FrozenModel, state: State, h: float, continued: bool, saddle: Any = None
     ) -> tuple[State, None]:
         """Return the state with accelerations and forces of the contacts that are closed."""
-        work = Workspace(model, state, own=_own_floats(model))
+        work = Workspace(model, state, own=own_floats(model))
         self.prepare(model, work.S, work.F)
         work.S[m.LINEAR] = factor_and_solve.address
+        work.drop(selected(model, state).dropped)
         self._refuse_overlap(model, work)
         start_kernel(work.I, work.F)
         done = work.store()
@@ -1172,7 +1124,9 @@ class NonsmoothAlpha:
 
     def _refuse_overlap(self, model: FrozenModel, work: Workspace) -> None:
         """Refuse a state in which bodies are in planes, by the name of the deepest."""
-        normals = contacts_of(model)[1]
+        laws = laws_of(model)
+        apart = laws.form != c.DRY
+        normals = laws.first[apart]
         if not len(normals):
             return
         work.evaluate()
@@ -1182,34 +1136,26 @@ class NonsmoothAlpha:
             return
         names = model.numbering
         row = names.lam_labels[int(np.flatnonzero(names.lam == normals[worst])[0])]
+        part, depth = row.rpartition(".")[0], f"{-gaps[worst]:.3g}"
+        if laws.form[apart][worst] == c.SIDE:
+            u = model.system.parts[part].coordinate
+            unit = u.unit if u is not None else "m"
+            raise ValueError(
+                f"{part}: must start within its limits, got {depth} {unit} beyond the {row!r} one; "
+                "move the bodies, or the limit"
+            )
         raise ValueError(
-            f"{row.rpartition('.')[0]}: must not overlap at the start, got a depth of "
-            f"{-gaps[worst]:.3g} m at {row!r}; move the body, or the plane (through=)"
+            f"{part}: must not overlap at the start, got a depth of {depth} m at {row!r}; move the "
+            "body, or the plane (through=)"
         )
 
     def prepare(self, model: FrozenModel, S: np.ndarray, F: np.ndarray) -> None:
         """Write the parameters, and where the contacts are."""
-        numbers, rows, free = contacts_of(model)
-        n, n_u = len(numbers), int(model.I[m.N_U])
         F[m.TOL], F[m.THETA] = self.tol, 0.5
         F[m.ALPHA_M], F[m.ALPHA_F], F[m.BETA], F[m.GAMMA] = damping_weights(self.rho)
         S[m.LEVEL], S[m.ELASTIC] = m.STABILIZED, 1
         S[m.HAVE_FACTOR] = S[m.HISTORY] = 0
-        own = int(model.I[m.METHOD])
-        at = own + N_VECTORS * n_u
-        F[at + COUNT], F[at + RESTITUTION_PART] = n, 1.0
-        base = at + FIRST
-        F[base : base + n] = numbers
-        each = (rows[:, None] + np.arange(3)).ravel()
-        F[base + 3 * n : base + 6 * n] = each
-        F[own + IS_CONTACT * n_u + each] = 1.0
-        F[numbers + c.ACTIVE], F[numbers + c.LEAST] = 1.0, CONTACT_SOFT * free
-
-
-def _own_floats(model: FrozenModel) -> int:
-    """Return how many numbers the method keeps of its own."""
-    n, n_u = 3 * len(contacts_of(model)[0]), int(model.I[m.N_U])
-    return N_VECTORS * n_u + FIRST + N_ARRAYS * n + n * (2 * n + n_u + 1)
+        write_laws(model, F)
 
 
 def _failed(model: FrozenModel, where: str) -> str:

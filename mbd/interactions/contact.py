@@ -55,29 +55,29 @@ from mbd.interactions.pullback import (
     vector,
     velocity_map,
 )
+from mbd.interactions.set_valued import (
+    ACTIVE,
+    BRANCH,
+    DELASSUS_N,
+    DELASSUS_T,
+    E1,
+    E2,
+    FIRST,
+    FRICTION,
+    OPEN,
+    ROOM,
+    SECOND,
+    SHARE,
+    SLIP,
+    STICK,
+)
 from mbd.machine import buffer as m
 from mbd.machine.jit import jit
 from mbd.machine.simd import add4
 
 N = 8  # vectors of both frames: Q, b1, b2, b3, P, a1, a2, a3
 FRAME = 4
-# numbers of an element: what a part gives, ...
-RADIUS, FRICTION, STATIC, RESTITUTION, OTHER = range(5)  # OTHER: R, negative of a plane
-# ... and what a method writes after them
-(
-    ACTIVE,  # whether a method knows the contact
-    BRANCH,  # which rows the tangent writes
-    E1, E2,  # direction of the friction force along a1, a2
-    SHARE,  # q of the rows that slip
-    DELASSUS_N, DELASSUS_T,  # change of accelerations by a unit of force
-    MODE,  # at the start of the step
-    BEFORE,  # velocity of the gap at the start of the step [m/s]
-    SLIP1, SLIP2,  # velocity of slip there
-    NEXT,  # mode in which it leaves the step
-    LEAST,  # Delassus number below which joints leave a body nothing to move by
-    NUMBERS,
-) = range(5, 19)  # fmt: skip
-OPEN, STICK, SLIP = 0.0, 1.0, 2.0
+RADIUS, OTHER = FIRST, SECOND  # OTHER: R, negative of a plane
 
 # places in the scratch space: the weights c, the directions n, t1, t2 and their rates
 _C, _AXES, _RATES = 0, 8, 17
@@ -267,5 +267,5 @@ def rates(I: Any, F: Any, e: Any) -> None:
 
 CONTACT = Kind(
     "contact", N, 3, (), forces, tangent, rates, damped=True,
-    room=NUMBERS - ACTIVE, own_block=True, set_valued=True, unit="m",
+    room=ROOM, own_block=True, set_valued=True, unit="m",
 )  # fmt: skip

@@ -57,10 +57,10 @@ class Kind:
         Whether forces and rows are smooth functions of the numbers and faces of an element, laws
         apart: there is no contact, nothing that goes slack, no friction. Derivatives by parameters
         of others look whether a kink is near.
-    set_valued : bool
+    set_valued : bool or str
         Whether the law is set-valued, such as an impact or dry friction, so that kernels cannot say
-        it: only methods that declare ``Facts(set_valued=True)`` move a model that has the kind, all
-        else refuses it by name.
+        it; or the name of that law, where several kinds have it. Only methods that declare
+        ``Facts(set_valued=True)`` move a model that has the kind, all else refuses it by name.
     own_block : bool
         Whether rows give way, :math:`\Phi - C\lambda = 0`, with a diagonal block of their own in
         the matrix (``compliant_rows.py``). Elsewhere than in the time loop they are no rows.
@@ -97,7 +97,7 @@ class Kind:
     secant: bool = True
     conserving: tuple[Any, Any] | None = None
     smooth: bool = False
-    set_valued: bool = False
+    set_valued: bool | str = False
     own_block: bool = False
     energy: Any = None
     momenta: Any = None
@@ -111,6 +111,11 @@ class Kind:
     def __hash__(self) -> int:
         """Return the hash of its name: every element is looked up by its kind."""
         return hash(self.name)
+
+    @property
+    def law(self) -> str:
+        """Name of its set-valued law."""
+        return self.set_valued if isinstance(self.set_valued, str) else self.name
 
     @property
     def loads(self) -> bool:

@@ -118,7 +118,7 @@ def built(
     numbering = layout.numbering(bodies, rows)
     where = {body.name: node for body, node in zip(bodies, nodes, strict=True)}
     laws = [o.element.law for o in owned if o.element.law is not None]
-    unsaid = ((o.owner, str(o.element.kind)) for o in owned if o.element.kind.set_valued)
+    unsaid = ((o.owner, o.element.kind.law) for o in owned if o.element.kind.set_valued)
     model = Model(system, I, F, size, numbering, fronts, kernels, where, records, laws, stacked,
                   tuple(remembered), set_valued=tuple(dict.fromkeys(unsaid)))  # fmt: skip
     I[m.LOOPS] = closes(x.bodies for x in model.links())

@@ -310,8 +310,8 @@ def switchable(model: FrozenModel, names: tuple[str, ...], who: str) -> tuple[st
             )
         if name in dict(model.set_valued):
             raise ValueError(
-                f"{who}: {name!r} is a contact, which is open where nothing touches and is not "
-                "switched off; leave it out, or let a plane that moves carry it"
+                f"{who}: {name!r} has a set-valued law, which is not switched off; leave it "
+                "out, or set its friction to zero while the run goes on"
             )
         if model.compliant[model.numbering.owners[name]].any():
             raise ValueError(

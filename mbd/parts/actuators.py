@@ -7,13 +7,17 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from mbd.base.door import label, number
-from mbd.interactions.kind import Element
+from mbd.base.checked import shown
+from mbd.base.door import label, number, within
+from mbd.interactions.kind import Element, Kind
 from mbd.interactions.laws import spring_law
+from mbd.interactions.measures import Measure
+from mbd.interactions.set_valued import dry, rigid_stop
 from mbd.interactions.springs import held, motor, rubbing, spring, stop
 from mbd.parts.forces import tension_law
 from mbd.parts.interpolated import Interpolated, interpolated_effort
 from mbd.parts.joint import chosen
+from mbd.parts.joints import Revolute
 from mbd.parts.part import Coordinate, Part
 
 
@@ -111,6 +115,127 @@ class JointFriction(Part):
         return [Element(rubbing(u.measure), u.attachments, numbers, (u.start,))]
 
 
+class DryFriction(Part):
+    r"""Dry friction along a joint coordinate that holds: what sticks stays.
+
+    .. math:: |Q| \le F + \mu r|R_\perp| \ \text{at rest}, \qquad
+              Q = -(F + \mu r|R_\perp|)\,\operatorname{sign}\dot u
+
+    It is set-valued: ``simulate`` takes ``mbd.NonsmoothAlpha`` where a model has one. What is
+    smooth near rest, and creeps there, is an ``mbd.JointFriction``.
+
+    Parameters
+    ----------
+    name : str
+    joint : Joint or Coordinate
+    coordinate : str, optional
+        Which coordinate of the joint, where it has several.
+    force : float [N or N m]
+        F, at any load of the joint.
+    coefficient, radius : float [-], [m], optional
+        :math:`\mu` and r of the bearing of an ``mbd.Revolute``, whose force across the axis is
+        :math:`R_\perp`, impacts included.
+    static : float [-]
+        Factor of what sticks, not below one.
+
+    Notes
+    -----
+    ``solution[name].load`` is Q.
+    """
+
+    reads: ClassVar[dict[str, float]] = {"load": 1.0}
+    coordinate: Coordinate
+
+    def __init__(
+        self,
+        name: str,
+        joint: Any,
+        *,
+        coordinate: str | None = None,
+        force: float = 0.0,
+        coefficient: float = 0.0,
+        radius: float = 0.0,
+        static: float = 1.0,
+    ) -> None:
+        self.name = label(name, "DryFriction")
+        u = self.coordinate = chosen(self.name, joint, coordinate)
+        self.units = {"load": u.load_unit}
+        self.force = number(self.name, "force", force, u.load_unit, positive=False)
+        self.coefficient = number(self.name, "coefficient", coefficient, "-", positive=False)
+        self.radius = number(self.name, "radius", radius, "m", positive=False)
+        self.static = number(self.name, "static", static, "-", positive=True)
+        if self.static < 1.0:
+            raise ValueError(f"{self.name}: static must not be below 1 [-], got {static:g}")
+        if (self.coefficient > 0.0) != (self.radius > 0.0):
+            raise ValueError(
+                f"{self.name}: a bearing has a coefficient [-] and a radius [m], got "
+                f"{coefficient:g} and {radius:g}; give both or none"
+            )
+        if self.coefficient:
+            if not isinstance(joint, Revolute):
+                raise TypeError(
+                    f"{self.name}: coefficient and radius are of the bearing of a Revolute, got "
+                    f"{shown(joint)}; give a force= [{u.load_unit}]"
+                )
+            self.reaction_of = joint.name
+        elif not self.force:
+            raise ValueError(
+                f"{self.name}: give force= [{u.load_unit}], above zero, or coefficient= and radius="
+            )
+
+    def elements(self) -> list[Element]:
+        """Return the friction along the coordinate."""
+        numbers = (self.coefficient * self.radius, self.static, 0.0, -self.force, self.force)
+        return [one_row(dry, self.coordinate, numbers, "friction")]
+
+
+class Freewheel(Part):
+    r"""A joint coordinate that only goes forward, :math:`0\le\dot u\perp Q\ge 0`.
+
+    A one-way clutch, a ratchet without teeth. It is set-valued: ``simulate`` takes
+    ``mbd.NonsmoothAlpha`` where a model has one.
+
+    Parameters
+    ----------
+    name : str
+    joint : Joint or Coordinate
+    coordinate : str, optional
+        Which coordinate of the joint, where it has several.
+    most : float [N or N m], optional
+        Load from which it slips backwards; default none.
+    drag : float [N or N m]
+        Dry friction of what runs forward.
+
+    Notes
+    -----
+    ``solution[name].load`` is Q.
+    """
+
+    reads: ClassVar[dict[str, float]] = {"load": 1.0}
+    coordinate: Coordinate
+
+    def __init__(
+        self,
+        name: str,
+        joint: Any,
+        *,
+        coordinate: str | None = None,
+        most: float | None = None,
+        drag: float = 0.0,
+    ) -> None:
+        self.name = label(name, "Freewheel")
+        u = self.coordinate = chosen(self.name, joint, coordinate)
+        self.units = {"load": u.load_unit}
+        self.most = (
+            np.inf if most is None else number(self.name, "most", most, u.load_unit, positive=True)
+        )
+        self.drag = number(self.name, "drag", drag, u.load_unit, positive=False)
+
+    def elements(self) -> list[Element]:
+        """Return the row on the rate of the coordinate."""
+        return [one_row(dry, self.coordinate, (0.0, 1.0, 0.0, -self.drag, self.most), "clutch")]
+
+
 class Motor(Part):
     """A torque or force along a joint coordinate: a number, or a law of u, rate and time.
 
@@ -153,9 +278,12 @@ class Motor(Part):
 
 
 class Stop(Part):
-    r"""Stops of a joint coordinate: one-sided stiff springs that push back, never pull.
+    r"""Stops of a joint coordinate: rigid with a restitution, or stiff springs that never pull.
 
-    At a depth d behind a stop the force is :math:`k\,d\,(1 + e\,\dot d)`, not below zero.
+    A rigid stop is set-valued, :math:`0\le\Phi\perp p\ge 0`, and throws back with e of the
+    velocity; ``simulate`` takes ``mbd.NonsmoothAlpha`` then. A spring exerts
+    :math:`k\,d\,(1 + \chi\dot d)`, not below zero, at a depth d beyond the limit (Hunt and
+    Crossley).
 
     Parameters
     ----------
@@ -165,9 +293,18 @@ class Stop(Part):
         Which coordinate of the joint, where it has several.
     lower, upper : float [rad or m], optional
         Leave one out for a stop on one side.
-    stiffness : float [N m/rad or N/m]
+    restitution : float [-], optional
+        e, from 0 to 1, of a rigid stop.
+    stiffness : float [N m/rad or N/m], optional
+        k, of a spring instead.
     dissipation : float [s/rad or s/m]
-        The coefficient e: damping grows with the depth, so that an impact begins without a jump.
+        The coefficient :math:`\chi` of the spring: damping grows with the depth, so that an impact
+        begins without a jump.
+
+    Notes
+    -----
+    The multipliers of a rigid stop are its loads [N or N m], at least zero: of the lower limit,
+    then of the upper one.
     """
 
     coordinate: Coordinate
@@ -180,7 +317,8 @@ class Stop(Part):
         coordinate: str | None = None,
         lower: float | None = None,
         upper: float | None = None,
-        stiffness: float,
+        restitution: float | None = None,
+        stiffness: float | None = None,
         dissipation: float = 0.0,
     ) -> None:
         self.name = label(name, "Stop")
@@ -193,20 +331,53 @@ class Stop(Part):
             raise ValueError(
                 f"{self.name}: lower must be below upper [{u.unit}], got {lower} and {upper}"
             )
-        unit = f"{u.load_unit}/{u.unit}"
-        self.stiffness = number(self.name, "stiffness", stiffness, unit, positive=True)
+        if (restitution is None) == (stiffness is None):
+            got = "neither" if stiffness is None else "both"
+            raise ValueError(
+                f"{self.name}: give restitution= [-] of a rigid stop, or stiffness= "
+                f"[{u.load_unit}/{u.unit}] of a spring, got {got}"
+            )
         self.dissipation = number(
             self.name, "dissipation", dissipation, f"s/{u.unit}", positive=False
         )
+        self.rigid = stiffness is None
+        if stiffness is not None:
+            unit = f"{u.load_unit}/{u.unit}"
+            self.stiffness = number(self.name, "stiffness", stiffness, unit, positive=True)
+            self.push = self._pushed
+            return
+        if self.dissipation:
+            raise ValueError(
+                f"{self.name}: dissipation is of a spring, got {dissipation:g} s/{u.unit} with "
+                "restitution=; leave one out"
+            )
+        self.restitution = within(self.name, "restitution", restitution, "-", 0.0, 1.0)
 
     def elements(self) -> list[Element]:
-        """Return the stops on the coordinate."""
+        """Return the stops on the coordinate: two rigid ones are two laws, springs are one."""
         u = self.coordinate
-        numbers = (self.stiffness, self.dissipation, self.lower, self.upper, *u.numbers)
-        return [Element(stop(u.measure), u.attachments, numbers, (u.start,))]
+        if not self.rigid:
+            numbers = (self.stiffness, self.dissipation, self.lower, self.upper, *u.numbers)
+            return [Element(stop(u.measure), u.attachments, numbers, (u.start,))]
+        sides = (("lower", 1.0, self.lower), ("upper", -1.0, self.upper))
+        return [
+            one_row(rigid_stop, u, (0.0, 0.0, self.restitution, sign, limit), side)
+            for side, sign, limit in sides
+            if np.isfinite(limit)
+        ]
 
-    def push(self, u: np.ndarray, rate: np.ndarray) -> np.ndarray:
+    def _pushed(self, u: np.ndarray, rate: np.ndarray) -> np.ndarray:
         """Return the load on the coordinate [N or N m]: upwards at the lower stop."""
         low, high = np.maximum(self.lower - u, 0.0), np.maximum(u - self.upper, 0.0)
         e = self.dissipation * rate
         return self.stiffness * (low * np.maximum(1.0 - e, 0.0) - high * np.maximum(1.0 + e, 0.0))
+
+
+def one_row(
+    kind: Callable[[Measure], Kind], u: Coordinate, numbers: tuple[float, ...], row: str
+) -> Element:
+    """Return a set-valued law of one row on a coordinate."""
+    start = (u.start,) if u.measure.periodic else ()
+    return Element(
+        kind(u.measure), u.attachments, (*u.numbers, *numbers), start, (row,), (u.row_kind,)
+    )

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from mbd.base.checked import flag, shown
-from mbd.base.door import label, number, unit_vector, vector
+from mbd.base.door import label, number, unit_vector, vector, within
 from mbd.interactions.contact import CONTACT
 from mbd.interactions.kind import Attachment, Element
 from mbd.machine.buffer import FORCE
@@ -111,11 +111,7 @@ class Contact(Joint):
                 f"{self.name}: friction_static must not be below friction [-], got "
                 f"{self.friction_static:g} and {self.friction:g}"
             )
-        self.restitution = number(self.name, "restitution", restitution, "-", positive=False)
-        if self.restitution > 1.0:
-            raise ValueError(
-                f"{self.name}: restitution must be in [0, 1] [-], got {self.restitution:g}"
-            )
+        self.restitution = within(self.name, "restitution", restitution, "-", 0.0, 1.0)
 
     def elements(self) -> list[Element]:
         """Return one contact for each ball, or for each pair of balls."""
@@ -133,7 +129,7 @@ class Contact(Joint):
                 Element(
                     CONTACT,
                     (_place(second, center), *directions, point, *axes),
-                    (radius, *numbers, -1.0 if other is None else other[1]),
+                    (*numbers, radius, -1.0 if other is None else other[1]),
                     rows=tuple(f"{row}{k if len(self.balls) > 1 else ''}" for row in _ROWS),
                     row_kinds=(FORCE,) * 3,
                 )

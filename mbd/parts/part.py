@@ -159,6 +159,8 @@ class Part(Recorded):
     balls, others, friction : sequences, float
         If it is a contact: centres (3,) [m], in the axes of its second body, and radii [m] of what
         touches; those of the first body, None where it is a plane; coefficient of friction.
+    reaction_of : str
+        Joint whose force is in the bound of its friction, if it is that of a bearing.
     bars : sequence of Element
         Those between neighbours of its nodes, if it is a cable.
     relative : bool
@@ -179,6 +181,7 @@ class Part(Recorded):
     balls: Sequence[tuple[tuple[float, float, float], float]] = ()
     others: Sequence[tuple[tuple[float, float, float], float] | None] = ()
     friction: float = 0.0
+    reaction_of: str = ""
     bars: Sequence[Element] = ()
     relative: bool = True
     name: str

@@ -14,7 +14,7 @@ from mbd.integration.explicit_runge_kutta import ExplicitRungeKutta
 from mbd.integration.generalized_alpha import GeneralizedAlpha
 from mbd.integration.lie_runge_kutta import LieRungeKutta4
 from mbd.integration.method import Method, is_method
-from mbd.integration.nonsmooth import CONTACTS, NonsmoothAlpha
+from mbd.integration.nonsmooth import LAWS_MET, NonsmoothAlpha
 from mbd.integration.python_steps import PythonSteps, Stepping
 from mbd.integration.radau_collocation import RadauCollocation
 from mbd.model.frozen import FrozenModel
@@ -86,7 +86,7 @@ def usual(model: FrozenModel, rtol: float | None = None) -> Method:
     formulation does not say how increments go along with velocities (flow). The nonsmooth method
     where there are contacts.
     """
-    if model.set_valued and {law for _, law in model.set_valued} <= {*CONTACTS}:
+    if model.set_valued and {law for _, law in model.set_valued} <= {*LAWS_MET}:
         return NonsmoothAlpha()
     if rtol is None:
         return checked_method("simulate", None, free=False)

@@ -119,6 +119,8 @@ PARTS = {
     "Harmonic": lambda w: {"amplitude": 1.0, "frequency": 2.0},
     "Interpolated": lambda w: {"times": [0.0, 0.1], "values": [1.0, 2.0]},
     "JointFriction": along(friction=0.2, speed=0.01),
+    "DryFriction": along(force=0.2, coefficient=0.1, radius=0.02, static=1.2),
+    "Freewheel": along(most=2.0, drag=0.1),
     "JointSpring": along(stiffness=3.0, damping=0.1),
     "KnifeEdge": pair(axis=(1, 0, 0)),
     "Contact": lambda w: {"name": "x", "first": w.ground, "second": w.a.frame()},

@@ -76,14 +76,14 @@ def _ours(classes):
 
 modules("parts", "interactions", "formulations")
 #: what is asked of kinds here refuses set-valued laws by name (test_set_valued.py)
-SET_VALUED = {"Contact"}
+SET_VALUED = {"Contact", "DryFriction", "Freewheel"}
 JOINTS = {k: v for k, v in _ours(_subclasses(Joint)).items() if k not in SET_VALUED}
 FORCES = _ours(
     c
     for module in modules("parts")
     for c in vars(module).values()
     if inspect.isclass(c) and issubclass(c, Part) and c.drawer == "forces"
-    if c.elements is not Part.elements  # no base of others
+    if c.elements is not Part.elements and c.__name__ not in SET_VALUED  # no base of others
 )
 BODIES = _ours(_subclasses(Body))
 BODIES.pop("FlexibleBody", None)  # of matrices: tests/flexible

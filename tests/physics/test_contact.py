@@ -531,7 +531,7 @@ def test_what_is_refused():
         mbd.simulate(system, 1.0, 1e-3)
     with pytest.raises(ValueError, match="order=3 needs errors that are powers of the step"):
         mbd.simulate(system, 1.0, 1e-3, order=3)
-    with pytest.raises(ValueError, match="off: 'floor' is a contact, which is open where nothing"):
+    with pytest.raises(ValueError, match="off: 'floor' has a set-valued law, which is not switch"):
         mbd.simulate(system, 1.0, 1e-3, off="floor")
     with pytest.raises(ValueError, match="rtol and t_eval need"):
         mbd.simulate(system, 1.0, rtol=1e-6)
@@ -551,3 +551,24 @@ def test_what_is_refused():
         mbd.contacts(solution, "ball")
     with pytest.raises(TypeError, match="solution must be a Solution, got 3"):
         mbd.contacts(3, "floor")
+
+
+@pytest.mark.parametrize("n", [2, 5])
+def test_islands_do_not_know_of_each_other(n):
+    """Equal boxes tumble alike, one of them of a billion times the mass; none sees the others."""
+    rng = np.random.default_rng(4)
+    turn, spin = Rotation.from_quat(rng.normal(size=4)).as_matrix(), rng.normal(size=3) * 5
+    system = ground()
+    for k in range(n):
+        box = box_on(
+            system, mass=3e9 if k == 1 else 3.0, name=f"box {k}", position=(2.0 * k, 0, 0.35),
+            rotation=turn, angular_velocity=spin,
+        )  # fmt: skip
+        system.add(mbd.Contact(f"floor {k}", system.ground, box, friction=0.4, restitution=0.2))
+    solution = mbd.simulate(system, 1.0, 2e-3)
+    for k in range(1, n):
+        apart = solution[f"box {k}"].position - solution["box 0"].position
+        assert apart == pytest.approx(np.tile([2.0 * k, 0, 0], (len(apart), 1)), abs=1e-8)
+        assert solution[f"floor {k}"].force[-1, 2] == pytest.approx(
+            (3e9 if k == 1 else 3.0) * G, rel=1e-9
+        )
