@@ -278,6 +278,8 @@ class LineLoad(Part):
         Whether the load turns with the nodes.
     """
 
+    relative = False
+
     def __init__(
         self,
         name: str,

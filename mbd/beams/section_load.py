@@ -15,12 +15,14 @@ lie on the bars, and at nodes the tangent is that between both neighbours.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from mbd.base.checked import flag, shown, sized
 from mbd.base.door import array, label
+from mbd.base.dual import plain, value_of
 from mbd.beams.beam import Beam
 from mbd.beams.cable import Cable
 from mbd.interactions.kind import Attachment, Element
@@ -134,6 +136,11 @@ class SectionLoad(Part):
             _of_cable(beam, x) if isinstance(beam, Cable) else _of_beam(beam, x) for x in s.tolist()
         ]
         if load is None:
+            if force is None and moment is None:
+                raise ValueError(
+                    f"{self.name}: give load=, a function, or force=, ({n}, 3) numbers that are "
+                    f"set from step to step, at first np.zeros(({n}, 3))"
+                )
             self._none_of(accept, derivative, memory, parameters, tables)
         elif force is not None or moment is not None:
             raise ValueError(
@@ -188,30 +195,32 @@ class SectionLoad(Part):
             spin, d = of_node[..., 6:9], of_node[..., 9:].reshape(*of_node.shape[:-1], 3, 3)
             faces[..., 1:, :] = np.swapaxes(d, -1, -2)
             rates[..., 1:, :] = np.cross(spin[..., None, :], faces[..., 1:, :])
+        ends, weights, shares = self._maps
+        nodes = faces[..., ends, :, :]
+        b = np.einsum("nkaw,...nkwi->...nia", weights, nodes)  # the point, and three directors
+        x, axes = b[..., 0], b[..., 1:]
+        if line:
+            R = np.zeros_like(axes)
+            R[..., 0] = axes[..., 0] / np.linalg.norm(axes[..., 0], axis=-1, keepdims=True)
+        else:
+            U, _, Vt = np.linalg.svd(axes)
+            R = U @ Vt
+        v = np.einsum("nkw,...nkwi->...ni", weights[:, :, 0], rates[..., ends, :, :])
+        return x, R, v, np.einsum("nk,...nki->...ni", shares, spin[..., ends, :])
+
+    @cached_property
+    def _maps(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return nodes (n, 4), weights (n, 4, 4, 4) in points and directors, shares (n, 4)."""
         index = {x.name: i for i, x in enumerate(self.beam.nodes())}
-
-        def vectors(ends: Sequence[Attachment], of: np.ndarray) -> Any:
-            return sum(np.einsum("k,...ki->...i", x.weights, of[..., index[x.body], :, :])
-                       for x in ends)  # fmt: skip
-
-        x, v, R, omega = [], [], [], []
-        for site in self.sites:
-            points = [node[0] for node in site.nodes]
-            x.append(vectors(points, faces))
-            v.append(vectors(points, rates))
-            if line:
-                two, one = (vectors([p], faces) for p in reversed(site.tangent))
-                axes = np.zeros((*y.shape[:-1], 3, 3))
-                axes[..., 0] = (two - one) / np.linalg.norm(two - one, axis=-1, keepdims=True)
-            else:
-                b = (vectors([node[1 + i] for node in site.nodes], faces) for i in range(3))
-                U, _, Vt = np.linalg.svd(np.stack(list(b), axis=-1))
-                axes = U @ Vt
-            R.append(axes)
-            own = zip(site.nodes, site.shares, strict=False)
-            omega.append(sum(w * spin[..., index[node[0].body], :] for node, w in own))
-        whole = (np.stack(some, axis=-2) for some in (x, v, omega))
-        return next(whole), np.stack(R, axis=-3), next(whole), next(whole)
+        n, k = len(self.sites), 4  # two nodes, and two of the tangent
+        ends, weights, shares = np.zeros((n, k), int), np.zeros((n, k, 4, 4)), np.zeros((n, k))
+        for i, site in enumerate(self.sites):
+            for j, (node, share) in enumerate(zip(site.nodes, site.shares, strict=False)):
+                ends[i, j], shares[i, j] = index[node[0].body], value_of(share)
+                weights[i, j, : len(node)] = [plain(end.weights) for end in node]
+            for j, (end, sign) in enumerate(zip(site.tangent, (-1.0, 1.0), strict=False)):
+                ends[i, 2 + j], weights[i, 2 + j, 1, 0] = index[end.body], sign
+        return ends, weights, shares
 
     @property
     def bodies(self) -> Sequence[Body]:
