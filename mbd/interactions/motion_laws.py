@@ -57,6 +57,8 @@ class LawOfMotion(NamedTuple):
         Names, shapes and numbers.
     n_memory : int
     reference : bool
+    along : bool
+        Whether there is a length s.
     """
 
     owner: str
@@ -68,6 +70,7 @@ class LawOfMotion(NamedTuple):
     tables: tuple[tuple[str, tuple[int, ...], bytes], ...] = ()
     n_memory: int = 0
     reference: bool = False
+    along: bool = True
 
     def prepared(self, inputs: np.ndarray) -> Law:
         """Return the law, tried where inputs (n, k) are those of the described pose."""
@@ -92,7 +95,7 @@ class LawOfMotion(NamedTuple):
                     self._refuse({word: arguments[word]}, row)
                     raise ValueError(
                         f"{self.owner}: {word}= must return finite numbers, got "
-                        f"{outputs[:n].tolist()} at the described pose (s = {row[ml.PLACE]:g} m)"
+                        f"{outputs[:n].tolist()} {self._where(row)}"
                     )
         law.raised.clear()
         if self.derivative is not None:
@@ -121,9 +124,13 @@ class LawOfMotion(NamedTuple):
             except Exception as error:
                 form = f" {_FORM[self.returns]}" if word == "load" else ""
                 raise ValueError(
-                    f"{self.owner}: {word}= raised {type(error).__name__}: {error} at the "
-                    f"described pose (s = {row[ml.PLACE]:g} m); it must return{form} there"
+                    f"{self.owner}: {word}= raised {type(error).__name__}: {error} "
+                    f"{self._where(row)}; it must return{form} there"
                 ) from error
+
+    def _where(self, row: np.ndarray) -> str:
+        """Say where inputs are."""
+        return "at the described pose" + f" (s = {row[ml.PLACE]:g} m)" * self.along
 
     def _check_derivative(self, law: Law, inputs: np.ndarray) -> None:
         """Refuse a derivative that is not that of the load; a kink may lie near some places."""
@@ -187,7 +194,9 @@ class LawOfMotion(NamedTuple):
         def of_frame(first: int) -> dict[str, str]:
             return {x: f"vector_at(inputs, {first + i}, {n}" for x, (i, n) in _FRAME.items()}
 
-        names = {"t": f"inputs[{ml.TIME}]", "s": f"inputs[{ml.PLACE}]", **of_frame(ml.SECTION)}
+        names = {"t": f"inputs[{ml.TIME}]", **of_frame(ml.SECTION)}
+        if self.along:
+            names["s"] = f"inputs[{ml.PLACE}]"
         if self.reference:
             names["reference"] = f"({', '.join(of_frame(ml.REFERENCE).values())})"
         at = ml.NUMBERS

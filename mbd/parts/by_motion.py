@@ -26,7 +26,8 @@ from mbd.parts.joint import frame_at, needs_axes
 from mbd.parts.part import Frame
 
 _NONE = np.zeros(3)
-_OWN = ("t", "s", "x", "R", "v", "omega", "reference", "memory", "dt")
+_OF_POINT = ("t", "x", "R", "v", "omega", "reference", "memory", "dt")
+_OF_SECTION = (*_OF_POINT, "s")
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,17 +81,21 @@ class LawInputs:
     tables : dict of arrays
     reference : Frame or None
     memory : (n, k) array
+    along : bool
+        Whether sites are along a line, so that there is a length s.
     """
 
     parameters: Mapping[str, np.ndarray]
     tables: Mapping[str, np.ndarray]
     reference: Frame | None
     memory: np.ndarray
+    along: bool = True
 
     @classmethod
     def of(
-        cls, owner: str, n: int, parameters: Any, tables: Any, reference: Any, memory: Any
-    ) -> LawInputs:
+        cls, owner: str, n: int, parameters: Any, tables: Any, reference: Any, memory: Any,
+        along: bool = True,
+    ) -> LawInputs:  # fmt: skip
         """Return arguments of a part, checked."""
         numbers = {
             name: _of_sites(owner, name, x, n)
@@ -100,8 +105,8 @@ class LawInputs:
             name: np.ascontiguousarray(_table(owner, name, x))
             for name, x in _named(owner, "tables", tables).items()
         }
-        every = [*numbers, *arrays]
-        for name in (x for x in every if x in _OWN or every.count(x) > 1):
+        every, own = [*numbers, *arrays], _OF_SECTION if along else _OF_POINT
+        for name in (x for x in every if x in own or every.count(x) > 1):
             raise ValueError(
                 f"{owner}: {name!r} must name one thing that the law takes; take another name for "
                 "the parameter or the table"
@@ -114,7 +119,7 @@ class LawInputs:
         frame = None if reference is None else frame_at(owner, reference, None)
         if frame is not None:
             needs_axes(owner, "a reference", frame)
-        return cls(numbers, arrays, frame, _memory(owner, memory, n))
+        return cls(numbers, arrays, frame, _memory(owner, memory, n), along)
 
     def law(
         self, owner: str, sites: Sequence[Site], load: Any, returns: Returns,
@@ -131,7 +136,7 @@ class LawInputs:
             owner, load, returns, derivative, accept,
             tuple((name, x.shape[1] if x.ndim > 1 else 0) for name, x in self.parameters.items()),
             tuple((name, x.shape, x.tobytes()) for name, x in self.tables.items()),
-            k, self.reference is not None,
+            k, self.reference is not None, self.along,
         )  # fmt: skip
         inputs = np.zeros((len(sites), ml.NUMBERS + 2 * ml.MOST))
         for i, (row, site) in enumerate(zip(inputs, sites, strict=True)):
@@ -177,7 +182,7 @@ def law_of_motion(law: Any) -> Callable[..., Any] | None:
         names = set(inspect.signature(getattr(function, "py_func", function)).parameters)
     except (TypeError, ValueError):  # built-in functions do not tell
         return None
-    of_motion = names & {"s", "x", "R", "v", "omega", "reference"}
+    of_motion = names & {"x", "R", "v", "omega", "reference"}
     return (
         function
         if of_motion - handed and (is_compiled(function) or len(names - handed) > 1)
@@ -190,7 +195,7 @@ def point_load(owner: str, frame: Frame, law: Any, reference: Any, returns: Retu
     handed = law.parameters if isinstance(law, Function) else {}
     numbers = {name: x for name, x in handed.items() if not np.ndim(x)}
     tables = {name: x for name, x in handed.items() if np.ndim(x)}
-    of, sites = LawInputs.of(owner, 1, numbers, tables, reference, None), [Site.on(frame)]
+    of, sites = LawInputs.of(owner, 1, numbers, tables, reference, None, False), [Site.on(frame)]
     return of.element(0, sites[0], of.law(owner, sites, law_of_motion(law), returns), 1.0)
 
 
