@@ -179,6 +179,17 @@ def everything(formulation):
                                section=[section, section], elements=3, first=b, damping=0.1,
                                smooth=False, formulation=formulation))  # fmt: skip
     system.add(mbd.LineLoad("wind", beam, (0, 1, 2), law=mbd.Expression("sin(t)"), follow=True))
+    system.add(
+        mbd.SectionLoad(
+            "flow",
+            beam,
+            stations=(0.1, 1.0),
+            lengths=0.5,
+            reference=b,
+            force=[(1, 0, 0), (0, 2, 0)],
+            moment=[(0, 0, 1), (0, 0, 0)],
+        )
+    )
     system.add(mbd.Cable("hanging line", points=[(0, 0, 3), (1, 0, 3)], stiffness=1e3, mass=0.1,
                          elements=2, length=1.1, damping=0.01, last=b))  # fmt: skip
     if not formulation == "se3":
