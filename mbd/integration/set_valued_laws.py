@@ -26,7 +26,7 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-from mbd.base.tolerances import CONTACT_RESOLVED, CONTACT_SOFT, ROUND_OFF
+from mbd.base.tolerances import CONTACT_RESOLVED, CONTACT_SOFT, CONTACT_UNMET, ROUND_OFF
 from mbd.interactions import set_valued as c
 from mbd.linear.onto_rows import clear
 from mbd.machine import buffer as m
@@ -50,8 +50,9 @@ from mbd.machine.unknowns import own_vector
     COUNT, N_ROWS, STARTED, QUIET, RESTITUTION_PART,
     N_ENTRIES, N_TREES,
     N_LISTED,  # rows of candidates
+    UNMET,  # one if a law was not met
     ARRAYS,
-) = range(9)  # fmt: skip
+) = range(10)  # fmt: skip
 (
     RECORDS,  # places of the numbers of laws
     FIRST_ROWS,  # first of their rows among those of all laws
@@ -61,7 +62,7 @@ from mbd.machine.unknowns import own_vector
     KAPPA_0, IMPULSE_0,  # their part by quadrature of the accelerations
     FORCE_0,  # forces at the iterate
     MOVED,  # rates with the forces at hand
-    KEPT,  # forces that are put aside
+    KEPT, LEFT,  # forces that are put aside, in a step of Newton's method and before many
     REACTION,  # of bearings without forces of laws; three numbers a law, as in all that follow
     _R2, _R3,
     LAWS, _L2, _L3, _L4,  # of each law which set, and three numbers of it
@@ -73,11 +74,11 @@ from mbd.machine.unknowns import own_vector
     RESOLVED,  # of each law how far forces of its island are sure
     ENTRIES, OWN,  # of each row where its entries begin, and the place of its diagonal
     N_ARRAYS,
-) = range(32)  # fmt: skip
+) = range(33)  # fmt: skip
 # LAWS: no force, only the one along the normal, the whole set, on the edge of it by the slip
 NONE, FIXED, WHOLE, ALONG = 0.0, 1.0, 2.0, 3.0
 # of the laws: rounds, and of each sweeps, Newton's steps, those of rounded laws, each in parts
-ROUNDS, SWEEPS, NEWTONS, ROUNDINGS, HALVINGS = 8, 10, 12, 25, 10
+ROUNDS, SWEEPS, NEWTONS, ROUNDINGS, HALVINGS = 12, 10, 12, 25, 10
 
 
 @jit
@@ -545,9 +546,9 @@ def _newton(I: Any, F: Any, island: Any, z: int, z0: int, w: int, width: float) 
     for one in range(island.a, island.b):
         k = int(F[laws + one])
         _, j, _, form = law_of(I, F, k)
-        own, asked = int(F[array(I, F, LOCAL) + j]), _met(I, F, k, z, z0, w, width)
+        own, x_met = int(F[array(I, F, LOCAL) + j]), _met(I, F, k, z, z0, w, width)
         for r in range(rows_of(form)):
-            F[x + own + r] = asked[r] - F[z + j + r]
+            F[x + own + r] = x_met[r] - F[z + j + r]
         if form == c.DRY:
             _dry_equation(I, F, island, k, z, z0, w, width)
         else:
@@ -587,18 +588,18 @@ def _eliminate(F: Any, A: int, x: int, n: int) -> bool:
 
 
 @jit
-def _put_aside(I: Any, F: Any, island: Any, z: int) -> None:
-    """Keep the forces of an island in KEPT."""
-    rows, kept = array(I, F, ROW_LIST) + island.i, array(I, F, KEPT)
+def _put_aside(I: Any, F: Any, island: Any, z: int, to: int) -> None:
+    """Keep the forces of an island."""
+    rows = array(I, F, ROW_LIST) + island.i
     for l in range(island.n):
         j = int(F[rows + l])
-        F[kept + j] = F[z + j]
+        F[to + j] = F[z + j]
 
 
 @jit
-def _go_back(I: Any, F: Any, island: Any, z: int, part: float) -> None:
-    """Go back by a part of the way from the forces in KEPT."""
-    rows, kept = array(I, F, ROW_LIST) + island.i, array(I, F, KEPT)
+def _go_back(I: Any, F: Any, island: Any, z: int, kept: int, part: float) -> None:
+    """Go back by a part of the way from forces that are kept."""
+    rows = array(I, F, ROW_LIST) + island.i
     for l in range(island.n):
         j = int(F[rows + l])
         F[z + j] = F[kept + j] if part == 1.0 else F[z + j] + part * (F[kept + j] - F[z + j])
@@ -607,16 +608,16 @@ def _go_back(I: Any, F: Any, island: Any, z: int, part: float) -> None:
 @jit
 def _by_newton(I: Any, F: Any, island: Any, z: int, z0: int, base: int) -> bool:
     """Take steps of Newton's method while they halve what is unmet; tell whether laws are met."""
-    w = array(I, F, MOVED)
+    w, kept = array(I, F, MOVED), array(I, F, KEPT)
     worst, largest, _ = _unmet(I, F, island, z, z0, w, 0.0)
     for _ in range(NEWTONS):
-        _put_aside(I, F, island, z)
+        _put_aside(I, F, island, z, kept)
         went = _newton(I, F, island, z, z0, w, 0.0)
         if went:
             _rates_of(I, F, island, z, z0, base)
         now, largest, _ = _unmet(I, F, island, z, z0, w, 0.0)
         if not (went and now < 0.5 * worst):
-            _go_back(I, F, island, z, 1.0)
+            _go_back(I, F, island, z, kept, 1.0)
             _rates_of(I, F, island, z, z0, base)
             break
         worst = now
@@ -630,31 +631,32 @@ def _by_rounding(I: Any, F: Any, island: Any, z: int, z0: int, base: int) -> boo
     Where corners are redundant or slip, branches of the strict laws change from step to step and
     come back. Rounded laws have no branches; a step is halved until less is unmet.
     """
-    w = array(I, F, MOVED)
+    w, kept, left = array(I, F, MOVED), array(I, F, KEPT), array(I, F, LEFT)
     worst, size, _ = _unmet(I, F, island, z, z0, w, 0.0)
-    width = 0.1 * max(worst, size)
+    began, width = worst / max(size, 1e-300), 0.1 * max(worst, size)
+    _put_aside(I, F, island, z, left)
     for _ in range(ROUNDINGS):
         _, _, before = _unmet(I, F, island, z, z0, w, width)
-        _put_aside(I, F, island, z)
-        if not _newton(I, F, island, z, z0, w, width):
-            return False
+        _put_aside(I, F, island, z, kept)
         now = math.inf
-        for halving in range(HALVINGS):
-            if halving > 0:
-                _go_back(I, F, island, z, 0.5)
-            _rates_of(I, F, island, z, z0, base)
-            _, _, now = _unmet(I, F, island, z, z0, w, width)
-            if now < before or now <= ROUND_OFF * size:
-                break
-        if not now < 1e300:
-            _go_back(I, F, island, z, 1.0)
-            _rates_of(I, F, island, z, z0, base)
-            return False
+        if _newton(I, F, island, z, z0, w, width):
+            for halving in range(HALVINGS):
+                if halving > 0:
+                    _go_back(I, F, island, z, kept, 0.5)
+                _rates_of(I, F, island, z, z0, base)
+                _, _, now = _unmet(I, F, island, z, z0, w, width)
+                if now < before or now <= ROUND_OFF * size:
+                    break
         worst, size, _ = _unmet(I, F, island, z, z0, w, 0.0)
         if worst <= CONTACT_RESOLVED * size:
             return True
+        if not now < math.inf:
+            break
         if now < 3.0 * width * math.sqrt(island.n):
             width *= 0.2
+    if not worst < began * size:
+        _go_back(I, F, island, z, left, 1.0)
+        _rates_of(I, F, island, z, z0, base)
     return False
 
 
@@ -673,9 +675,12 @@ def _meet_island(I: Any, F: Any, island: Any, z: int, z0: int, base: int) -> Non
         if _by_rounding(I, F, island, z, z0, base):
             break
     worst, largest, _ = _unmet(I, F, island, z, z0, w, 0.0)
+    sure = max(worst, CONTACT_RESOLVED * largest)
+    if not worst <= CONTACT_UNMET * largest:
+        F[place(I, UNMET)], sure = 1.0, math.inf
     for one in range(island.a, island.b):
         k = int(F[array(I, F, LIST) + one])
-        F[array(I, F, RESOLVED) + k] = max(worst, CONTACT_RESOLVED * largest)
+        F[array(I, F, RESOLVED) + k] = sure
 
 
 @jit
