@@ -90,7 +90,7 @@ ARGUMENTS: dict[str, ValueType] = {
     **dict.fromkeys(("rotation", "axes"), Turn()),
     **dict.fromkeys(("length", "radius", "pitch"), Number("m")),
     **dict.fromkeys(("a", "rho", "tol", "rtol", "scale", "alpha", "ratio"), Number("-")),
-    **dict.fromkeys(("friction", "friction_static", "restitution"), Number("-")),
+    **dict.fromkeys(("exponent", "friction", "friction_static", "restitution"), Number("-")),
     **dict.fromkeys(("t_end", "step", "max_step"), Number("s")),
     **dict.fromkeys(("every", "order", "face", "fewest", "max_iterations", "stages"), Whole),
     **dict.fromkeys(("follow", "plane", "project", "rigid"), Flag),
