@@ -111,6 +111,21 @@ def test_the_step_in_which_a_body_stops_counts_its_work(h):
     assert np.ptp(solution.energy.balance) < 1e-14
 
 
+def test_a_damper_works_with_the_velocity_before_an_impact():
+    """A mass held back by a damper alone is thrown back: the balance is of the second order."""
+    drift = []
+    for h in (4e-3, 2e-3):
+        system = mbd.System()
+        body = system.add(mbd.PointMass("p", mass=1.0, position=(0, 0, 1), velocity=(0, 0, -4)))
+        system.add(mbd.Spring("d", system.ground.frame((0, 0, 5)), body, damping=2.0))
+        system.add(mbd.Contact("floor", system.ground, body, restitution=0.7))
+        solution = mbd.simulate(system, 1.0, h)
+        assert len(solution.impacts) == 1
+        drift.append(np.ptp(solution.energy.balance))
+    assert drift[0] < 8e-4
+    assert drift[1] < 0.3 * drift[0]
+
+
 def test_a_ball_slides_until_it_rolls():
     """Rolling from 2 v/(7 mu g) on, at 5/7 of v; x(1 s) = 1.5117851421914 m; loss m v^2/7."""
     for h, bound in ((1e-2, 2.3e-5), (5e-3, 9.5e-6), (2.5e-3, 3.2e-6)):
