@@ -1,29 +1,32 @@
 r"""Located events of contacts: steps that end where a contact closes, opens, sticks or slips.
 
-Between events the branches of the contacts are held: rows of closed contacts and of friction are
-rows like those of joints, met at all three levels by the quiet iteration of ``nonsmooth``. At the
-end of a step the indicators
+Between events the branches of all set-valued laws are held: rows of closed contacts and of friction
+are rows like those of joints, met at all three levels by the quiet iteration of ``nonsmooth``. At
+the end of a step the indicators
 
-====== ============================================ ===============================
-branch indicators                                   where one falls below zero it
-====== ============================================ ===============================
-OPEN   :math:`\Phi`                                 closes
-STICK  :math:`p_N`, :math:`\mu_s p_N - |p_T|`       opens, begins to slip
-SLIP   :math:`p_N`, :math:`u_T\cdot d`              opens, sticks (or turns round)
-====== ============================================ ===============================
+====== ================================================ =========================
+branch indicators                                       where one falls below zero
+====== ================================================ =========================
+OPEN   :math:`\Phi`                                     it closes
+STICK  :math:`p_N`, :math:`\mu_s p_N - |p_T|`;          it opens, it begins to slip
+       of dry rows :math:`p - p^-`, :math:`p^+ - p`
+SLIP   :math:`p_N`, :math:`u_T\cdot d`                  it opens, it stops or turns
+====== ================================================ =========================
 
-are looked at, with the direction d of slip at the start of the step. If one is negative the step is
-taken again, of the size at which the first of them is zero: by cubics where the rates of the
-indicator are known, by secants elsewhere, each fourth time by bisection. At an event
+are looked at, with the direction d of slip at the start of the step; friction is against d where
+slip has turned round. If an indicator is negative the step is taken again, of the size at which the
+first of them is zero: by cubics where their rates are known, else by secants, each fourth time by
+bisection. At an event
 
-1. what touches and approaches is thrown back: Newton's and Coulomb's laws with the matrix M at the
-   pose of the event, where :math:`\Delta T = \tfrac12(u^+ + u^-)\cdot P` is exact, so that e is
-   smaller where an impact would gain energy;
-2. accelerations decide the branches: a contact without a force opens, one without slip sticks where
-   friction can hold it;
+1. what touches and approaches is thrown back: Newton's and Coulomb's laws, with the matrix M at the
+   pose of the event. There the work of an impact, :math:`\tfrac12(u^+ + u^-)\cdot P`, is exact; e is
+   smaller where it would be positive;
+2. accelerations decide the branches: a contact without a force opens, one without slip sticks if
+   friction can hold it, else slip begins along its acceleration;
 3. the method starts again, :math:`a := \dot v, \bar p := p`.
 
-After `MOST_EVENTS` in a step, or where no branches agree, the rest of it is one of ``nonsmooth``.
+After `MOST_EVENTS` in a step, or where no branches agree, the rest of it is a step of
+``nonsmooth``, which captures all that is left.
 """
 
 from __future__ import annotations
@@ -41,30 +44,8 @@ from mbd.integration.newton_loop import (
     next_time,
 )
 from mbd.integration.nonsmooth import (
-    ACCELERATION,
-    ALONG,
     BISECTIONS,
-    COUNT,
-    DISK,
-    FORCE,
-    FORCE_0,
     HALVES,
-    IMPULSE,
-    IMPULSE_0,
-    JUMP,
-    LAWS,
-    NONE,
-    POINT,
-    RATE,
-    RECORDS,
-    ROWS,
-    SHIFT,
-    STARTED,
-    _answer,
-    _array,
-    _place,
-    _system,
-    _unmet,
     accept_contacts,
     answers,
     attempt,
@@ -74,15 +55,44 @@ from mbd.integration.nonsmooth import (
     evaluate_rows,
     finish_accelerations,
     free_accelerations,
-    load,
-    meet,
     move,
+    present_reaction,
+    set_bounds,
     set_least,
     set_weights,
     work_of_contacts,
 )
 from mbd.integration.one_step import AT_START
-from mbd.interactions import contact as c
+from mbd.integration.set_valued_laws import (
+    ACCELERATION,
+    ALONG,
+    COUNT,
+    FORCE,
+    FORCE_0,
+    IMPULSE,
+    IMPULSE_0,
+    JUMP,
+    LAWS,
+    N_ROWS,
+    NONE,
+    POINT,
+    RATE,
+    REACTION,
+    ROWS,
+    SHIFT,
+    STARTED,
+    WHOLE,
+    answer,
+    array,
+    law_of,
+    meet,
+    numbers_of_method,
+    place,
+    rows_of,
+    size_of,
+    unmet,
+)
+from mbd.interactions import set_valued as c
 from mbd.linear.onto_rows import add, clear, copy
 from mbd.machine import buffer as m
 from mbd.machine.jit import ints, jit, loop
@@ -90,69 +100,74 @@ from mbd.machine.subnormal import flushing
 from mbd.machine.unknowns import is_velocity, own_vector
 from mbd.model.evaluation import accept_stage, copy_remembered, note_rates, stage
 
-# numbers of one's own, then arrays of three numbers for each contact
-GAP_LEAST, SPEED_LEAST, FORCE_LEAST, TAKEN, FIRST = range(5)
+# numbers after those of all steps, then arrays of three numbers for each law
+LEAST, FORCE_LEAST, TAKEN, TABLES = range(4)
 (
-    DIRECTION,  # d at the start of the step, and whether friction keeps to it
+    DIRECTION,  # d at the start of the step, and whether friction is against it to the end
     LOW, LOW_RATE,  # indicators at the largest size at which none is negative, and their rates
-    HIGH, HIGH_RATE,  # at the least size at which one is; of LOW the third number: what happens
+    HIGH, HIGH_RATE,  # at the least size at which one is
     NOW, NOW_RATE,
-    SPEED,  # velocities after an impact
-    N_ARRAYS,
-) = range(9)  # fmt: skip
-NOTHING, OPENS, SLIPS, ELSE = 0.0, 1.0, 2.0, 3.0  # what happens to a contact at an event
+    HAPPENS,  # what happens; while branches are chosen also what is tried
+    AFTER,  # velocities after an impact
+    N_TABLES,
+) = range(10)  # fmt: skip
+NOTHING, OPENS, SLIPS, ELSE = 0.0, 1.0, 2.0, 3.0  # HAPPENS
 NEVER = 1e300  # an indicator that is none
+INSTANT = 1e-300  # [s] time of an impact: forces do nothing in it, bounds of impulses are none
 MOST_EVENTS = 8  # in one step
 TRIALS, ITERATIONS, CHOICES = 60, 30, 6
 END, EVENT, LOST = 0, 1, 2
 
 
-def own_floats(contacts: int) -> int:
-    """Return how many numbers located events need."""
-    return FIRST + 3 * N_ARRAYS * contacts
+def numbers_of_events(n: int) -> int:
+    """Return how many numbers located events of n laws need."""
+    return TABLES + 3 * N_TABLES * n
 
 
 @jit
-def number(I: Any, F: Any, j: int) -> int:
-    """Return where a number of the method is, behind those of ``nonsmooth``."""
-    n = 3 * int(F[_place(I, COUNT)])
-    return _system(I, F) + n * (n + 1) + j
+def own(I: Any, F: Any, j: int) -> int:
+    """Return where a number of located events is."""
+    return I[m.METHOD] + _numbers(int(F[place(I, N_ROWS)]), I[m.N_U]) + j
+
+
+_numbers = jit(numbers_of_method)
 
 
 @jit
-def array(I: Any, F: Any, j: int) -> int:
-    """Return where an array over contacts is, three numbers each."""
-    return number(I, F, FIRST) + 3 * j * int(F[_place(I, COUNT)])
+def table(I: Any, F: Any, which: int, k: int) -> int:
+    """Return where the three numbers of law k are."""
+    return own(I, F, TABLES) + 3 * (which * int(F[place(I, COUNT)]) + k)
 
 
 @jit
-def _static(F: Any, at: int) -> float:
-    """Return the coefficient of friction of a contact that sticks."""
-    return max(F[at + c.FRICTION], F[at + c.STATIC])
+def fill(I: Any, F: Any, to: int, source: int) -> None:
+    """Copy a table."""
+    copy(F, table(I, F, to, 0), table(I, F, source, 0), 3 * int(F[place(I, COUNT)]))
 
 
 # --- steps in which branches are held -------------------------------------------------------------
 @jit
 def follow_slip(I: Any, F: Any) -> None:
-    """Set the rows of friction where contacts slip: e and q; where slip turns round e = -d."""
-    records, rows, d = _array(I, F, RECORDS), _array(I, F, ROWS), array(I, F, DIRECTION)
-    for k in range(int(F[_place(I, COUNT)])):
-        at, u, own = int(F[records + k]), int(F[rows + 3 * k]), d + 3 * k
+    """Set the rows of friction of what slips: e and q; from where slip turns round on e = -d."""
+    for k in range(int(F[place(I, COUNT)])):
+        at, _, u, form = law_of(I, F, k)
+        d, mu = table(I, F, DIRECTION, k), F[at + c.FRICTION]
         if F[at + c.MODE] != c.SLIP:
             continue
-        mu = F[at + c.FRICTION]
-        s1, s2 = -F[I[m.PHID] + u + 1], -F[I[m.PHID] + u + 2]
-        slow = math.hypot(s1, s2)
-        if F[own + 2] == 0.0 and not s1 * F[own] + s2 * F[own + 1] > 0.0:
-            F[own + 2] = 1.0
-            ints(F)[m.HAVE_FACTOR] = 0
+        F[at + c.E1], F[at + c.E2], F[at + c.SHARE] = -F[d], -F[d + 1], 0.0
+        if form == c.DRY:
+            continue
         if mu == 0.0:
-            F[at + c.E1] = F[at + c.E2] = F[at + c.SHARE] = 0.0
-        elif F[own + 2] == 1.0:
-            F[at + c.E1], F[at + c.E2], F[at + c.SHARE] = -F[own], -F[own + 1], 0.0
-        else:
-            F[at + c.E1], F[at + c.E2] = -s1 / slow, -s2 / slow
+            F[at + c.E1] = F[at + c.E2] = 0.0
+            continue
+        s1, s2 = -F[I[m.PHID] + u + 1], -F[I[m.PHID] + u + 2]
+        if F[d + 2] == 0.0 and not s1 * F[d] + s2 * F[d + 1] > 0.0:
+            F[d + 2] = 1.0
+            ints(F)[m.HAVE_FACTOR] = 0
+        if F[d + 2] == 0.0:
+            slow = math.hypot(s1, s2)
             part = max(mu * F[I[m.A] + u], 0.0) * F[m.W_G] * F[at + c.DELASSUS_T] / slow
+            F[at + c.E1], F[at + c.E2] = -s1 / slow, -s2 / slow
             F[at + c.SHARE] = part / (1.0 + part)
 
 
@@ -213,44 +228,79 @@ def go_back(I: Any, F: Any, t: float) -> None:
 
 # --- indicators -----------------------------------------------------------------------------------
 @jit
-def set_tolerances(I: Any, F: Any, h: float) -> None:
-    """Set what counts as zero of gaps, velocities and forces: what Newton's method leaves."""
-    c0 = (1 - F[m.ALPHA_F]) / (1 - F[m.ALPHA_M])
-    least, rows, most = 1.0 / F[m.PER_LEAST + m.TRANSLATION], _array(I, F, ROWS), 1e-300
-    for k in range(int(F[_place(I, COUNT)])):
-        u = int(F[rows + 3 * k])
-        most = max(most, abs(F[I[m.A] + u]), abs(F[I[m.AN] + u]))
-    gap = max(least, ROUND_OFF * F[m.LENGTH] * F[m.FAR])
-    F[number(I, F, GAP_LEAST)] = gap
-    F[number(I, F, SPEED_LEAST)] = gap * F[m.GAMMA] / (h * F[m.BETA])
-    F[number(I, F, FORCE_LEAST)] = F[m.TOL] * most
+def set_tolerances(I: Any, F: Any) -> None:
+    """Set what counts as zero, of positions relative to their unit: what Newton's method leaves."""
+    least, most, rows = ROUND_OFF * F[m.FAR], 1e-300, array(I, F, ROWS)
+    for k in range(m.FORCE):
+        least = max(least, 1.0 / (F[m.PER_LEAST + k] * F[m.UNIT + k]))
+    for k in range(int(F[place(I, COUNT)])):
+        at, j, _, form = law_of(I, F, k)
+        for r in range(rows_of(form)):
+            u = int(F[rows + j + r])
+            most = max(most, size_of(F, at, r, F[I[m.A] + u]), size_of(F, at, r, F[I[m.AN] + u]))
+    F[own(I, F, LEAST)], F[own(I, F, FORCE_LEAST)] = least, F[m.TOL] * most
+
+
+@jit
+def gap_least(I: Any, F: Any, k: int) -> float:
+    """Return the gap of law k that counts as zero [m or rad]."""
+    _, _, u, _ = law_of(I, F, k)
+    unit = F[m.LENGTH] if I[I[m.UNKNOWN_KIND] + u] == m.FORCE else 1.0
+    return F[own(I, F, LEAST)] * unit  # type: ignore[no-any-return]
+
+
+@jit
+def speed_least(I: Any, F: Any, k: int) -> float:
+    """Return the velocity of law k that counts as zero: of gaps in a step of the run."""
+    return gap_least(I, F, k) * F[m.GAMMA] / (F[m.H] * F[m.BETA])  # type: ignore[no-any-return]
+
+
+@jit
+def bounds(I: Any, F: Any, at: int) -> Any:
+    """Return the interval of a dry row that sticks, by the present reaction of its bearing."""
+    most, low, high = F[at + c.STATIC], F[at + c.FIRST], F[at + c.SECOND]
+    if F[at + c.FRICTION] != 0.0:
+        force = F[at + c.FRICTION] * present_reaction(I, F, at)
+        low, high = low - force, high + force
+    return most * low, most * high
+
+
+@jit
+def has_rate(mode: float, form: float, w: int) -> bool:
+    """Tell whether the rate of indicator w is known: of gaps, and of slip."""
+    if mode == c.OPEN:
+        return w == 0
+    return mode == c.SLIP and w == (0 if form == c.DRY else 1)
 
 
 @jit
 def look(I: Any, F: Any, which: int) -> bool:
-    """Write the indicators at hand, in units of what counts, and rates; tell if none is negative.
-
-    Rates are known of gaps and of slip.
-    """
-    records, rows, d = _array(I, F, RECORDS), _array(I, F, ROWS), array(I, F, DIRECTION)
-    values, slopes, good = array(I, F, which), array(I, F, which + 1), True
-    gap, speed, force = load(F, number(I, F, GAP_LEAST))
-    for k in range(int(F[_place(I, COUNT)])):
-        at, u, j = int(F[records + k]), int(F[rows + 3 * k]), 3 * k
-        F[values + j + 1], F[slopes + j], F[slopes + j + 1] = NEVER, 0.0, 0.0
-        mode, p = F[at + c.MODE], load(F, I[m.A] + u)
-        if mode == c.OPEN:
-            F[values + j], F[slopes + j] = -F[I[m.X] + u] / gap, -F[I[m.PHID] + u] / gap
+    """Write the indicators at hand, in units of what counts; tell whether none is negative."""
+    good, force = True, F[own(I, F, FORCE_LEAST)]
+    for k in range(int(F[place(I, COUNT)])):
+        at, _, u, form = law_of(I, F, k)
+        to, slope, d = table(I, F, which, k), table(I, F, which + 1, k), table(I, F, DIRECTION, k)
+        mode, p, v, a = F[at + c.MODE], I[m.A] + u, I[m.PHID] + u, I[m.PHIDD] + u
+        F[to], F[to + 1], F[slope], F[slope + 1] = NEVER, NEVER, 0.0, 0.0
+        gap, speed = gap_least(I, F, k), speed_least(I, F, k)
+        normal = math.sqrt(F[at + c.DELASSUS_N]) / force
+        along = math.sqrt(F[at + c.DELASSUS_T]) / force
+        if form == c.DRY and mode == c.SLIP:
+            F[to], F[slope] = -F[v] * F[d] / speed, -F[a] * F[d] / speed
+        elif form == c.DRY:
+            low, high = bounds(I, F, at)
+            F[to], F[to + 1] = min((F[p] - low) * along, NEVER), min((high - F[p]) * along, NEVER)
+        elif mode == c.OPEN:
+            F[to], F[slope] = -F[I[m.X] + u] / gap, -F[v] / gap
         else:
-            F[values + j] = p[0] / force
-            if mode == c.STICK:
-                F[values + j + 1] = (_static(F, at) * p[0] - math.hypot(p[1], p[2])) / force
-            elif F[at + c.FRICTION] > 0.0:
-                d1, d2, x = F[d + j] / speed, F[d + j + 1] / speed, I[m.PHID] + u
-                F[values + j + 1] = -F[x + 1] * d1 - F[x + 2] * d2
-                x = I[m.PHIDD] + u
-                F[slopes + j + 1] = -F[x + 1] * d1 - F[x + 2] * d2
-        good = good and F[values + j] >= -1.0 and F[values + j + 1] >= -1.0
+            F[to] = F[p] * normal
+            if form == c.POINT and mode == c.STICK:
+                most = max(F[at + c.FRICTION], F[at + c.STATIC]) * F[p]
+                F[to + 1] = (most - math.hypot(F[p + 1], F[p + 2])) * along
+            elif form == c.POINT and F[at + c.FRICTION] > 0.0:
+                F[to + 1] = -(F[v + 1] * F[d] + F[v + 2] * F[d + 1]) / speed
+                F[slope + 1] = -(F[a + 1] * F[d] + F[a + 2] * F[d + 1]) / speed
+        good = good and F[to] >= -1.0 and F[to + 1] >= -1.0
     return good
 
 
@@ -262,9 +312,9 @@ def _cubic(x: float, y0: float, y1: float, r0: float, r1: float) -> float:
 
 
 @jit
-def _zero_of_cubic(y0: float, y1: float, r0: float, r1: float) -> float:
+def zero_of_cubic(y0: float, y1: float, r0: float, r1: float) -> float:
     """Return the last x in (0, 1) at which a cubic that ends below zero falls through it, or 0."""
-    high, low = 1.0, 1.0
+    low, high = 1.0, 1.0
     for i in range(15, -1, -1):
         low = i / 16
         if _cubic(low, y0, y1, r0, r1) > 0.0:
@@ -272,7 +322,7 @@ def _zero_of_cubic(y0: float, y1: float, r0: float, r1: float) -> float:
         high = low
     if high == 0.0:
         return 0.0
-    for _ in range(50):
+    for _ in range(52):  # to the last digit
         middle = 0.5 * (low + high)
         if _cubic(middle, y0, y1, r0, r1) > 0.0:
             low = middle
@@ -284,43 +334,45 @@ def _zero_of_cubic(y0: float, y1: float, r0: float, r1: float) -> float:
 @jit
 def first_zero(I: Any, F: Any, low: float, high: float) -> float:
     """Return the first size at which an indicator is zero that is negative at the size `high`."""
-    records, size, first = _array(I, F, RECORDS), high - low, 1.0
-    for k in range(int(F[_place(I, COUNT)])):
-        mode = F[int(F[records + k]) + c.MODE]
+    size, first = high - low, 1.0
+    for k in range(int(F[place(I, COUNT)])):
+        at, _, _, form = law_of(I, F, k)
         for w in range(2):
-            j = 3 * k + w
-            y0, y1 = F[array(I, F, LOW) + j], F[array(I, F, HIGH) + j]
+            y0, y1 = F[table(I, F, LOW, k) + w], F[table(I, F, HIGH, k) + w]
             if y1 >= -1.0:
                 continue
             x = y0 / (y0 - y1)
-            if (mode == c.OPEN and w == 0) or (mode == c.SLIP and w == 1):
-                r0, r1 = F[array(I, F, LOW_RATE) + j], F[array(I, F, HIGH_RATE) + j]
-                x = _zero_of_cubic(y0, y1, size * r0, size * r1)
+            if has_rate(F[at + c.MODE], form, w):
+                r0, r1 = F[table(I, F, LOW_RATE, k) + w], F[table(I, F, HIGH_RATE, k) + w]
+                x = zero_of_cubic(y0, y1, size * r0, size * r1)
             first = min(first, x)
     return low + size * first
 
 
 @jit
 def note_event(I: Any, F: Any, which: int) -> bool:
-    """Note which contacts have an indicator that is zero and about to fall; tell whether one has.
+    """Note what happens to which law: zero or positive in a table, negative at HIGH. Tell if any.
 
-    From what is at the size of `which`, zero or positive, and at HIGH, negative.
+    Where a dry row begins to slip its direction is set.
     """
-    records, happens, found = _array(I, F, RECORDS), array(I, F, LOW), False
-    values, slopes, high = array(I, F, which), array(I, F, which + 1), array(I, F, HIGH)
-    for k in range(int(F[_place(I, COUNT)])):
-        j, mode = 3 * k, F[int(F[records + k]) + c.MODE]
-        what = NOTHING
+    found = False
+    for k in range(int(F[place(I, COUNT)])):
+        at, _, _, form = law_of(I, F, k)
+        here, there, mode = table(I, F, which, k), table(I, F, HIGH, k), F[at + c.MODE]
+        what, slope = NOTHING, table(I, F, which + 1, k)
         for w in range(2):
-            if F[high + j + w] < -1.0 and F[values + j + w] <= 1.0:
-                known = (mode == c.OPEN and w == 0) or (mode == c.SLIP and w == 1)
-                if known and F[slopes + j + w] > 0.0:
-                    continue
-                if mode != c.OPEN and w == 0:
-                    what = OPENS
-                elif what == NOTHING:
-                    what = SLIPS if mode == c.STICK else ELSE
-        F[happens + j + 2] = what
+            if not (F[there + w] < -1.0 and F[here + w] <= 1.0):
+                continue
+            if has_rate(mode, form, w) and F[slope + w] > 0.0:
+                continue
+            if form == c.DRY and mode == c.STICK:
+                what = SLIPS
+                F[table(I, F, DIRECTION, k)] = 1.0 if w == 0 else -1.0
+            elif form != c.DRY and mode != c.OPEN and w == 0:
+                what = OPENS
+            elif what == NOTHING:
+                what = SLIPS if mode == c.STICK else ELSE
+        F[table(I, F, HAPPENS, k)] = what
         found = found or what != NOTHING
     return found
 
@@ -328,29 +380,28 @@ def note_event(I: Any, F: Any, which: int) -> bool:
 @jit
 def go_to_event(I: Any, F: Any, h: float, end: float) -> int:
     """Take a step of size h to the time `end`, or a shorter one to the first event; or none."""
-    S, n, n_c, t = ints(F), I[m.N_U], 3 * int(F[_place(I, COUNT)]), F[m.T]
+    S, n, t, taken = ints(F), I[m.N_U], F[m.T], own(I, F, TAKEN)
     copy(F, I[m.QN], I[m.Q], I[m.N_Q])
     copy(F, I[m.VN], I[m.V], n)
     copy(F, I[m.AN], I[m.A], n)
     copy_remembered(I, F, 0, AT_START)
     measure_place(I, F)
-    taken, high, d = number(I, F, TAKEN), h, array(I, F, DIRECTION)
-    for k in range(n_c // 3):
-        F[d + 3 * k + 2] = 0.0
+    for k in range(int(F[place(I, COUNT)])):
+        F[table(I, F, DIRECTION, k) + 2] = 0.0
     F[taken] = 0.0
     if not trial(I, F, h, end):
         go_back(I, F, t)
         return LOST
-    set_tolerances(I, F, h)
+    set_tolerances(I, F)
     if look(I, F, HIGH):
         F[taken] = h
         return END
     go_back(I, F, t)
     if not look(I, F, LOW):
-        copy(F, array(I, F, HIGH), array(I, F, LOW), n_c)
+        fill(I, F, HIGH, LOW)
     if note_event(I, F, LOW):
         return EVENT
-    low, last, known = 0.0, h, True
+    low, high, last, known = 0.0, h, h, True
     for i in range(TRIALS):
         size = 0.5 * (low + high)
         if known and i % 4 != 3:
@@ -360,15 +411,17 @@ def go_to_event(I: Any, F: Any, h: float, end: float) -> int:
         last = size
         if not trial(I, F, size, t + size):
             high, known = size, False
-        elif look(I, F, NOW):
-            if known and note_event(I, F, NOW):
-                F[taken] = size
-                return EVENT
-            low = size
-            copy(F, array(I, F, LOW), array(I, F, NOW), 2 * n_c)
-        else:
+        elif not look(I, F, NOW):
             high, known = size, True
-            copy(F, array(I, F, HIGH), array(I, F, NOW), 2 * n_c)
+            fill(I, F, HIGH, NOW)
+            fill(I, F, HIGH_RATE, NOW_RATE)
+        elif known and note_event(I, F, NOW):
+            F[taken] = size
+            return EVENT
+        else:
+            low = size
+            fill(I, F, LOW, NOW)
+            fill(I, F, LOW_RATE, NOW_RATE)
         if high - low <= ROUND_OFF * (abs(end) + h):
             break
     go_back(I, F, t)
@@ -383,198 +436,267 @@ def accept_step(I: Any, F: Any, h: float) -> None:
     accept_contacts(I, F, True)
     accept_stage(I, F)
     finish_accelerations(I, F, True)
-    records, d = _array(I, F, RECORDS), array(I, F, DIRECTION)
-    for k in range(int(F[_place(I, COUNT)])):
-        s1, s2 = F[int(F[records + k]) + c.SLIP1], F[int(F[records + k]) + c.SLIP2]
-        slow = math.hypot(s1, s2)
-        if slow > 0.0:
-            F[d + 3 * k], F[d + 3 * k + 1] = s1 / slow, s2 / slow
+    for k in range(int(F[place(I, COUNT)])):
+        at, _, _, form = law_of(I, F, k)
+        if form == c.POINT:
+            set_direction(I, F, k, F[at + c.SLIP1], F[at + c.SLIP2])
+
+
+@jit
+def set_direction(I: Any, F: Any, k: int, s1: float, s2: float) -> None:
+    """Let d of law k be that of a slip, if there is some."""
+    d, slow = table(I, F, DIRECTION, k), math.hypot(s1, s2)
+    if slow > 0.0:
+        F[d], F[d + 1] = s1 / slow, s2 / slow
 
 
 # --- events ---------------------------------------------------------------------------------------
 @jit
-def strike(I: Any, F: Any, part: float) -> Any:
-    """Find the percussions of what touches, with a part of restitution; return what it gains.
+def touches(I: Any, F: Any, k: int) -> bool:
+    """Tell whether law k is at its place: closed, or with a gap that is zero."""
+    at, j, _, form = law_of(I, F, k)
+    if form == c.DRY or F[at + c.MODE] != c.OPEN:
+        return True
+    return F[array(I, F, POINT) + j] <= gap_least(I, F, k)  # type: ignore[no-any-return]
 
-    Their work, the sum of its magnitudes, and what the forces are sure to. SPEED has the velocities
-    after it.
+
+@jit
+def strike(I: Any, F: Any, part: float) -> Any:
+    """Find the percussions of what touches, with a part of restitution.
+
+    Return their work and the sum of its magnitudes; whether the laws are met. AFTER has the
+    velocities of the rows after it, RATE those before.
     """
-    n, laws, base = int(F[_place(I, COUNT)]), _array(I, F, LAWS), _array(I, F, RATE)
-    P, P0, after = _array(I, F, IMPULSE), _array(I, F, IMPULSE_0), array(I, F, SPEED)
-    records, gap = _array(I, F, RECORDS), F[number(I, F, GAP_LEAST)]
+    laws, base, P, P0 = array(I, F, LAWS), array(I, F, RATE), array(I, F, IMPULSE), IMPULSE_0
+    P0 = array(I, F, IMPULSE_0)
+    n, n_rows = int(F[place(I, COUNT)]), int(F[place(I, N_ROWS)])
+    clear(F, P, n_rows)
+    clear(F, P0, n_rows)
     for k in range(n):
-        at, law, j = int(F[records + k]), laws + 4 * k, 3 * k
-        touches = F[at + c.MODE] != c.OPEN or F[_array(I, F, POINT) + j] <= gap
-        F[law] = DISK if touches else NONE
-        F[law + 1] = _static(F, at) if F[at + c.MODE] == c.STICK else F[at + c.FRICTION]
-        for r in range(3):
-            F[P + j + r] = F[P0 + j + r] = 0.0
+        at, j, _, form = law_of(I, F, k)
+        law, sticks = laws + 4 * k, F[at + c.MODE] == c.STICK
+        if form == c.DRY:
+            set_bounds(I, F, k, INSTANT, sticks)
+            F[law] = WHOLE
+            clear(F, array(I, F, REACTION) + 3 * k, 3)
+            continue
+        F[law] = WHOLE if touches(I, F, k) else NONE
+        F[law + 1] = max(F[at + c.STATIC], F[at + c.FRICTION]) if sticks else F[at + c.FRICTION]
         F[at + c.BEFORE] = F[base + j]
         F[base + j] += part * F[at + c.RESTITUTION] * min(F[base + j], 0.0)
     w = meet(I, F, P, P0, base)
-    worst, largest = _unmet(I, F, P, w)
+    worst, largest = unmet(I, F, P, P0, w)
     work, size = 0.0, 0.0
     for k in range(n):
-        at, j = int(F[records + k]), 3 * k
-        e = part * F[at + c.RESTITUTION] * min(F[at + c.BEFORE], 0.0)
-        F[base + j] = F[at + c.BEFORE]
-        for r in range(3):
-            F[after + j + r] = F[w + j + r] - (e if r == 0 else 0.0)
-            work += 0.5 * F[P + j + r] * (F[after + j + r] + F[base + j + r])
-            size += abs(F[P + j + r]) * (abs(F[after + j + r]) + abs(F[base + j + r]))
-    return work, size, max(worst, CONTACT_RESOLVED * largest), largest
+        at, j, _, form = law_of(I, F, k)
+        after = table(I, F, AFTER, k)
+        for r in range(rows_of(form)):
+            F[after + r] = F[w + j + r]
+        if form != c.DRY:
+            F[base + j] = F[at + c.BEFORE]
+            F[after] -= part * F[at + c.RESTITUTION] * min(F[base + j], 0.0)
+        for r in range(rows_of(form)):
+            work += 0.5 * F[P + j + r] * (F[after + r] + F[base + j + r])
+            size += abs(F[P + j + r]) * (abs(F[after + r]) + abs(F[base + j + r]))
+    return work, size, worst <= 100 * CONTACT_RESOLVED * largest
 
 
 @jit
 def impact(I: Any, F: Any) -> bool:
-    """Let velocities jump where contacts hit; tell whether the laws could be met."""
-    work, size, unsure, largest = strike(I, F, 1.0)
+    """Let velocities jump by what hits; tell whether the laws could be met.
+
+    IMPULSE then has the percussions, RATE and AFTER the velocities before and after them.
+    """
+    work, size, good = strike(I, F, 1.0)
     if work > ROUND_OFF * size:
         ints(F)[m.N_REJECT] += 1
         least, most = 0.0, 1.0
         for _ in range(BISECTIONS):
-            middle = 0.5 * (least + most)
-            work, size, unsure, largest = strike(I, F, middle)
+            work, size, good = strike(I, F, 0.5 * (least + most))
             if work > ROUND_OFF * size:
-                most = middle
+                most = 0.5 * (least + most)
             else:
-                least = middle
-        work, size, unsure, largest = strike(I, F, least)
-    if not unsure <= 100 * CONTACT_RESOLVED * largest:
+                least = 0.5 * (least + most)
+        work, size, good = strike(I, F, least)
+    if not good:
         return False
-    P = _array(I, F, IMPULSE)
-    for j in range(3 * int(F[_place(I, COUNT)])):
-        y = _answer(I, F, j)
-        if F[P + j] != 0.0:
-            for i in range(I[m.N_U]):
-                if is_velocity(I, i):
-                    F[I[m.V] + i] += F[P + j] * F[y + i]
+    P = array(I, F, IMPULSE)
+    for j in range(int(F[place(I, N_ROWS)])):
+        y = answer(I, F, j)
+        for i in range(I[m.N_U] if F[P + j] != 0.0 else 0):
+            if is_velocity(I, i):
+                F[I[m.V] + i] += F[P + j] * F[y + i]
     F[m.IMPULSIVE] += work
     return True
 
 
 @jit
+def closes(I: Any, F: Any, k: int, hit: bool) -> bool:
+    """Tell whether law k is closed with its velocity now, after an impact or without one."""
+    at, j, _, form = law_of(I, F, k)
+    if form == c.DRY:
+        return True
+    if not touches(I, F, k):
+        return False
+    least, rate = speed_least(I, F, k), F[array(I, F, RATE) + j]
+    if not hit:
+        return F[at + c.MODE] != c.OPEN or rate <= least
+    if F[array(I, F, IMPULSE) + j] > 0.0:
+        return not F[at + c.RESTITUTION] * F[at + c.BEFORE] < -least
+    return rate <= least  # type: ignore[no-any-return]
+
+
+@jit
+def begin_choice(I: Any, F: Any, h: float, hit: bool) -> None:
+    """Let NEXT be OPEN, STICK where there is no slip now, SLIP where there is, along d."""
+    z, rate = array(I, F, FORCE), array(I, F, RATE)
+    for k in range(int(F[place(I, COUNT)])):
+        at, j, _, form = law_of(I, F, k)
+        what, d = table(I, F, HAPPENS, k), table(I, F, DIRECTION, k)
+        F[at + c.NEXT] = c.OPEN
+        if not closes(I, F, k, hit):
+            F[what] = NOTHING
+            continue
+        F[at + c.NEXT] = c.STICK
+        if form == c.SIDE:
+            continue
+        s1, s2, most = F[rate + j], 0.0, abs(F[z + j])
+        if form == c.POINT:
+            s1, s2 = F[rate + j + 1], F[rate + j + 2]
+            most *= max(F[at + c.STATIC], F[at + c.FRICTION])
+            F[at + c.NEXT] = c.STICK if most > 0.0 or F[at + c.FRICTION] > 0.0 else c.SLIP
+        # what friction stops in no time is none
+        slow = 10 * speed_least(I, F, k) + START_VELOCITY * h * F[at + c.DELASSUS_T] * most
+        if math.hypot(s1, s2) > slow:
+            F[at + c.NEXT] = c.SLIP
+            set_direction(I, F, k, s1, s2)
+        if F[what] == SLIPS:
+            if F[at + c.NEXT] == c.SLIP:
+                F[what] = NOTHING
+            elif form == c.POINT:
+                set_direction(I, F, k, -F[z + j + 1], -F[z + j + 2])
+
+
+@jit
+def set_laws(I: Any, F: Any) -> None:
+    """Set the laws of forces by NEXT and by what is tried: slip that begins, contacts that open."""
+    for k in range(int(F[place(I, COUNT)])):
+        at, _, _, form = law_of(I, F, k)
+        law, d, tried = (
+            array(I, F, LAWS) + 4 * k,
+            table(I, F, DIRECTION, k),
+            table(I, F, HAPPENS, k),
+        )
+        slides = F[at + c.NEXT] == c.SLIP or F[tried] == SLIPS
+        if form == c.DRY:
+            set_bounds(I, F, k, 1.0, not slides)
+            F[at + c.SLIP1] = F[d]
+            continue
+        F[law] = ALONG if slides else WHOLE
+        if F[at + c.NEXT] == c.OPEN or F[tried] == OPENS:
+            F[law] = NONE
+        F[law + 1] = F[at + c.FRICTION]
+        if not slides:
+            F[law + 1] = max(F[at + c.FRICTION], F[at + c.STATIC])
+        F[law + 2], F[law + 3] = -F[d], -F[d + 1]
+
+
+@jit
+def revise(I: Any, F: Any, w: int, unsure: float) -> bool:
+    """Change what is tried where accelerations at F[w] are against it; tell whether some are."""
+    again, z = False, array(I, F, FORCE)
+    for k in range(int(F[place(I, COUNT)])):
+        at, j, _, form = law_of(I, F, k)
+        tried, d = table(I, F, HAPPENS, k), table(I, F, DIRECTION, k)
+        if F[at + c.NEXT] == c.OPEN:
+            continue
+        if F[tried] == OPENS:
+            if F[w + j] < -unsure * math.sqrt(F[at + c.DELASSUS_N]):  # it does not go away
+                F[tried], again = NOTHING, True
+            continue
+        if form == c.SIDE or F[at + c.NEXT] == c.SLIP or (form == c.POINT and not F[z + j] > 0.0):
+            continue
+        a1, a2, least = F[w + j], 0.0, unsure * math.sqrt(F[at + c.DELASSUS_T])
+        if form == c.POINT:
+            a1, a2 = F[w + j + 1], F[w + j + 2]
+        if F[tried] == SLIPS:
+            if a1 * F[d] + (a2 * F[d + 1] if form == c.POINT else 0.0) < -least:
+                F[tried], again = NOTHING, True
+        elif math.hypot(a1, a2) > least:
+            F[tried] = SLIPS
+            set_direction(I, F, k, a1, a2)
+            again = again or form == c.DRY or F[at + c.STATIC] > F[at + c.FRICTION]
+    return again
+
+
+@jit
 def choose_branches(I: Any, F: Any, h: float, hit: bool) -> bool:
     """Find the branches that accelerations ask for, and forces; tell whether all laws are met."""
-    n, laws, records = int(F[_place(I, COUNT)]), _array(I, F, LAWS), _array(I, F, RECORDS)
-    z, now, d = _array(I, F, FORCE), _array(I, F, FORCE_0), array(I, F, DIRECTION)
-    u, P, happens = _array(I, F, RATE), _array(I, F, IMPULSE), array(I, F, LOW)
-    gap, speed, _ = load(F, number(I, F, GAP_LEAST))
-    for j in range(3 * n):
-        F[now + j] = 0.0
-    for k in range(n):  # NEXT: OPEN, STICK if it has no slip now, SLIP if it has
-        at, j = int(F[records + k]), 3 * k
-        what, mode = F[happens + j + 2], F[at + c.MODE]
-        closed = mode != c.OPEN or F[_array(I, F, POINT) + j] <= gap
-        if hit:
-            closed = closed and (F[u + j] <= speed or (mode != c.OPEN and F[P + j] > 0.0))
-            bounces = F[at + c.RESTITUTION] * min(F[at + c.BEFORE], 0.0) < -speed
-            closed = closed and not (bounces and F[P + j] > 0.0)
-        elif mode == c.OPEN:
-            closed = closed and F[u + j] <= speed
-        F[at + c.NEXT] = c.OPEN
-        if not closed:
-            F[happens + j + 2] = NOTHING
-            continue
-        slow = math.hypot(F[u + j + 1], F[u + j + 2])
-        friction = START_VELOCITY * h * F[at + c.DELASSUS_T] * _static(F, at) * abs(F[z + j])
-        slips = slow > 10 * speed + friction
-        if hit and mode == c.STICK:
-            slips = slow > 10 * speed + friction
-        F[at + c.NEXT] = c.SLIP if slips or _static(F, at) == 0.0 else c.STICK
-        if slips:
-            F[d + j], F[d + j + 1] = F[u + j + 1] / slow, F[u + j + 2] / slow
-            if what == SLIPS:
-                F[happens + j + 2] = NOTHING
-        elif what == SLIPS:
-            slow = max(math.hypot(F[z + j + 1], F[z + j + 2]), 1e-300)
-            F[d + j], F[d + j + 1] = -F[z + j + 1] / slow, -F[z + j + 2] / slow
-    good, begins = False, array(I, F, NOW)
-    for k in range(n):  # of those without slip, whether it begins along d
-        what = F[happens + 3 * k + 2]
-        F[begins + 3 * k] = 1.0 if what == SLIPS else 0.0
-        F[begins + 3 * k + 1] = 1.0 if what == OPENS else 0.0
+    z, now, good = array(I, F, FORCE), array(I, F, FORCE_0), False
+    n = int(F[place(I, COUNT)])
+    clear(F, now, int(F[place(I, N_ROWS)]))
+    begin_choice(I, F, h, hit)
+    for k in range(n):
+        at, _, _, form = law_of(I, F, k)
+        if form == c.DRY and F[at + c.FRICTION] != 0.0:
+            copy(F, array(I, F, REACTION) + 3 * k, I[m.A] + int(F[at + c.REACTION]), 3)
     for _ in range(CHOICES):
-        for k in range(n):
-            at, law, j = int(F[records + k]), laws + 4 * k, 3 * k
-            mode = F[at + c.NEXT]
-            slides = mode == c.SLIP or F[begins + j] == 1.0
-            F[law] = NONE
-            if mode != c.OPEN and F[begins + j + 1] == 0.0:
-                F[law] = ALONG if slides else DISK
-            F[law + 1] = F[at + c.FRICTION] if slides else _static(F, at)
-            F[law + 2], F[law + 3] = -F[d + j], -F[d + j + 1]
-            if slides and F[at + c.FRICTION] == 0.0:
-                F[law + 2] = F[law + 3] = 0.0
-        w = meet(I, F, z, now, _array(I, F, ACCELERATION))
-        worst, largest = _unmet(I, F, z, w)
-        unsure = 100 * max(worst, CONTACT_RESOLVED * largest)
+        set_laws(I, F)
+        w = meet(I, F, z, now, array(I, F, ACCELERATION))
+        worst, largest = unmet(I, F, z, now, w)
         good = worst <= 100 * CONTACT_RESOLVED * largest
-        again = False
-        for k in range(n):
-            at, j = int(F[records + k]), 3 * k
-            if F[at + c.NEXT] == c.OPEN:
-                continue
-            D = F[at + c.DELASSUS_T]
-            if F[begins + j + 1] == 1.0:
-                if F[w + j] < -unsure * F[at + c.DELASSUS_N]:  # it does not go away
-                    F[begins + j + 1], again = 0.0, True
-            elif F[at + c.NEXT] == c.STICK and F[z + j] > 0.0:
-                slow = math.hypot(F[w + j + 1], F[w + j + 2])
-                if F[begins + j] == 1.0:
-                    if F[w + j + 1] * F[d + j] + F[w + j + 2] * F[d + j + 1] < -unsure * D:
-                        F[begins + j], again = 0.0, True
-                elif slow > unsure * D:
-                    F[begins + j] = 1.0
-                    F[d + j], F[d + j + 1] = F[w + j + 1] / slow, F[w + j + 2] / slow
-                    again = again or F[at + c.STATIC] > F[at + c.FRICTION]
-        if not again:
+        if not revise(I, F, w, 100 * max(worst, CONTACT_RESOLVED * largest)):
             break
     for k in range(n):
-        at, j = int(F[records + k]), 3 * k
-        if not F[z + j] > 0.0 or F[begins + j + 1] == 1.0:
+        at, j, _, form = law_of(I, F, k)
+        tried = table(I, F, HAPPENS, k)
+        if form != c.DRY and (not F[z + j] > 0.0 or F[tried] == OPENS):
             F[at + c.NEXT] = c.OPEN
-        elif F[begins + j] == 1.0:
+        elif F[tried] == SLIPS:
             F[at + c.NEXT] = c.SLIP
+        F[tried] = NOTHING
     return good
 
 
 @jit
-def go_on(I: Any, F: Any, h: float) -> bool:
-    """Let the state at hand go on in branches that agree, after impacts; tell whether some do."""
-    S, n, n_c = ints(F), I[m.N_U], 3 * int(F[_place(I, COUNT)])
-    records, rows, z = _array(I, F, RECORDS), _array(I, F, ROWS), _array(I, F, FORCE)
-    gap, speed, _ = load(F, number(I, F, GAP_LEAST))
+def restart(I: Any, F: Any, h: float) -> bool:
+    """Let impacts be, and the state at hand go on in branches that agree; tell whether some do."""
+    S, n, n_rows, hit = ints(F), I[m.N_U], int(F[place(I, N_ROWS)]), False
+    z, rows, rate = array(I, F, FORCE), array(I, F, ROWS), array(I, F, RATE)
     copy(F, I[m.QN], I[m.Q], I[m.N_Q])
     clear(F, I[m.D], n)
     S[m.SMALL_PIVOTS], S[m.HAVE_FACTOR] = 0, 0
-    for j in range(n_c):
+    for j in range(n_rows):
         F[z + j] = F[I[m.A] + int(F[rows + j])]
     free_accelerations(I, F, True)
     answers(I, F)
-    hit, good = False, S[m.SMALL_PIVOTS] == 0
-    for k in range(n_c // 3):
-        touches = F[int(F[records + k]) + c.MODE] != c.OPEN or F[_array(I, F, POINT) + 3 * k] <= gap
-        hit = hit or (touches and F[_array(I, F, RATE) + 3 * k] < -speed)
+    good = S[m.SMALL_PIVOTS] == 0
+    for k in range(int(F[place(I, COUNT)])):
+        _, j, _, form = law_of(I, F, k)
+        if form != c.DRY and touches(I, F, k):
+            hit = hit or F[rate + j] < -speed_least(I, F, k)
     if hit:
         good = impact(I, F) and good
         free_accelerations(I, F, False)
     good = choose_branches(I, F, h, hit) and good
-    for j in range(n_c):
+    for j in range(n_rows):
         if F[z + j] != 0.0:
-            add(F, I[m.A], F[z + j], _answer(I, F, j), n)
-    for k in range(n_c // 3):
-        at, rate = int(F[records + k]), _array(I, F, RATE) + 3 * k
+            add(F, I[m.A], F[z + j], answer(I, F, j), n)
+    for k in range(int(F[place(I, COUNT)])):
+        at, j, _, form = law_of(I, F, k)
         F[at + c.MODE] = F[at + c.NEXT]
-        F[at + c.BEFORE] = F[rate] if F[at + c.MODE] == c.OPEN else 0.0
-        F[at + c.SLIP1], F[at + c.SLIP2] = F[rate + 1], F[rate + 2]
-        F[array(I, F, LOW) + 3 * k + 2] = NOTHING
+        F[at + c.BEFORE] = F[rate + j] if F[at + c.MODE] == c.OPEN else 0.0
+        if form == c.DRY:
+            F[at + c.SLIP1] = F[rate + j]
+        elif form == c.POINT:
+            F[at + c.SLIP1], F[at + c.SLIP2] = F[rate + j + 1], F[rate + j + 2]
     copy(F, I[m.AL], I[m.A], n)
     stage(I, F, m.PLACE)
     S[m.HAVE_FACTOR] = 0
     return good
 
 
+# --- steps ----------------------------------------------------------------------------------------
 @jit
 def capture(I: Any, F: Any, h: float, end: float) -> bool:
     """Take a step of size h to the time `end` by the laws, in parts if need be."""
@@ -603,7 +725,7 @@ def take_step(I: Any, F: Any, h: float, end: float) -> bool:
         how = go_to_event(I, F, left, end)
         if how == LOST:
             break
-        part = F[number(I, F, TAKEN)]
+        part = F[own(I, F, TAKEN)]
         if part > 0.0:
             accept_step(I, F, part)
         if how == END:
@@ -611,14 +733,14 @@ def take_step(I: Any, F: Any, h: float, end: float) -> bool:
         events += 1
         S[m.N_LOCATED] += 1
         left -= part
-        if not go_on(I, F, h):
+        if not restart(I, F, h):
             break
         if left <= ROUND_OFF * (abs(end) + h):
             F[m.T] = end
             return True
     if not capture(I, F, left, end):
         return False
-    go_on(I, F, h)
+    restart(I, F, h)
     return True
 
 
@@ -629,8 +751,8 @@ def begin(I: Any, F: Any, h: float) -> None:
     copy(F, I[m.AN], I[m.A], I[m.N_U])
     measure_place(I, F)
     set_least(I, F, h)
-    set_tolerances(I, F, h)
-    go_on(I, F, h)
+    set_tolerances(I, F)
+    restart(I, F, h)
 
 
 @loop
@@ -640,7 +762,7 @@ def advance(I: Any, F: Any, k: int) -> None:
     S, h = ints(F), F[m.H]
     S[m.STATUS], S[m.STEPS_DONE] = CONVERGED, 0
     note_rates(I, F)
-    if F[_place(I, STARTED)] == 0.0:
+    if F[place(I, STARTED)] == 0.0:
         begin(I, F, h)
     for step in range(S[m.N_STEPS]):
         if not take_step(I, F, h, next_time(I, F)):
