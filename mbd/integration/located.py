@@ -19,8 +19,8 @@ first of them is zero: by cubics where their rates are known, else by secants, e
 bisection. At an event
 
 1. what touches and approaches is thrown back: Newton's and Coulomb's laws, with the matrix M at the
-   pose of the event. There the work of an impact, :math:`\tfrac12(u^+ + u^-)\cdot P`, is exact; e is
-   smaller where it would be positive;
+   pose of the event. There the work of an impact, :math:`\tfrac12(u^+ + u^-)\cdot P`, is exact;
+   e is smaller where it would be positive;
 2. accelerations decide the branches: a contact without a force opens, one without slip sticks if
    friction can hold it, else slip begins along its acceleration;
 3. the method starts again, :math:`a := \dot v, \bar p := p`.
@@ -47,7 +47,7 @@ from mbd.integration.nonsmooth import (
     BISECTIONS,
     HALVES,
     accept_contacts,
-    answers,
+    answers_of,
     attempt,
     begin_contacts,
     choose_totals,
@@ -56,6 +56,7 @@ from mbd.integration.nonsmooth import (
     finish_accelerations,
     free_accelerations,
     move,
+    note_delassus,
     present_reaction,
     set_bounds,
     set_least,
@@ -172,6 +173,16 @@ def follow_slip(I: Any, F: Any) -> None:
 
 
 @jit
+def short(I: Any, F: Any, h: float) -> bool:
+    """Tell whether a step is so short that round-off of positions hides that of forces."""
+    c3 = h * h * F[m.BETA] * (1 - F[m.ALPHA_F]) / (1 - F[m.ALPHA_M])
+    for k in range(m.FORCE):
+        if F[m.SCALE + k] * F[m.TOL] * c3 < F[m.FLOOR + k]:
+            return True
+    return False
+
+
+@jit
 def settle(I: Any, F: Any, h: float) -> bool:
     """Find the end of a step of size h in the branches at hand; tell whether that converged."""
     S, n = ints(F), I[m.N_U]
@@ -192,7 +203,7 @@ def settle(I: Any, F: Any, h: float) -> bool:
             theta = max(size / last, 1e-3)
             if theta > 0.3:
                 S[m.HAVE_FACTOR] = 0
-        if theta < 1.0 and size * theta / (1.0 - theta) <= 1.0:
+        if theta < 1.0 and size * theta / (1.0 - theta) <= 1.0 and (k > 0 or not short(I, F, h)):
             if has_aged(I, F, k + 1):
                 S[m.HAVE_FACTOR] = 0
             return True
@@ -467,8 +478,8 @@ def strike(I: Any, F: Any, part: float) -> Any:
     Return their work and the sum of its magnitudes; whether the laws are met. AFTER has the
     velocities of the rows after it, RATE those before.
     """
-    laws, base, P, P0 = array(I, F, LAWS), array(I, F, RATE), array(I, F, IMPULSE), IMPULSE_0
-    P0 = array(I, F, IMPULSE_0)
+    laws, base = array(I, F, LAWS), array(I, F, RATE)
+    P, P0 = array(I, F, IMPULSE), array(I, F, IMPULSE_0)
     n, n_rows = int(F[place(I, COUNT)]), int(F[place(I, N_ROWS)])
     clear(F, P, n_rows)
     clear(F, P0, n_rows)
@@ -552,8 +563,7 @@ def begin_choice(I: Any, F: Any, h: float, hit: bool) -> None:
     z, rate = array(I, F, FORCE), array(I, F, RATE)
     for k in range(int(F[place(I, COUNT)])):
         at, j, _, form = law_of(I, F, k)
-        what, d = table(I, F, HAPPENS, k), table(I, F, DIRECTION, k)
-        F[at + c.NEXT] = c.OPEN
+        what, F[at + c.NEXT] = table(I, F, HAPPENS, k), c.OPEN
         if not closes(I, F, k, hit):
             F[what] = NOTHING
             continue
@@ -669,7 +679,10 @@ def restart(I: Any, F: Any, h: float) -> bool:
     for j in range(n_rows):
         F[z + j] = F[I[m.A] + int(F[rows + j])]
     free_accelerations(I, F, True)
-    answers(I, F)
+    for k in range(int(F[place(I, COUNT)])):
+        if touches(I, F, k):
+            answers_of(I, F, k)
+            note_delassus(I, F, k)
     good = S[m.SMALL_PIVOTS] == 0
     for k in range(int(F[place(I, COUNT)])):
         _, j, _, form = law_of(I, F, k)
