@@ -128,7 +128,8 @@ def numbers_of_events(n: int) -> int:
 @jit
 def own(I: Any, F: Any, j: int) -> int:
     """Return where a number of located events is."""
-    return I[m.METHOD] + _numbers(int(F[place(I, N_ROWS)]), I[m.N_U]) + j
+    n, n_entries, n_trees = load(F, place(I, N_ROWS))
+    return I[m.METHOD] + _numbers(int(n), int(n_entries), int(n_trees), I[m.N_U]) + j
 
 
 _numbers = jit(numbers_of_method)
@@ -690,7 +691,7 @@ def restart(I: Any, F: Any, h: float) -> bool:
             hit = hit or F[rate + j] < -speed_least(I, F, k)
     if hit:
         good = impact(I, F) and good
-        free_accelerations(I, F, False)
+        free_accelerations(I, F)
     good = choose_branches(I, F, h, hit) and good
     for j in range(n_rows):
         if F[z + j] != 0.0:
