@@ -34,7 +34,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from mbd.base.tolerances import CONTACT_RESOLVED, ROUND_OFF, START_VELOCITY
+from mbd.base.tolerances import ROUND_OFF, START_VELOCITY
 from mbd.integration.newton_loop import (
     CONVERGED,
     FAILED,
@@ -47,7 +47,7 @@ from mbd.integration.nonsmooth import (
     BISECTIONS,
     HALVES,
     accept_contacts,
-    answers_of,
+    answers,
     attempt,
     begin_contacts,
     choose_totals,
@@ -56,7 +56,6 @@ from mbd.integration.nonsmooth import (
     finish_accelerations,
     free_accelerations,
     move,
-    note_delassus,
     present_reaction,
     set_bounds,
     set_least,
@@ -67,6 +66,7 @@ from mbd.integration.one_step import AT_START
 from mbd.integration.set_valued_laws import (
     ACCELERATION,
     ALONG,
+    CANDIDATE,
     COUNT,
     FORCE,
     FORCE_0,
@@ -74,16 +74,20 @@ from mbd.integration.set_valued_laws import (
     IMPULSE_0,
     JUMP,
     LAWS,
+    MET,
+    N_ENTRIES,
     N_ROWS,
+    N_TREES,
     NONE,
     POINT,
     RATE,
     REACTION,
+    RESOLVED,
     ROWS,
     SHIFT,
     STARTED,
     WHOLE,
-    answer,
+    add_answers,
     array,
     law_of,
     meet,
@@ -91,10 +95,9 @@ from mbd.integration.set_valued_laws import (
     place,
     rows_of,
     size_of,
-    unmet,
 )
 from mbd.interactions import set_valued as c
-from mbd.linear.onto_rows import add, clear, copy
+from mbd.linear.onto_rows import clear, copy
 from mbd.machine import buffer as m
 from mbd.machine.jit import ints, jit, loop
 from mbd.machine.subnormal import flushing
@@ -128,8 +131,8 @@ def numbers_of_events(n: int) -> int:
 @jit
 def own(I: Any, F: Any, j: int) -> int:
     """Return where a number of located events is."""
-    n, n_entries, n_trees = load(F, place(I, N_ROWS))
-    return I[m.METHOD] + _numbers(int(n), int(n_entries), int(n_trees), I[m.N_U]) + j
+    n, some, trees = F[place(I, N_ROWS)], F[place(I, N_ENTRIES)], F[place(I, N_TREES)]
+    return I[m.METHOD] + _numbers(int(n), int(some), int(trees), I[m.N_U]) + j
 
 
 _numbers = jit(numbers_of_method)
@@ -486,21 +489,23 @@ def strike(I: Any, F: Any, part: float) -> Any:
     clear(F, P0, n_rows)
     for k in range(n):
         at, j, _, form = law_of(I, F, k)
+        if F[array(I, F, CANDIDATE) + k] == 0.0:
+            continue
         law, sticks = laws + 4 * k, F[at + c.MODE] == c.STICK
         if form == c.DRY:
             set_bounds(I, F, k, INSTANT, sticks)
             F[law] = WHOLE
             clear(F, array(I, F, REACTION) + 3 * k, 3)
             continue
-        F[law] = WHOLE if touches(I, F, k) else NONE
+        F[law] = WHOLE
         F[law + 1] = max(F[at + c.STATIC], F[at + c.FRICTION]) if sticks else F[at + c.FRICTION]
         F[at + c.BEFORE] = F[base + j]
         F[base + j] += part * F[at + c.RESTITUTION] * min(F[base + j], 0.0)
-    w = meet(I, F, P, P0, base)
-    worst, largest = unmet(I, F, P, P0, w)
-    work, size = 0.0, 0.0
+    w, work, size = meet(I, F, P, P0, base), 0.0, 0.0
     for k in range(n):
         at, j, _, form = law_of(I, F, k)
+        if F[array(I, F, CANDIDATE) + k] == 0.0:
+            continue
         after = table(I, F, AFTER, k)
         for r in range(rows_of(form)):
             F[after + r] = F[w + j + r]
@@ -510,14 +515,15 @@ def strike(I: Any, F: Any, part: float) -> Any:
         for r in range(rows_of(form)):
             work += 0.5 * F[P + j + r] * (F[after + r] + F[base + j + r])
             size += abs(F[P + j + r]) * (abs(F[after + r]) + abs(F[base + j + r]))
-    return work, size, worst <= 100 * CONTACT_RESOLVED * largest
+    return work, size, F[place(I, MET)] != 0.0
 
 
 @jit
 def impact(I: Any, F: Any) -> bool:
     """Let velocities jump by what hits; tell whether the laws could be met.
 
-    IMPULSE then has the percussions, RATE and AFTER the velocities before and after them.
+    Then JUMP has the jumps of velocities and, of all rows, the percussions; RATE and AFTER have the
+    velocities of laws before and after it.
     """
     work, size, good = strike(I, F, 1.0)
     if work > ROUND_OFF * size:
@@ -532,12 +538,12 @@ def impact(I: Any, F: Any) -> bool:
         work, size, good = strike(I, F, least)
     if not good:
         return False
-    P = array(I, F, IMPULSE)
-    for j in range(int(F[place(I, N_ROWS)])):
-        y = answer(I, F, j)
-        for i in range(I[m.N_U] if F[P + j] != 0.0 else 0):
-            if is_velocity(I, i):
-                F[I[m.V] + i] += F[P + j] * F[y + i]
+    jump = own_vector(I, JUMP)
+    clear(F, jump, I[m.N_U])
+    add_answers(I, F, jump, array(I, F, IMPULSE), array(I, F, IMPULSE_0))
+    for i in range(I[m.N_U]):
+        if is_velocity(I, i):
+            F[I[m.V] + i] += F[jump + i]
     F[m.IMPULSIVE] += work
     return True
 
@@ -613,7 +619,7 @@ def set_laws(I: Any, F: Any) -> None:
 
 
 @jit
-def revise(I: Any, F: Any, w: int, unsure: float) -> bool:
+def revise(I: Any, F: Any, w: int) -> bool:
     """Change what is tried where accelerations at F[w] are against it; tell whether some are."""
     again, z = False, array(I, F, FORCE)
     for k in range(int(F[place(I, COUNT)])):
@@ -621,6 +627,7 @@ def revise(I: Any, F: Any, w: int, unsure: float) -> bool:
         tried, d = table(I, F, HAPPENS, k), table(I, F, DIRECTION, k)
         if F[at + c.NEXT] == c.OPEN:
             continue
+        unsure = 100 * F[array(I, F, RESOLVED) + k]
         if F[tried] == OPENS:
             if F[w + j] < -unsure * math.sqrt(F[at + c.DELASSUS_N]):  # it does not go away
                 F[tried], again = NOTHING, True
@@ -654,9 +661,8 @@ def choose_branches(I: Any, F: Any, h: float, hit: bool) -> bool:
     for _ in range(CHOICES):
         set_laws(I, F)
         w = meet(I, F, z, now, array(I, F, ACCELERATION))
-        worst, largest = unmet(I, F, z, now, w)
-        good = worst <= 100 * CONTACT_RESOLVED * largest
-        if not revise(I, F, w, 100 * max(worst, CONTACT_RESOLVED * largest)):
+        good = F[place(I, MET)] != 0.0
+        if not revise(I, F, w):
             break
     for k in range(n):
         at, j, _, form = law_of(I, F, k)
@@ -679,23 +685,21 @@ def restart(I: Any, F: Any, h: float) -> bool:
     S[m.SMALL_PIVOTS], S[m.HAVE_FACTOR] = 0, 0
     for j in range(n_rows):
         F[z + j] = F[I[m.A] + int(F[rows + j])]
-    free_accelerations(I, F, True)
-    for k in range(int(F[place(I, COUNT)])):
-        if touches(I, F, k):
-            answers_of(I, F, k)
-            note_delassus(I, F, k)
-    good = S[m.SMALL_PIVOTS] == 0
+    free_accelerations(I, F)
     for k in range(int(F[place(I, COUNT)])):
         _, j, _, form = law_of(I, F, k)
-        if form != c.DRY and touches(I, F, k):
-            hit = hit or F[rate + j] < -speed_least(I, F, k)
+        here = touches(I, F, k)
+        F[array(I, F, CANDIDATE) + k] = 1.0 if here else 0.0
+        hit = hit or (form != c.DRY and here and F[rate + j] < -speed_least(I, F, k))
+        if not here:
+            clear(F, z + j, rows_of(form))
+    answers(I, F)
+    good = S[m.SMALL_PIVOTS] == 0
     if hit:
         good = impact(I, F) and good
         free_accelerations(I, F)
     good = choose_branches(I, F, h, hit) and good
-    for j in range(n_rows):
-        if F[z + j] != 0.0:
-            add(F, I[m.A], F[z + j], answer(I, F, j), n)
+    add_answers(I, F, I[m.A], z, array(I, F, FORCE_0))
     for k in range(int(F[place(I, COUNT)])):
         at, j, _, form = law_of(I, F, k)
         F[at + c.MODE] = F[at + c.NEXT]

@@ -1,7 +1,7 @@
 r"""``mbd.NonsmoothAlpha``: the method for contacts, impacts, rigid stops and dry friction.
 
-Its steps are those of ``nonsmooth``, which captures all events within them, or of ``located``, which
-ends at each.
+Its steps are those of ``nonsmooth``, which capture all events within them, or of ``located``, which
+end at each.
 """
 
 from __future__ import annotations
@@ -74,8 +74,9 @@ class NonsmoothAlpha:
 
     def _own_floats(self, model: FrozenModel) -> int:
         """Return how many numbers the method keeps of its own."""
-        events = len(laws_of(model).at) if self.contacts == "locate" else 0
-        return own_floats(model) + (located.numbers_of_events(events) if events else 0)
+        if self.contacts == "capture":
+            return own_floats(model)
+        return own_floats(model) + located.numbers_of_events(len(laws_of(model).at))
 
     def _start(
         self, model: FrozenModel, state: State, h: float, continued: bool, saddle: Any = None

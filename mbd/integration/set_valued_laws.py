@@ -50,8 +50,9 @@ from mbd.machine.unknowns import own_vector
     COUNT, N_ROWS, STARTED, QUIET, RESTITUTION_PART,
     N_ENTRIES, N_TREES,
     N_LISTED,  # rows of candidates
+    MET,  # whether the laws were met at last
     ARRAYS,
-) = range(9)  # fmt: skip
+) = range(10)  # fmt: skip
 (
     RECORDS,  # places of the numbers of laws
     FIRST_ROWS,  # first of their rows among those of all laws
@@ -570,6 +571,8 @@ def _meet_island(I: Any, F: Any, island: Any, z: int, z0: int, base: int) -> Non
         if worst <= CONTACT_RESOLVED * largest:
             break
     worst, largest = _unmet(I, F, island.a, island.b, z, z0, w)
+    if not worst <= 100 * CONTACT_RESOLVED * largest:
+        F[place(I, MET)] = 0.0
     for one in range(island.a, island.b):
         k = int(F[array(I, F, LIST) + one])
         F[array(I, F, RESOLVED) + k] = max(worst, CONTACT_RESOLVED * largest)
@@ -580,6 +583,7 @@ def meet(I: Any, F: Any, z: int, z0: int, base: int) -> int:
     """Let the forces at F[z] meet the laws with w = base + D (z - z0); return the place of w."""
     n, laws, names = int(F[place(I, N_LISTED)]), array(I, F, LIST), array(I, F, ISLAND)
     a, first = 0, 0
+    F[place(I, MET)] = 1.0
     while first < n:
         b, rows, this = a, 0, F[names + int(F[laws + a])]
         while first + rows < n and F[names + int(F[laws + b])] == this:
