@@ -25,6 +25,8 @@ class ContactHistory:
         Normal force.
     friction : (n, k, 3) array [N]
         Force along the plane on the second body, inertial axes.
+    force : (n, k, 3) array [N]
+        All of the force on the second body, inertial axes.
     slip : (n, k, 3) array [m/s]
         Velocity of the body against the plane where they meet, along it, inertial axes.
     point : (n, k, 3) array [m]
@@ -36,6 +38,7 @@ class ContactHistory:
     gap: np.ndarray
     pressure: np.ndarray
     friction: np.ndarray
+    force: np.ndarray
     slip: np.ndarray
     point: np.ndarray
     mode: np.ndarray
@@ -61,8 +64,8 @@ def contacts(solution: History, name: str) -> ContactHistory:
     Returns
     -------
     ContactHistory
-        Of instants: what impacts do within steps is in the velocities after them, and their work
-        in ``solution.energy.impulsive``.
+        Of instants: what impacts do within steps is in the velocities after them, and line by line
+        in ``solution.impacts``.
 
     Examples
     --------
@@ -111,7 +114,8 @@ def contacts(solution: History, name: str) -> ContactHistory:
     slips = np.linalg.norm(p[..., 1:], axis=-1) >= (1.0 - NEWTON_FREE) * part.friction * p[..., 0]
     mode = np.where(p[..., 0] > 0.0, np.where(slips, "slip", "stick"), "open")
     slip = u - (u * n).sum(-1, keepdims=True) * n
-    return ContactHistory(gap, p[..., 0].copy(), friction, slip, point, mode)
+    force = p[..., :1] * n + friction
+    return ContactHistory(gap, p[..., 0].copy(), friction, force, slip, point, mode)
 
 
 def _tangents(n: np.ndarray) -> np.ndarray:

@@ -47,6 +47,7 @@ from mbd.integration.nonsmooth import (
     BISECTIONS,
     HALVES,
     accept_contacts,
+    account,
     answers,
     attempt,
     begin_contacts,
@@ -55,12 +56,12 @@ from mbd.integration.nonsmooth import (
     evaluate_rows,
     finish_accelerations,
     free_accelerations,
+    log_impact,
     move,
     present_reaction,
     set_bounds,
     set_least,
     set_weights,
-    work_of_contacts,
 )
 from mbd.integration.one_step import AT_START
 from mbd.integration.set_valued_laws import (
@@ -73,6 +74,7 @@ from mbd.integration.set_valued_laws import (
     IMPULSE,
     IMPULSE_0,
     JUMP,
+    KEPT,
     LAWS,
     MET,
     N_ENTRIES,
@@ -83,6 +85,7 @@ from mbd.integration.set_valued_laws import (
     RATE,
     REACTION,
     RESOLVED,
+    RESTITUTION_PART,
     ROWS,
     SHIFT,
     STARTED,
@@ -107,18 +110,18 @@ from mbd.model.evaluation import accept_stage, copy_remembered, note_rates, stag
 # numbers after those of all steps, then arrays of three numbers for each law
 LEAST, FORCE_LEAST, TAKEN, TABLES = range(4)
 (
-    DIRECTION,  # d at the start of the step, and whether friction is against it to the end
+    TURNED,  # whether slip has turned round: friction is against d to the end
     LOW, LOW_RATE,  # indicators at the largest size at which none is negative, and their rates
     HIGH, HIGH_RATE,  # at the least size at which one is
     NOW, NOW_RATE,
     HAPPENS,  # what happens; while branches are chosen also what is tried
-    AFTER,  # velocities after an impact
     N_TABLES,
-) = range(10)  # fmt: skip
+) = range(9)  # fmt: skip
 NOTHING, OPENS, SLIPS, ELSE = 0.0, 1.0, 2.0, 3.0  # HAPPENS
 NEVER = 1e300  # an indicator that is none
 INSTANT = 1e-300  # [s] time of an impact: forces do nothing in it, bounds of impulses are none
 MOST_EVENTS = 8  # in one step
+MOST_HITS = int(HALVES) + MOST_EVENTS + 2  # of a law in a step
 TRIALS, ITERATIONS, CHOICES = 60, 30, 6
 END, EVENT, LOST = 0, 1, 2
 
@@ -156,7 +159,7 @@ def follow_slip(I: Any, F: Any) -> None:
     """Set the rows of friction of what slips: e and q; from where slip turns round on e = -d."""
     for k in range(int(F[place(I, COUNT)])):
         at, _, u, form = law_of(I, F, k)
-        d, mu = table(I, F, DIRECTION, k), F[at + c.FRICTION]
+        d, mu, turned = at + c.LEAVES1, F[at + c.FRICTION], table(I, F, TURNED, k)
         if F[at + c.MODE] != c.SLIP:
             continue
         F[at + c.E1], F[at + c.E2], F[at + c.SHARE] = -F[d], -F[d + 1], 0.0
@@ -166,10 +169,10 @@ def follow_slip(I: Any, F: Any) -> None:
             F[at + c.E1] = F[at + c.E2] = 0.0
             continue
         s1, s2 = -F[I[m.PHID] + u + 1], -F[I[m.PHID] + u + 2]
-        if F[d + 2] == 0.0 and not s1 * F[d] + s2 * F[d + 1] > 0.0:
-            F[d + 2] = 1.0
+        if F[turned] == 0.0 and not s1 * F[d] + s2 * F[d + 1] > 0.0:
+            F[turned] = 1.0
             ints(F)[m.HAVE_FACTOR] = 0
-        if F[d + 2] == 0.0:
+        if F[turned] == 0.0:
             slow = math.hypot(s1, s2)
             part = max(mu * F[I[m.A] + u], 0.0) * F[m.W_G] * F[at + c.DELASSUS_T] / slow
             F[at + c.E1], F[at + c.E2] = -s1 / slow, -s2 / slow
@@ -294,7 +297,7 @@ def look(I: Any, F: Any, which: int) -> bool:
     good, force = True, F[own(I, F, FORCE_LEAST)]
     for k in range(int(F[place(I, COUNT)])):
         at, _, u, form = law_of(I, F, k)
-        to, slope, d = table(I, F, which, k), table(I, F, which + 1, k), table(I, F, DIRECTION, k)
+        to, slope, d = table(I, F, which, k), table(I, F, which + 1, k), at + c.LEAVES1
         mode, p, v, a = F[at + c.MODE], I[m.A] + u, I[m.PHID] + u, I[m.PHIDD] + u
         F[to], F[to + 1], F[slope], F[slope + 1] = NEVER, NEVER, 0.0, 0.0
         gap, speed = gap_least(I, F, k), speed_least(I, F, k)
@@ -382,7 +385,7 @@ def note_event(I: Any, F: Any, which: int) -> bool:
                 continue
             if form == c.DRY and mode == c.STICK:
                 what = SLIPS
-                F[table(I, F, DIRECTION, k)] = 1.0 if w == 0 else -1.0
+                F[at + c.LEAVES1] = 1.0 if w == 0 else -1.0
             elif form != c.DRY and mode != c.OPEN and w == 0:
                 what = OPENS
             elif what == NOTHING:
@@ -402,7 +405,10 @@ def go_to_event(I: Any, F: Any, h: float, end: float) -> int:
     copy_remembered(I, F, 0, AT_START)
     measure_place(I, F)
     for k in range(int(F[place(I, COUNT)])):
-        F[table(I, F, DIRECTION, k) + 2] = 0.0
+        at, _, _, form = law_of(I, F, k)
+        F[table(I, F, TURNED, k)] = 0.0
+        if form != c.SIDE and F[at + c.MODE] == c.SLIP:
+            set_direction(F, at, F[at + c.SLIP1], F[at + c.SLIP2] if form == c.POINT else 0.0)
     F[taken] = 0.0
     if not trial(I, F, h, end):
         go_back(I, F, t)
@@ -447,22 +453,18 @@ def go_to_event(I: Any, F: Any, h: float, end: float) -> int:
 def accept_step(I: Any, F: Any, h: float) -> None:
     """Accept a step in which branches were held."""
     choose_totals(I, F, h)
-    F[m.IMPULSIVE] += work_of_contacts(I, F, True)
+    account(I, F, h, True)
     accept_contacts(I, F, True)
     accept_stage(I, F)
     finish_accelerations(I, F, True)
-    for k in range(int(F[place(I, COUNT)])):
-        at, _, _, form = law_of(I, F, k)
-        if form == c.POINT:
-            set_direction(I, F, k, F[at + c.SLIP1], F[at + c.SLIP2])
 
 
 @jit
-def set_direction(I: Any, F: Any, k: int, s1: float, s2: float) -> None:
-    """Let d of law k be that of a slip, if there is some."""
-    d, slow = table(I, F, DIRECTION, k), math.hypot(s1, s2)
+def set_direction(F: Any, at: int, s1: float, s2: float) -> None:
+    """Let d of a law be that of a slip, if there is some."""
+    slow = math.hypot(s1, s2)
     if slow > 0.0:
-        F[d], F[d + 1] = s1 / slow, s2 / slow
+        F[at + c.LEAVES1], F[at + c.LEAVES2] = s1 / slow, s2 / slow
 
 
 # --- events ---------------------------------------------------------------------------------------
@@ -479,8 +481,8 @@ def touches(I: Any, F: Any, k: int) -> bool:
 def strike(I: Any, F: Any, part: float) -> Any:
     """Find the percussions of what touches, with a part of restitution.
 
-    Return their work and the sum of its magnitudes; whether the laws are met. AFTER has the
-    velocities of the rows after it, RATE those before.
+    Return their work and the sum of its magnitudes; whether the laws are met. RATE has velocities
+    of the rows before it, PHID minus those after it.
     """
     laws, base = array(I, F, LAWS), array(I, F, RATE)
     P, P0 = array(I, F, IMPULSE), array(I, F, IMPULSE_0)
@@ -503,18 +505,18 @@ def strike(I: Any, F: Any, part: float) -> Any:
         F[base + j] += part * F[at + c.RESTITUTION] * min(F[base + j], 0.0)
     w, work, size = meet(I, F, P, P0, base), 0.0, 0.0
     for k in range(n):
-        at, j, _, form = law_of(I, F, k)
+        at, j, u, form = law_of(I, F, k)
         if F[array(I, F, CANDIDATE) + k] == 0.0:
             continue
-        after = table(I, F, AFTER, k)
         for r in range(rows_of(form)):
-            F[after + r] = F[w + j + r]
+            F[I[m.PHID] + u + r] = -F[w + j + r]
         if form != c.DRY:
             F[base + j] = F[at + c.BEFORE]
-            F[after] -= part * F[at + c.RESTITUTION] * min(F[base + j], 0.0)
+            F[I[m.PHID] + u] += part * F[at + c.RESTITUTION] * min(F[base + j], 0.0)
         for r in range(rows_of(form)):
-            work += 0.5 * F[P + j + r] * (F[after + r] + F[base + j + r])
-            size += abs(F[P + j + r]) * (abs(F[after + r]) + abs(F[base + j + r]))
+            after, before = -F[I[m.PHID] + u + r], F[base + j + r]
+            work += 0.5 * F[P + j + r] * (after + before)
+            size += abs(F[P + j + r]) * (abs(after) + abs(before))
     return work, size, F[place(I, MET)] != 0.0
 
 
@@ -522,8 +524,7 @@ def strike(I: Any, F: Any, part: float) -> Any:
 def impact(I: Any, F: Any) -> bool:
     """Let velocities jump by what hits; tell whether the laws could be met.
 
-    Then JUMP has the jumps of velocities and, of all rows, the percussions; RATE and AFTER have the
-    velocities of laws before and after it.
+    Then JUMP has the jumps of velocities and, of all rows, the percussions.
     """
     work, size, good = strike(I, F, 1.0)
     if work > ROUND_OFF * size:
@@ -536,7 +537,9 @@ def impact(I: Any, F: Any) -> bool:
             else:
                 least = 0.5 * (least + most)
         work, size, good = strike(I, F, least)
+        F[place(I, RESTITUTION_PART)] = least
     if not good:
+        F[place(I, RESTITUTION_PART)] = 1.0
         return False
     jump = own_vector(I, JUMP)
     clear(F, jump, I[m.N_U])
@@ -545,7 +548,25 @@ def impact(I: Any, F: Any) -> bool:
         if is_velocity(I, i):
             F[I[m.V] + i] += F[jump + i]
     F[m.IMPULSIVE] += work
+    F[m.IMPACTS] -= work
+    note_impacts(I, F)
+    F[place(I, RESTITUTION_PART)] = 1.0
     return True
+
+
+@jit
+def note_impacts(I: Any, F: Any) -> None:
+    """Log what hits."""
+    before, P = array(I, F, KEPT), array(I, F, IMPULSE)
+    copy(F, before, array(I, F, RATE), int(F[place(I, N_ROWS)]))
+    for k in range(int(F[place(I, COUNT)])):
+        _, j, u, form = law_of(I, F, k)
+        if form == c.DRY or not (F[P + j] > 0.0 and F[before + j] < -speed_least(I, F, k)):
+            continue
+        loss = 0.0
+        for r in range(rows_of(form)):
+            loss += 0.5 * F[P + j + r] * (F[I[m.PHID] + u + r] - F[before + j + r])
+        log_impact(I, F, k, loss)
 
 
 @jit
@@ -586,12 +607,14 @@ def begin_choice(I: Any, F: Any, h: float, hit: bool) -> None:
         slow = 10 * speed_least(I, F, k) + START_VELOCITY * h * F[at + c.DELASSUS_T] * most
         if math.hypot(s1, s2) > slow:
             F[at + c.NEXT] = c.SLIP
-            set_direction(I, F, k, s1, s2)
+            set_direction(F, at, s1, s2)
+        else:
+            clear(F, rate + (j if form == c.DRY else j + 1), 1 if form == c.DRY else 2)
         if F[what] == SLIPS:
             if F[at + c.NEXT] == c.SLIP:
                 F[what] = NOTHING
             elif form == c.POINT:
-                set_direction(I, F, k, -F[z + j + 1], -F[z + j + 2])
+                set_direction(F, at, -F[z + j + 1], -F[z + j + 2])
 
 
 @jit
@@ -599,15 +622,10 @@ def set_laws(I: Any, F: Any) -> None:
     """Set the laws of forces by NEXT and by what is tried: slip that begins, contacts that open."""
     for k in range(int(F[place(I, COUNT)])):
         at, _, _, form = law_of(I, F, k)
-        law, d, tried = (
-            array(I, F, LAWS) + 4 * k,
-            table(I, F, DIRECTION, k),
-            table(I, F, HAPPENS, k),
-        )
+        law, d, tried = array(I, F, LAWS) + 4 * k, at + c.LEAVES1, table(I, F, HAPPENS, k)
         slides = F[at + c.NEXT] == c.SLIP or F[tried] == SLIPS
         if form == c.DRY:
             set_bounds(I, F, k, 1.0, not slides)
-            F[at + c.SLIP1] = F[d]
             continue
         F[law] = ALONG if slides else WHOLE
         if F[at + c.NEXT] == c.OPEN or F[tried] == OPENS:
@@ -624,7 +642,7 @@ def revise(I: Any, F: Any, w: int) -> bool:
     again, z = False, array(I, F, FORCE)
     for k in range(int(F[place(I, COUNT)])):
         at, j, _, form = law_of(I, F, k)
-        tried, d = table(I, F, HAPPENS, k), table(I, F, DIRECTION, k)
+        tried, d = table(I, F, HAPPENS, k), at + c.LEAVES1
         if F[at + c.NEXT] == c.OPEN:
             continue
         unsure = 100 * F[array(I, F, RESOLVED) + k]
@@ -642,7 +660,7 @@ def revise(I: Any, F: Any, w: int) -> bool:
                 F[tried], again = NOTHING, True
         elif math.hypot(a1, a2) > least:
             F[tried] = SLIPS
-            set_direction(I, F, k, a1, a2)
+            set_direction(F, at, a1, a2)
             again = again or form == c.DRY or F[at + c.STATIC] > F[at + c.FRICTION]
     return again
 
@@ -783,6 +801,8 @@ def advance(I: Any, F: Any, k: int) -> None:
     if F[place(I, STARTED)] == 0.0:
         begin(I, F, h)
     for step in range(S[m.N_STEPS]):
+        if S[m.IMPACT_ROOM] and S[m.IMPACT_ROOM] - S[m.N_IMPACTS] < MOST_HITS * F[place(I, COUNT)]:
+            return  # until they are taken over
         if not take_step(I, F, h, next_time(I, F)):
             S[m.STATUS] = FAILED
             return

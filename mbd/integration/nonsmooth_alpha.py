@@ -21,12 +21,20 @@ from mbd.integration.tables_of_laws import laws_of, own_floats, write_laws
 from mbd.interactions import set_valued as c
 from mbd.linear.fronts import factor_and_solve
 from mbd.machine import buffer as m
-from mbd.model.frozen import FrozenModel
+from mbd.model.frozen import FrozenModel, checked_set_valued
 from mbd.model.independent_rows import selected
 from mbd.model.state import State
 from mbd.model.workspace import Workspace
 
 LAWS_MET = ("contact", "rigid stop", "dry friction")  # the laws that it meets
+
+
+def begun(model: FrozenModel, state: State) -> bool:
+    """Tell whether a state is one that steps have left: it has the modes of all laws."""
+    if state.set_valued is None:
+        return False
+    active = np.isin(model.places_set_valued, laws_of(model).at + c.ACTIVE)
+    return bool((checked_set_valued(model, state)[active] == c.BEGUN).all())
 
 
 @dataclass(frozen=True)
@@ -69,7 +77,7 @@ class NonsmoothAlpha:
         return Facts(
             title=f"nonsmooth generalized-alpha with rho = {self.rho:g}",
             orders=(2, 2), level="stabilized", set_valued=LAWS_MET,
-            own_floats=self._own_floats, start=self._start, failure=_failed,
+            own_floats=self._own_floats, impacts=_impacts, start=self._start, failure=_failed,
         )  # fmt: skip
 
     def _own_floats(self, model: FrozenModel) -> int:
@@ -82,6 +90,8 @@ class NonsmoothAlpha:
         self, model: FrozenModel, state: State, h: float, continued: bool, saddle: Any = None
     ) -> tuple[State, None]:
         """Return the state with accelerations and forces of the contacts that are closed."""
+        if continued and begun(model, state):
+            return state, None
         work = Workspace(model, state, own=self._own_floats(model))
         self.prepare(model, work.S, work.F)
         work.S[m.LINEAR] = factor_and_solve.address
@@ -125,6 +135,11 @@ class NonsmoothAlpha:
         S[m.LEVEL], S[m.ELASTIC] = m.STABILIZED, 1
         S[m.HAVE_FACTOR] = S[m.HISTORY] = 0
         write_laws(model, F)
+
+
+def _impacts(model: FrozenModel) -> int:
+    """Return the most impacts of a step."""
+    return located.MOST_HITS * len(laws_of(model).at)
 
 
 def _failed(model: FrozenModel, where: str) -> str:

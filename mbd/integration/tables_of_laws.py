@@ -24,6 +24,7 @@ from mbd.integration.set_valued_laws import (
     RECORDS,
     RESTITUTION_PART,
     ROWS,
+    STARTED,
     TREE,
     TREES,
     numbers_of_method,
@@ -165,7 +166,9 @@ def write_laws(model: FrozenModel, F: np.ndarray) -> None:
     F[base : base + 2 * n] = np.concatenate([laws.velocities, laws.places])
     F[own + IS_LAW * n_u + laws.rows] = 1.0
     F[own + TREE * n_u : own + (TREE + 1) * n_u] = laws.tree_of
-    F[laws.at + c.ACTIVE], F[laws.at + c.FORM] = 1.0, laws.form
+    active = laws.at + c.ACTIVE
+    F[at + STARTED] = (F[active] == c.BEGUN).all()  # by steps that left a state
+    F[active], F[laws.at + c.FORM] = np.maximum(F[active], c.WAITING), laws.form
     F[laws.at + c.REACTION], F[laws.at + c.LEAST] = laws.reaction, CONTACT_SOFT * laws.free
 
 
