@@ -74,6 +74,7 @@ from mbd.integration.set_valued_laws import (
     IMPULSE,
     IMPULSE_0,
     JUMP,
+    JUMP0,
     KEPT,
     LAWS,
     MET,
@@ -123,6 +124,7 @@ INSTANT = 1e-300  # [s] time of an impact: forces do nothing in it, bounds of im
 MOST_EVENTS = 8  # in one step
 MOST_HITS = int(HALVES) + MOST_EVENTS + 2  # of a law in a step
 TRIALS, ITERATIONS, CHOICES = 60, 30, 6
+HIDDEN = 6  # iterations in which accelerations are looked at where positions hide them
 END, EVENT, LOST = 0, 1, 2
 
 
@@ -190,15 +192,30 @@ def short(I: Any, F: Any, h: float) -> bool:
 
 
 @jit
+def change_of_accelerations(I: Any, F: Any, old: int) -> float:
+    """Return the size of what accelerations have changed from F[old], in units of the tolerance."""
+    size = 0.0
+    for i in range(I[m.N_U]):
+        if is_velocity(I, i):
+            most = F[m.TOL] * F[m.SCALE + I[I[m.UNKNOWN_KIND] + i]]
+            change = abs(F[I[m.A] + i] - F[old + i])
+            size = max(size, change / most if most > 0.0 else change)
+    return size
+
+
+@jit
 def settle(I: Any, F: Any, h: float) -> bool:
     """Find the end of a step of size h in the branches at hand; tell whether that converged."""
     S, n = ints(F), I[m.N_U]
     clear(F, own_vector(I, JUMP), n)
     clear(F, own_vector(I, SHIFT), n)
-    last, theta = 0.0, 0.5
+    last, theta, old = 0.0, 0.5, own_vector(I, JUMP0)
     for k in range(ITERATIONS):
         move(I, F, h)
         set_least(I, F, h)
+        hidden = k < HIDDEN and short(I, F, h)
+        if hidden:
+            copy(F, old, I[m.A], n)
         evaluate_rows(I, F)
         set_weights(I, F, h, True)
         follow_slip(I, F)
@@ -210,7 +227,8 @@ def settle(I: Any, F: Any, h: float) -> bool:
             theta = max(size / last, 1e-3)
             if theta > 0.3:
                 S[m.HAVE_FACTOR] = 0
-        if theta < 1.0 and size * theta / (1.0 - theta) <= 1.0 and (k > 0 or not short(I, F, h)):
+        hidden = hidden and change_of_accelerations(I, F, old) > 1.0
+        if theta < 1.0 and size * theta / (1.0 - theta) <= 1.0 and not hidden:
             if has_aged(I, F, k + 1):
                 S[m.HAVE_FACTOR] = 0
             return True
@@ -373,7 +391,7 @@ def note_event(I: Any, F: Any, which: int) -> bool:
 
     Where a dry row begins to slip its direction is set.
     """
-    found = False
+    any_events = False
     for k in range(int(F[place(I, COUNT)])):
         at, _, _, form = law_of(I, F, k)
         here, there, mode = table(I, F, which, k), table(I, F, HIGH, k), F[at + c.MODE]
@@ -391,8 +409,8 @@ def note_event(I: Any, F: Any, which: int) -> bool:
             elif what == NOTHING:
                 what = SLIPS if mode == c.STICK else ELSE
         F[table(I, F, HAPPENS, k)] = what
-        found = found or what != NOTHING
-    return found
+        any_events = any_events or what != NOTHING
+    return any_events
 
 
 @jit
@@ -422,21 +440,21 @@ def go_to_event(I: Any, F: Any, h: float, end: float) -> int:
         fill(I, F, HIGH, LOW)
     if note_event(I, F, LOW):
         return EVENT
-    low, high, last, known = 0.0, h, h, True
+    low, high, last, reached = 0.0, h, h, True
     for i in range(TRIALS):
         size = 0.5 * (low + high)
-        if known and i % 4 != 3:
+        if reached and i % 4 != 3:
             size = min(max(first_zero(I, F, low, high), low + 1e-6 * (high - low)), high)
         if abs(size - last) > 0.1 * last:
             S[m.HAVE_FACTOR] = 0
         last = size
         if not trial(I, F, size, t + size):
-            high, known = size, False
+            high, reached = size, False
         elif not look(I, F, NOW):
-            high, known = size, True
+            high, reached = size, True
             fill(I, F, HIGH, NOW)
             fill(I, F, HIGH_RATE, NOW_RATE)
-        elif known and note_event(I, F, NOW):
+        elif reached and note_event(I, F, NOW):
             F[taken] = size
             return EVENT
         else:
