@@ -28,10 +28,11 @@ _SHOWN = 30  # lines of the text
 
 
 class Impacts:
-    r"""Impacts of a run, in the order of time: closings of contacts at which velocities jump.
+    r"""Impacts of a run, in the order of time: contacts and rigid stops that close with a jump.
 
     Whatever instants are kept, all impacts are here. Numbers of the normal and of two directions of
-    the tangent plane are those of the multipliers.
+    the tangent plane are those of the multipliers; a stop has the first one only, of an angle in
+    N m s and rad/s.
 
     Parameters
     ----------
@@ -46,7 +47,7 @@ class Impacts:
         End of the step in which it happens.
     part : (n,) array of str
     ball : (n,) array of int
-        Which ball, or pair of balls, of the part, from 0.
+        Which ball, pair of balls, or limit of the part, from 0.
     impulse : (n, 3) array [N s]
         :math:`P_N, P_{T1}, P_{T2}` on the second body.
     before, after : (n, 3) arrays [m/s]

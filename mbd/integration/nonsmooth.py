@@ -65,12 +65,14 @@ from mbd.integration.set_valued_laws import (
     ALONG,
     CANDIDATE,
     COUNT,
+    FIRST_ROWS,
     FIXED,
     FORCE,
     FORCE_0,
     IMPULSE,
     IMPULSE_0,
     IS_LAW,
+    ISLAND,
     JUMP,
     JUMP0,
     KAPPA,
@@ -873,23 +875,33 @@ def work_of_jumps(I: Any, F: Any) -> Any:
 
 
 @jit
-def find_hits(I: Any, F: Any) -> bool:
-    r"""Write :math:`u - D\Lambda`, rates before the jump, to KEPT; tell whether a law is hit."""
-    jump, to, any_hits = own_vector(I, JUMP), array(I, F, KEPT), False
-    for k in range(int(F[place(I, COUNT)])):
-        _, j, u, form = law_of(I, F, k)
-        for r in range(rows_of(form)):
-            F[to + j + r] = -F[I[m.PHID] + u + r] - row_answers(I, F, k, j + r, jump)
-        any_hits = any_hits or _hits(I, F, k)
-    return any_hits
+def _closes(I: Any, F: Any, k: int) -> bool:
+    """Tell whether law k was open before the step at hand, and has an impulse in it."""
+    at, j, _, form = law_of(I, F, k)
+    return form != c.DRY and F[at + c.MODE] == c.OPEN and F[array(I, F, IMPULSE) + j] > 0.0
 
 
 @jit
-def _hits(I: Any, F: Any, k: int) -> bool:
-    """Tell whether law k, open before the step, is closed by a jump of a velocity."""
-    at, j, _, form = law_of(I, F, k)
-    closes = form != c.DRY and F[at + c.MODE] == c.OPEN and F[array(I, F, IMPULSE) + j] > 0.0
-    return closes and F[array(I, F, KEPT) + j] < 0.0
+def keep_speeds_before(I: Any, F: Any) -> None:
+    r"""Write rates before the jump, :math:`u - D\Lambda`, to KEPT; zero where nothing closes."""
+    jump, to = own_vector(I, JUMP), array(I, F, KEPT)
+    clear(F, to, int(F[place(I, N_ROWS)]))
+    for k in range(int(F[place(I, COUNT)])):
+        if _closes(I, F, k):
+            _, j, u, form = law_of(I, F, k)
+            for r in range(rows_of(form)):
+                F[to + j + r] = -F[I[m.PHID] + u + r] - row_answers(I, F, k, j + r, jump)
+
+
+@jit
+def _is_hit(I: Any, F: Any, k: int) -> bool:
+    """Tell whether an impact is in the island of law k: one is closed by a jump of its velocity."""
+    island, before = array(I, F, ISLAND), array(I, F, KEPT)
+    for other in range(int(F[place(I, COUNT)])):
+        if F[before + int(F[array(I, F, FIRST_ROWS) + other])] < 0.0:
+            if F[island + other] == F[island + k]:
+                return True
+    return False
 
 
 @jit
@@ -897,25 +909,28 @@ def account(I: Any, F: Any, h: float, quiet: bool) -> None:
     r"""Add the work of forces of set-valued laws to the sums of the run, and log impacts.
 
     That of a percussion with the mean of the velocities at both ends; where a law was open, with
-    those before and after the jump at the end of the step. If one hits, friction has what forces at
-    the start do, :math:`h p_n\cdot u_n`, of what is closed, and the impact the rest.
+    those before and after the jump at the end of the step. In an island with an impact friction has
+    what forces at the start do, :math:`h p_n\cdot u_n`, of what is closed, and impacts the rest.
     """
-    P, hits = array(I, F, IMPULSE), not quiet and find_hits(I, F)
+    P, before = array(I, F, IMPULSE), array(I, F, KEPT)
+    if not quiet:
+        keep_speeds_before(I, F)
     for k in range(int(F[place(I, COUNT)])):
         at, first, u, form = law_of(I, F, k)
-        opened, work, steady = not quiet and F[at + c.MODE] == c.OPEN, 0.0, 0.0
+        closes, work, steady = not quiet and _closes(I, F, k), 0.0, 0.0
         for r in range(rows_of(form)):
             start = F[at + (c.BEFORE if r == 0 else c.SLIP1 + r - 1)]
             if form == c.DRY:
                 start = F[at + c.SLIP1]
             steady += h * F[I[m.AN] + u + r] * start
-            if opened:
-                start = F[array(I, F, KEPT) + first + r]
+            if closes:
+                start = F[before + first + r]
             work += 0.5 * F[P + first + r] * (start - F[I[m.PHID] + u + r])
+        by_impacts = work - steady if not quiet and _is_hit(I, F, k) else 0.0
         F[m.IMPULSIVE] += work
-        F[m.FRICTION] -= steady if hits else work
-        F[m.IMPACTS] -= work - steady if hits else 0.0
-        if hits and _hits(I, F, k):
+        F[m.FRICTION] -= work - by_impacts
+        F[m.IMPACTS] -= by_impacts
+        if closes and F[before + first] < 0.0:
             log_impact(I, F, k, -work)
 
 

@@ -17,24 +17,16 @@ from mbd.base.door import number
 from mbd.base.tolerances import START_POSITION
 from mbd.integration import located, nonsmooth
 from mbd.integration.method import Facts
-from mbd.integration.tables_of_laws import laws_of, own_floats, write_laws
+from mbd.integration.tables_of_laws import begun, laws_of, own_floats, write_laws
 from mbd.interactions import set_valued as c
 from mbd.linear.fronts import factor_and_solve
 from mbd.machine import buffer as m
-from mbd.model.frozen import FrozenModel, checked_set_valued
+from mbd.model.frozen import FrozenModel
 from mbd.model.independent_rows import selected
 from mbd.model.state import State
 from mbd.model.workspace import Workspace
 
 LAWS_MET = ("contact", "rigid stop", "dry friction")  # the laws that it meets
-
-
-def begun(model: FrozenModel, state: State) -> bool:
-    """Tell whether a state is one that steps have left: it has the modes of all laws."""
-    if state.set_valued is None:
-        return False
-    active = np.isin(model.places_set_valued, laws_of(model).at + c.ACTIVE)
-    return bool((checked_set_valued(model, state)[active] == c.BEGUN).all())
 
 
 @dataclass(frozen=True)
@@ -77,7 +69,7 @@ class NonsmoothAlpha:
         return Facts(
             title=f"nonsmooth generalized-alpha with rho = {self.rho:g}",
             orders=(2, 2), level="stabilized", set_valued=LAWS_MET,
-            own_floats=self._own_floats, impacts=_impacts, start=self._start, failure=_failed,
+            own_floats=self._own_floats, impacts=most_impacts, start=self._start, failure=_failed,
         )  # fmt: skip
 
     def _own_floats(self, model: FrozenModel) -> int:
@@ -137,7 +129,7 @@ class NonsmoothAlpha:
         write_laws(model, F)
 
 
-def _impacts(model: FrozenModel) -> int:
+def most_impacts(model: FrozenModel) -> int:
     """Return the most impacts of a step."""
     return located.MOST_HITS * len(laws_of(model).at)
 

@@ -31,7 +31,8 @@ from mbd.integration.set_valued_laws import (
 )
 from mbd.interactions import set_valued as c
 from mbd.machine import buffer as m
-from mbd.model.frozen import FrozenModel, per_model
+from mbd.model.frozen import FrozenModel, checked_set_valued, per_model
+from mbd.model.state import State
 
 
 class Laws(NamedTuple):
@@ -170,6 +171,14 @@ def write_laws(model: FrozenModel, F: np.ndarray) -> None:
     F[at + STARTED] = (F[active] == c.BEGUN).all()  # by steps that left a state
     F[active], F[laws.at + c.FORM] = np.maximum(F[active], c.WAITING), laws.form
     F[laws.at + c.REACTION], F[laws.at + c.LEAST] = laws.reaction, CONTACT_SOFT * laws.free
+
+
+def begun(model: FrozenModel, state: State) -> bool:
+    """Tell whether a state is one that steps have left: it has the modes of all laws."""
+    if state.set_valued is None:
+        return not model.set_valued and state.alg is not None
+    active = np.isin(model.places_set_valued, laws_of(model).at + c.ACTIVE)
+    return bool((checked_set_valued(model, state)[active] == c.BEGUN).all())
 
 
 def own_floats(model: FrozenModel) -> int:

@@ -244,6 +244,8 @@ class FrozenModel:
                     where.append(at + np.arange(element.kind.room))
                     rows = self.numbering.lam[row : row + element.kind.n_rows]
                     where.append(self.I[m.AL] + rows)
+            if joint := self.system.parts[name].reaction_of:  # that the bound of the law follows
+                where.append(self.I[m.AL] + self.I[self.records[joint][0] + m.E_ROW] + np.arange(3))
         return read_only(np.concatenate(where))
 
     @cached_property

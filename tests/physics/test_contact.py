@@ -357,6 +357,8 @@ def test_static_friction_breaks_away():
     start = 0.2 * G
     x, t = solution["block"].position[:, 0], solution.t
     assert np.abs(x[t < start]).max() < 1e-10
+    modes = mbd.contacts(solution, "floor").mode[1:, 0]
+    assert (modes == np.where(t[1:] < start + 2e-3, "stick", "slip")).all()
     late = t[-1] - start  # then x'' = t - mu_k g
     there = (start - 0.1 * G) * late**2 / 2 + late**3 / 6
     assert x[-1] == pytest.approx(there, rel=0.01)

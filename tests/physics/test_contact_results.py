@@ -179,6 +179,12 @@ def test_no_impact_is_lost(options, tmp_path):
         options = {k: tmp_path / x if k == "stream" else x for k, x in options.items()}
         run = mbd.simulate(system, 1.0, H, **options)
     assert (run.impacts.numbers == lines).all()
+    balls = mbd.contacts(run, "floor")
+    assert balls.impulse[-1] == pytest.approx(
+        [lines[lines[:, 1] == k, 2].sum() for k in range(8)], abs=1e-12
+    )
+    rubbed = balls.dissipated[-1].sum() - lines[:, -2].sum()
+    assert rubbed == pytest.approx(run.energy.friction[-1], abs=0.1 if "every" in options else 0.02)
     assert sum(len(x.impacts) for x in run.blocks(40)) == len(lines)
     assert run.energy.impacts[-1] == pytest.approx(lines[:, -2].sum(), abs=0.02)
 
@@ -227,3 +233,76 @@ def test_impacts_of_a_closed_loop():
     plain = mbd.simulate(system, 1.0, H)
     assert len(plain.impacts) == 2
     assert loop.solution.impacts.numbers == pytest.approx(plain.impacts.numbers, abs=1e-9)
+
+
+def on_rail(name):
+    """Return a mass of 1 kg on a rail, or in a bearing, with what is set-valued on it."""
+    if name == "swings":
+        system = mbd.System(gravity=(0, 0, -G))
+        x = (0.6 * np.sin(1.2), 0, -0.6 * np.cos(1.2))
+        rod = system.add(mbd.RigidBody("rod", mass=1.0, inertia=(0.12,) * 3, position=x))
+        hinge = system.add(mbd.Revolute("hinge", system.ground, rod, at=(0, 0, 0), axis=(0, 1, 0)))
+        system.add(mbd.DryFriction("bearing", hinge, coefficient=0.4, radius=0.1))
+        return system.build()
+    system = mbd.System()
+    start = {"rubs": {"position": (0.35, 0, 0)}, "stops": {"velocity": (1.3, 0, 0)}}[name]
+    mass = system.add(mbd.RigidBody("mass", mass=1.0, inertia=(1, 1, 1), **start))
+    rail = system.add(mbd.Prismatic("rail", system.ground, mass, at=(0, 0, 0), axis=(1, 0, 0)))
+    if name == "rubs":
+        system.add(mbd.JointSpring("spring", rail, stiffness=100.0, reference=-0.35))
+        system.add(mbd.DryFriction("rub", rail, force=2.0))
+    else:
+        system.add(mbd.Stop("stop", rail, lower=-0.1, upper=0.25, restitution=0.8))
+    return system.build()
+
+
+def test_losses_on_joint_coordinates():
+    """2 N over nine half cycles, of 0.66 m and 0.08 m less each; stops take 1 - e^2 each time."""
+    rubs = mbd.simulate(on_rail("rubs"), 3.5, 1e-3)
+    way = sum(0.66 - 0.08 * k for k in range(9))
+    assert rubs.energy.friction[-1] == pytest.approx(2 * way, abs=1e-4)
+    assert len(rubs.impacts) == 0
+    stops = mbd.simulate(on_rail("stops"), 2.0, 1e-3)
+    impacts = stops.impacts["stop"]
+    speeds = 1.3 * 0.8 ** np.arange(1 + len(impacts))
+    assert len(impacts) == 4
+    assert impacts.before[:, 0] == pytest.approx(-speeds[:-1], abs=1e-12)
+    assert impacts.after[:, 0] == pytest.approx(speeds[1:], abs=1e-12)
+    assert impacts.lost == pytest.approx(0.5 * (speeds[:-1] ** 2 - speeds[1:] ** 2), abs=1e-12)
+    assert impacts.ball.tolist() == [(1 + k) % 2 for k in range(len(impacts))]
+    assert not impacts.impulse[:, 1:].any()
+    assert impacts.restitution.tolist() == [0.8] * len(impacts)
+    assert stops.energy.impacts[-1] == pytest.approx(0.5 * (1.3**2 - speeds[-1] ** 2), abs=1e-12)
+
+
+@pytest.mark.parametrize("name", ["rubs", "stops", "swings"])
+def test_runs_of_joint_coordinates_go_on(name):
+    """With the history of the reaction in a bearing, which its friction follows."""
+    model, h = on_rail(name), 2 * H
+    whole = mbd.simulate(model, 6.0, h)
+    for k in (120, 240, 708, 1164):
+        rest = mbd.simulate(model, 6.0, h, state=mbd.simulate(model, k * h, h).state)
+        assert np.abs(whole.q[k:] - rest.q).max() < 1e-15
+        assert np.abs(whole.lam[k:] - rest.lam).max() < 1e-12
+
+
+def test_islands_have_losses_of_their_own():
+    """A ball that slides takes no part in the impact of another one: what both take is the sum."""
+    balls = [("slides", 0.0, 2.0, 0.0), ("falls", 1.0, 4.0, 0.7)]
+
+    def run(some):
+        system = mbd.System(gravity=(0, 0, -G))
+        for y, (name, height, speed, e) in enumerate(some):
+            body = mbd.RigidBody(
+                name, mass=1.0, inertia=(4e-3,) * 3, shape=mbd.Sphere(0.1),
+                position=(0, y, 0.1 + height), velocity=(speed, 0, 0),
+            )  # fmt: skip
+            system.add(body)
+            floor = mbd.Contact(f"under {name}", system.ground, body, friction=0.2, restitution=e)
+            system.add(floor)
+        return mbd.simulate(system, 0.6, H)
+
+    one, other, both = run(balls[:1]).energy, run(balls[1:]).energy, run(balls).energy
+    assert one.friction[-1] == pytest.approx(4 / 7, abs=1e-13)
+    assert both.friction == pytest.approx(one.friction + other.friction, abs=1e-13)
+    assert both.impacts == pytest.approx(other.impacts, abs=1e-12)
