@@ -663,7 +663,7 @@ def revise(I: Any, F: Any, w: int) -> bool:
         tried, d = table(I, F, HAPPENS, k), at + c.LEAVES1
         if F[at + c.NEXT] == c.OPEN:
             continue
-        unsure = 100 * F[array(I, F, RESOLVED) + k]
+        unsure = max(100 * F[array(I, F, RESOLVED) + k], 10 * F[own(I, F, FORCE_LEAST)])
         if F[tried] == OPENS:
             if F[w + j] < -unsure * math.sqrt(F[at + c.DELASSUS_N]):  # it does not go away
                 F[tried], again = NOTHING, True
