@@ -1,6 +1,6 @@
 """Steps that end at events of contacts, stops and dry friction: closed forms, to round-off.
 
-The scenes and their constants are those of test_contact.py and test_dry_friction.py; g = 9.81 m/s^2.
+Scenes and constants are those of test_contact.py and test_dry_friction.py; g = 9.81 m/s^2.
 """
 
 import numpy as np
