@@ -499,9 +499,9 @@ def touches(I: Any, F: Any, k: int) -> bool:
 def strike(I: Any, F: Any, part: float) -> Any:
     """Find the percussions of what touches, with a part of restitution.
 
-    Return their work and the sum of its magnitudes; whether the laws are met. RATE has velocities
-    of the rows before it, PHID minus those after it.
+    Return their work and the sum of its magnitudes; whether the laws are met.
     """
+    F[place(I, RESTITUTION_PART)] = part
     laws, base = array(I, F, LAWS), array(I, F, RATE)
     P, P0 = array(I, F, IMPULSE), array(I, F, IMPULSE_0)
     n, n_rows = int(F[place(I, COUNT)]), int(F[place(I, N_ROWS)])
@@ -523,16 +523,14 @@ def strike(I: Any, F: Any, part: float) -> Any:
         F[base + j] += part * F[at + c.RESTITUTION] * min(F[base + j], 0.0)
     w, work, size = meet(I, F, P, P0, base), 0.0, 0.0
     for k in range(n):
-        at, j, u, form = law_of(I, F, k)
+        at, j, _, form = law_of(I, F, k)
         if F[array(I, F, CANDIDATE) + k] == 0.0:
             continue
-        for r in range(rows_of(form)):
-            F[I[m.PHID] + u + r] = -F[w + j + r]
-        if form != c.DRY:
+        if form != c.DRY:  # w has e u^- besides
+            F[w + j] -= F[base + j] - F[at + c.BEFORE]
             F[base + j] = F[at + c.BEFORE]
-            F[I[m.PHID] + u] += part * F[at + c.RESTITUTION] * min(F[base + j], 0.0)
         for r in range(rows_of(form)):
-            after, before = -F[I[m.PHID] + u + r], F[base + j + r]
+            after, before = F[w + j + r], F[base + j + r]
             work += 0.5 * F[P + j + r] * (after + before)
             size += abs(F[P + j + r]) * (abs(after) + abs(before))
     return work, size, F[place(I, MET)] != 0.0
@@ -555,9 +553,7 @@ def impact(I: Any, F: Any) -> bool:
             else:
                 least = 0.5 * (least + most)
         work, size, good = strike(I, F, least)
-        F[place(I, RESTITUTION_PART)] = least
     if not good:
-        F[place(I, RESTITUTION_PART)] = 1.0
         return False
     jump = own_vector(I, JUMP)
     clear(F, jump, I[m.N_U])
@@ -567,8 +563,8 @@ def impact(I: Any, F: Any) -> bool:
             F[I[m.V] + i] += F[jump + i]
     F[m.IMPULSIVE] += work
     F[m.IMPACTS] -= work
+    evaluate_rows(I, F)
     note_impacts(I, F)
-    F[place(I, RESTITUTION_PART)] = 1.0
     return True
 
 
@@ -733,6 +729,7 @@ def restart(I: Any, F: Any, h: float) -> bool:
     good = S[m.SMALL_PIVOTS] == 0
     if hit:
         good = impact(I, F) and good
+        F[place(I, RESTITUTION_PART)] = 1.0
         free_accelerations(I, F)
     good = choose_branches(I, F, h, hit) and good
     add_answers(I, F, I[m.A], z, array(I, F, FORCE_0))
