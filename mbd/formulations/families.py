@@ -144,8 +144,14 @@ def _family(formulation: Formulation) -> Family:
         """Write the maps of one attachment, with zeros after the columns of its velocities."""
         i = I[a + m.ATT_NODE]
         _clear(F, to, m.MAPS_SIZE if rate or not galerkin else m.DP, n_v, columns)
-        places = MapRecord(_weights(I, a, i), to + m.P, to + m.PT, to + m.DP, to + own_map, rate)
-        maps_of(F, _record(I, i, n_v), places)
+        n, still = _record(I, i, n_v), 1 - rate
+        for j in range(n_v):
+            if F[n.d + j] != 0.0:
+                still = 0
+        places = MapRecord(
+            _weights(I, a, i), to + m.P, to + m.PT, to + m.DP, to + own_map, rate, still
+        )
+        maps_of(F, n, places)
 
     def second_maps(I: Any, F: Any, a: int, to: int, rate: int) -> None:
         """Write the maps of the acceleration of one attachment, with zeros after the columns."""
@@ -228,7 +234,7 @@ def _conserving_family(formulation: Formulation) -> Family:
         """Write the maps of one attachment, with zeros after the columns of its velocities."""
         i = I[a + m.ATT_NODE]
         _clear(F, to, m.MAPS_SIZE if rate else m.DP, n_v, columns)
-        places = MapRecord(_weights(I, a, i), to + m.P, to + m.PT, to + m.DP, to + m.P, rate)
+        places = MapRecord(_weights(I, a, i), to + m.P, to + m.PT, to + m.DP, to + m.P, rate, 0)
         n = _record(I, i, n_v)
         if ints(F)[m.PHASE] == m.MIDDLE:
             maps_in(F, n, I[m.VN] + n.u, places)

@@ -77,7 +77,7 @@ class NodeRecord(NamedTuple):
 
 
 class MapRecord(NamedTuple):
-    """Where weights of an attachment are, and its maps, rows MAP_ROW apart; whether rates count."""
+    """Where weights of an attachment are, and its maps, rows MAP_ROW apart; what is asked for."""
 
     w: int  #: weights on all faces of the node
     P: int  #: test map
@@ -85,6 +85,7 @@ class MapRecord(NamedTuple):
     DP: int  #: derivative of the velocity
     PV: int  #: trial map of velocities; P where test and trial agree
     rate: int  #: whether DP is asked for
+    still: int  #: whether DP is not, and the increment is zero: T = 1, so that PT is PV
 
 
 class SecondMapRecord(NamedTuple):

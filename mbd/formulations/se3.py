@@ -116,6 +116,14 @@ def add_blocks(F: Any, n: Any, U: Any, Omega: Any, T: Any, S: int, ld: int) -> N
     wM, wG, wK = F[W_M], F[W_G], F[W_K]
     R = rotation(F, n.y)
     m, s, J = F[n.par], load3(F, n.par + 1), load9(F, n.par + 4)
+    E, eccentric = tilde(s), s[0] != 0.0 or s[1] != 0.0 or s[2] != 0.0
+    add_identity(F, S, ld, wM * m)
+    add_mat(F, S + 3 * ld + 3, ld, wM, J)
+    if eccentric:
+        add_mat(F, S + 3, ld, -wM, E)
+        add_mat(F, S + 3 * ld, ld, wM, E)
+    if wG == 0.0 and wK == 0.0:
+        return
     gamma = vec_mat(load3(F, GX), R)
     f0, f1, f2, f3 = (
         vec_mat(load3(F, n.f), R),
@@ -133,16 +141,11 @@ def add_blocks(F: Any, n: Any, U: Any, Omega: Any, T: Any, S: int, ld: int) -> N
     above = tilde(minus(f0, times(m, gamma)))
     G = mat_plus(tilde_mat(Omega, J), -1.0, tilde(mat_vec(J, Omega)))
     over = times(-m, U)
-    add_identity(F, S, ld, wM * m)
-    add_mat(F, S + 3 * ld + 3, ld, wM, J)
     add_mat(F, S, ld, wG * m, tilde(Omega))
-    if s[0] != 0.0 or s[1] != 0.0 or s[2] != 0.0:
-        E = tilde(s)
+    if eccentric:
         K = mat_plus(K, -1.0, mat_tilde(E, gamma))
         G = mat_plus(G, -1.0, mat_tilde(E, U))
         over = minus(over, cross(Omega, s))
-        add_mat(F, S + 3, ld, -wM, E)
-        add_mat(F, S + 3 * ld, ld, wM, E)
         add_mat(F, S + 3, ld, -wG, tilde_mat(Omega, E))
         add_mat(F, S + 3 * ld, ld, wG, mat_tilde(E, Omega))
     add_mat(F, S + 3, ld, wG, tilde(over))
@@ -168,11 +171,15 @@ def write_maps(
     """
     R = rotation(F, n.y)
     w0, b = F[to.w], load3(F, to.w + 1)
+    Rb, zero = mat_tilde(R, b), (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    if to.still:
+        for P in (to.P, to.PT):
+            _write9(F, P, mat_plus(zero, w0, R))
+            _write9(F, P + 3, mat_plus(zero, -1.0, Rb))
+        return
     T, C = blocks(u, theta)
-    Rb = mat_tilde(R, b)
     A = mat_plus(mat_mat(Rb, T), -w0, mat_mat(R, C))
     B = mat_mat(R, T)
-    zero = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
     _write9(F, to.P, mat_plus(zero, w0, R))
     _write9(F, to.P + 3, mat_plus(zero, -1.0, Rb))
     _write9(F, to.PT, mat_plus(zero, w0, B))

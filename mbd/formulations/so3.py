@@ -153,6 +153,17 @@ def add_tangent(F: Any, n: Any, tangent: Any) -> None:
     omega, alpha = load3(F, n.v + 3), load3(F, n.a + 3)
     u = minus(load3(F, n.a), load3(F, GX))
     J = mat_mat_t(mat_mat(R, load9(F, n.par + 4)), R)
+    body = load3(F, n.par + 1)
+    eccentric = body[0] != 0.0 or body[1] != 0.0 or body[2] != 0.0
+    eta = mat_vec(R, body)
+    E = tilde(eta)
+    add_identity(F, n.S, n.ld, wM * F[n.par])
+    add_mat(F, n.S + 3 * n.ld + 3, n.ld, wM, J)
+    if eccentric:
+        add_mat(F, n.S + 3, n.ld, -wM, E)
+        add_mat(F, n.S + 3 * n.ld, n.ld, wM, E)
+    if wG == 0.0 and wK == 0.0:
+        return
     T = tangent(load3(F, n.d + 3))
 
     # K_rr, with the curvature C = sum_k d_k f_k^T - (f_k . d_k) I
@@ -167,22 +178,15 @@ def add_tangent(F: Any, n: Any, tangent: Any) -> None:
     K = mat_plus(K, -trace, (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0))
     G = mat_plus(tilde_mat(omega, J), -1.0, tilde(mat_vec(J, omega)))
 
-    add_identity(F, n.S, n.ld, wM * F[n.par])
-    add_mat(F, n.S + 3 * n.ld + 3, n.ld, wM, J)
     add_mat(F, n.S + 3 * n.ld + 3, n.ld, wG, G)
-    body = load3(F, n.par + 1)
-    if body[0] != 0.0 or body[1] != 0.0 or body[2] != 0.0:
-        eta = mat_vec(R, body)
-        E = tilde(eta)
+    if eccentric:
         K = mat_plus(K, 1.0, tilde_mat(u, E))
         WE = tilde_mat(omega, E)
         # -(dG), -(dK) of the upper right block
         upper = mat_plus(tilde(cross(omega, eta)), 1.0, WE)
         stiff = mat_mat(mat_plus(tilde_mat(alpha, E), 1.0, tilde_mat(omega, WE)), T)
-        add_mat(F, n.S + 3, n.ld, -wM, E)
         add_mat(F, n.S + 3, n.ld, -wG, upper)
         add_mat(F, n.S + 3, n.ld, -wK, stiff)
-        add_mat(F, n.S + 3 * n.ld, n.ld, wM, E)
     add_mat(F, n.S + 3 * n.ld + 3, n.ld, wK, mat_mat(K, T))
 
 
@@ -191,10 +195,16 @@ def write_maps(F: Any, n: Any, to: Any, tangent: Any) -> None:
     """Write P = [w0 I; b~], PT = [w0 I; T^T b~], DP = [0; -T^T b~ omega~], b~ = tilde(b)."""
     w0 = F[to.w]
     b = minus(weighted(F, n.y, to.w), times(w0, load3(F, n.y)))
-    T = tangent(load3(F, n.d + 3))
     B = tilde(b)
     store_multiple(F, to.P, w0)
     store_multiple(F, to.PT, w0)
+    if to.still:
+        for k in range(3):
+            column = (B[3 * k], B[3 * k + 1], B[3 * k + 2])
+            store_column(F, to.P + 3 + k, column)
+            store_column(F, to.PT + 3 + k, column)
+        return
+    T = tangent(load3(F, n.d + 3))
     if to.rate:
         store_multiple(F, to.DP, 0.0)
     omega = load3(F, n.v + 3)

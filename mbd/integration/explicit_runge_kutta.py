@@ -39,7 +39,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, Literal
 
 import numpy as np
@@ -61,6 +61,7 @@ from mbd.integration.one_step import (
     AT_END,
     AT_START,
     CORRECTIONS,
+    alone_at_start,
     begin_step,
     choosing,
     end_on_rows,
@@ -94,15 +95,17 @@ A, D, UNKNOWN_KIND, N_U, T, V, VN, X = (
 )  # fmt: skip
 # numbers of the method: s, all stages, degree within a step, power of the estimate, corrections
 # onto rows, nearness of rows (at first, where they were chosen, now); largest h|rho| that is stable
-# (infinite: not asked for), that of the step, steps at this bound and others in a row; sizes by
-# kind; then tables of 16 columns from 32 on, and vectors over the unknowns
+# (infinite: not asked for), that of the step, steps at this bound and others in a row; whether what
+# was evaluated last is the end of the step; whether angles are counted from stage to stage; sizes
+# by kind; then tables of 16 columns from 32 on, and vectors over the unknowns
 STAGES, ALL, DEGREE, POWER, MOST_CORRECTIONS, FIRST_NEAR, NEAR, NOW_NEAR = range(8)
-STABLE, FREQUENCY, STREAK, EASY, SIZES = range(8, 13)
+STABLE, FREQUENCY, STREAK, EASY, OF_END, TURNING, SIZES = range(8, 15)
 WIDTH = 16
 C, ERRORS, WEIGHTS, POWERS = 2 * WIDTH, 3 * WIDTH, 5 * WIDTH, 21 * WIDTH  # POWERS: by power of x
 VECTORS = 28 * WIDTH
-# of each stage: v' and lam, rate of the increment; after them room, and coordinates of a start
-ACC, RATE, SPARE, START_Q = 0, 1, 0, 3
+# of each stage: v' and lam, rate of the increment; after them room, sizes of rows by mass, and
+# coordinates of a start
+ACC, RATE, SPARE, ALONE, START_Q = 0, 1, 0, 3, 4
 
 
 @jit
@@ -152,7 +155,7 @@ def take_stage(I: Any, F: Any, i: int, t: float, h: float) -> bool:
     F[T] = t
     if not accelerate(I, F):
         return False
-    if ints(F)[m.ACCEPT + 1]:  # angles go from stage to stage
+    if F[b + TURNING] > 0.0 or i == int(F[b + STAGES]):
         accept_stage(I, F)
     if i == int(F[b + STAGES]):
         copy(F, I[m.AL], I[A], n)
@@ -165,12 +168,22 @@ def take_stage(I: Any, F: Any, i: int, t: float, h: float) -> bool:
 
 
 @jit
+def turning(I: Any, F: Any, h: float) -> float:
+    """Return whether angles turn by as much in a step as they may be unsure of (1.0), or not."""
+    for i in range(I[m.N_MEMORY]):
+        if not abs(F[I[m.TURN_RATES] + i]) * h <= 0.5 * TURN_UNSURE:
+            return 1.0
+    return 0.0
+
+
+@jit
 def take_stages(I: Any, F: Any, end: float, h: float) -> bool:
     """Take the stages of a step from the present state, up to its end, which D, V, A then are."""
     S, b, n, t = ints(F), base(I), I[N_U], F[T]
     s = int(F[b + STAGES])
     copy_remembered(I, F, 0, AT_START)
     F[m.T_STEP], F[m.T_LAST], F[m.UNSURE] = t, t, 0.0
+    F[b + TURNING] = turning(I, F, h)
     begin_step(I, F)
     measure_speed(I, F)
     if S[m.HISTORY]:  # the end of the step before
@@ -186,12 +199,14 @@ def take_stages(I: Any, F: Any, end: float, h: float) -> bool:
     if F[m.UNSURE] > TURN_UNSURE:
         return False
     F[m.UNSURE] = 0.0
+    F[b + OF_END] = 1.0
     return I[m.LOOPS] == 0 or not lost(I, F)
 
 
 @jit
 def round_off(I: Any, F: Any) -> None:
     """Write to X what the round-off of the end makes of its accelerations."""
+    F[base(I) + OF_END] = 0.0
     n, end_v, end_d = I[N_U], other(I, F, SPARE + 1), other(I, F, SPARE + 2)
     copy(F, end_v, I[V], n)
     copy(F, end_d, I[D], n)
@@ -208,7 +223,7 @@ def lost(I: Any, F: Any) -> bool:
     Asked where rows are nearer to each other than at first by as much as lets others be chosen.
     """
     b, n = base(I), I[N_U]
-    F[b + NOW_NEAR] = nearness(I, F)
+    F[b + NOW_NEAR] = nearness(I, F, other(I, F, ALONE))
     if F[b + FIRST_NEAR] == 0.0:
         F[b + FIRST_NEAR] = F[b + NOW_NEAR]
     if F[b + NOW_NEAR] * RANK_STAYS**2 <= F[b + FIRST_NEAR]:
@@ -257,9 +272,9 @@ def verdict(I: Any, F: Any) -> int:
 @jit
 def finish(I: Any, F: Any, t: float, h: float) -> bool:
     """End the step, on the rows; return whether it meets them."""
-    corrections = int(F[base(I) + MOST_CORRECTIONS])
-    start_q, spare = other(I, F, START_Q), other(I, F, SPARE)
-    return end_on_rows(I, F, t, start_q, spare, corrections)  # type: ignore[no-any-return]
+    b, start_q, spare = base(I), other(I, F, START_Q), other(I, F, SPARE)
+    most, of_end = int(F[b + MOST_CORRECTIONS]), F[b + OF_END] > 0.0
+    return end_on_rows(I, F, t, start_q, spare, most, of_end)  # type: ignore[no-any-return]
 
 
 # --- steps of one size ----------------------------------------------------------------------------
@@ -383,6 +398,7 @@ def give(I: Any, F: Any, t: float, h: float) -> None:
     copy(F, end_v, I[V], n)
     copy(F, end_d, I[D], n)
     copy_remembered(I, F, 0, AT_END)
+    F[b + OF_END] = 0.0
     for i in range(int(F[b + STAGES]) + 1, int(F[b + ALL])):
         take_stage(I, F, i, t + h * F[b + C + i], h)
     copy_remembered(I, F, AT_START, 0)
@@ -434,6 +450,10 @@ def write_numbers(numbers: Tableau, model: FrozenModel, F: np.ndarray) -> None:
     for to, table in ((ERRORS, numbers.errors), (WEIGHTS, numbers.A), (POWERS, numbers.P.T)):
         for i, row in enumerate(table):
             F[b + to + WIDTH * i : b + to + WIDTH * i + n] = row
+    if model.I[m.LOOPS]:
+        alone = alone_at_start(model)
+        at = b + VECTORS + ((RATE + 1) * n + ALONE) * len(alone)  # `other`
+        F[at : at + len(alone)] = alone
 
 
 def facts_of(numbers: Tableau, title: str, **more: Any) -> Facts:
@@ -503,6 +523,9 @@ class ExplicitRungeKutta:
     @property
     def facts(self) -> Facts:
         """What the runs are told of it."""
+        return _facts(self)
+
+    def _facts(self) -> Facts:
         numbers = tableau(self.tableau)
         free = FreeSteps(
             kernel=choose, first_step=partial(first_step, order=numbers.order), fewest=10,
@@ -529,6 +552,12 @@ class ExplicitRungeKutta:
         write_numbers(tableau(self.tableau), model, F)
         if self.stiff == "radau":
             F[int(model.I[m.METHOD] + model.I[N_U]) + STABLE] = STIFF_STABLE
+
+
+@lru_cache(maxsize=8)
+def _facts(method: ExplicitRungeKutta) -> Facts:
+    """Return what runs are told of a method, which they ask for often."""
+    return method._facts()
 
 
 def _failed(model: FrozenModel, where: str) -> str:

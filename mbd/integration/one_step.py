@@ -26,7 +26,7 @@ from mbd.integration.newton_loop import CONVERGED, FAILED, REFUSED, keep_record
 from mbd.integration.starting_values import Nearby
 from mbd.integration.updates import record
 from mbd.integration.verdicts import dropped_open
-from mbd.linear.onto_rows import clear, copy, onto_rows
+from mbd.linear.onto_rows import clear, copy, once_onto_rows, onto_rows
 from mbd.linear.saddle import Saddle
 from mbd.machine import buffer as m
 from mbd.machine.jit import call, ints, jit, loop
@@ -91,21 +91,23 @@ def within_tolerance(I: Any, F: Any) -> bool:
 
 
 @jit
-def end_on_rows(I: Any, F: Any, t: float, start_q: int, spare: int, most: int) -> bool:
+def end_on_rows(
+    I: Any, F: Any, t: float, start_q: int, spare: int, most: int, of_end: bool
+) -> bool:
     """End a step at D, V, A, moved onto the rows; return whether it meets them.
 
     Not where rows move positions by more than the tolerance of free steps: a law jumps. By most
     corrections, 0 where there are no rows. F[start_q] is room for coordinates, F[spare] for
-    a vector.
+    a vector. The matrix, GAP and PHID are those `of_end`, or were evaluated elsewhere since.
     """
     F[T] = t
     stage(I, F, m.PLACE)
     copy(F, start_q, I[QN], I[m.N_Q])
     copy(F, I[QN], I[Q], I[m.N_Q])  # increments of corrections are those from the end
     clear(F, I[D], I[N_U])
-    if most and not (
-        onto_rows(I, F, spare, most, True) and within_tolerance(I, F) and not dropped_open(I, F)
-    ):
+    met = most == 0 or (of_end and ints(F)[m.N_OFF] == 0 and once_onto_rows(I, F))
+    met = met or (onto_rows(I, F, spare, most, True) and not dropped_open(I, F))
+    if not (met and within_tolerance(I, F)):
         copy(F, I[QN], start_q, I[m.N_Q])
         return False
     copy(F, I[m.AL], I[A], I[N_U])
@@ -133,11 +135,12 @@ def factor_here(I: Any, F: Any, spare: int) -> bool:
 
 
 @jit
-def nearness(I: Any, F: Any) -> float:
+def nearness(I: Any, F: Any, alone: int) -> float:
     r"""Return how near acting rows are to each other at the pose whose matrix is factored.
 
     The largest of :math:`(B\,\mathrm{diag}(M)^{-1}B^T)_{ii}\,(A_{pp}^{-1})_{ii}`, a square of one
-    over their distance: what others of the front and of those before leave of a row.
+    over their distance: what others of the front and of those before leave of a row. The first
+    factor is in F[alone], see `alone_at_start`.
     """
     most = 0.0
     for f in range(I[m.N_FRONTS]):
@@ -145,10 +148,18 @@ def nearness(I: Any, F: Any) -> float:
         for k in range(I[j + m.FR_NV], I[j + m.FR_NP]):
             u = I[j + m.FR_U] + k
             if not is_off(I, F, u):
-                most = max(
-                    most, F[I[m.EPS] + u] * abs(F[I[j + m.FR_A] + k * (I[j + m.FR_LDA] + 1)])
-                )
+                most = max(most, F[alone + u] * abs(F[I[j + m.FR_A] + k * (I[j + m.FR_LDA] + 1)]))
     return most
+
+
+def alone_at_start(model: FrozenModel) -> np.ndarray:
+    r"""Return :math:`(B\,\mathrm{diag}(M)^{-1}B^T)_{ii}` (n_u,) at the described pose."""
+    from mbd.model.assembly import assemble  # scipy.sparse, which most runs do not need
+
+    B, names = assemble(model, model.state).B, model.numbering
+    alone = np.zeros(int(model.I[N_U]))
+    alone[names.lam] = B.multiply(B) @ (1.0 / model.F[model.I[m.DIAG] + names.v])
+    return alone
 
 
 # --- compiled: sizes ------------------------------------------------------------------------------

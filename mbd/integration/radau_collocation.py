@@ -37,7 +37,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, Literal
 
 import numpy as np
@@ -276,6 +276,9 @@ class RadauCollocation:
     @property
     def facts(self) -> Facts:
         """What the runs are told of it."""
+        return _facts(self)
+
+    def _facts(self) -> Facts:
         order = 2 * self.stages - 1
         return Facts(
             title=f"collocation at {self.stages} points of Radau",
@@ -311,6 +314,12 @@ class RadauCollocation:
             F[b + where : b + where + s] = values
         for where, matrix in ((WEIGHTS, numbers.A), (SWEEP, numbers.W)):
             F[b + where : b + where + s * s] = matrix.ravel()
+
+
+@lru_cache(maxsize=8)
+def _facts(method: RadauCollocation) -> Facts:
+    """Return what runs are told of a method, which they ask for often."""
+    return method._facts()
 
 
 def _failed(model: FrozenModel, where: str) -> str:

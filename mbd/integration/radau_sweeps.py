@@ -311,7 +311,7 @@ def finish(I: Any, F: Any, t: float, h: float) -> bool:
     copy(F, I[V], own(I, F, VEL, s), n)
     copy(F, I[D], own(I, F, INC, s), n)
     copy(F, I[A], own(I, F, ACC, s), n)
-    if not end_on_rows(I, F, t, other(I, F, START_Q), other(I, F, SPARE), CORRECTIONS):
+    if not end_on_rows(I, F, t, other(I, F, START_Q), other(I, F, SPARE), CORRECTIONS, False):
         return False
     F[b + H_OLD] = h
     return True

@@ -284,6 +284,7 @@ def add_measured_row(
     """
     n = of.n
     by_rate = F[m.ROW_TURN] if on_rates else F[m.POSITION_TURN]
+    bends = of.curved and lam != 0.0
     form_maps(I, F, e, n, on_rates or by_rate != 0.0)
     turn = _turn(I, F, of, by_rate)
     for a in range(n):
@@ -301,12 +302,13 @@ def add_measured_row(
             change = change_of_gradient(I, F, of, a, ud, turn)
             add_through(F, row, map_of(I, a, m.DP), n_v, k * by_rate, g)
             add_through(F, row, map_of(I, a, m.PT), n_v, k * by_rate, change)
-        if of.curved:
+        if bends:
             gather_hessian(I, F, e, of, r, a, k * lam)
     for a in range(n):
         if face(I, e, a) == a:
             add_row(I, F, e, a, 0, 1.0, vector(I, a, ROW))
             add_column(I, F, e, a, 0, k, vector(I, a, GAMMA))
-    if of.curved:
+    if bends:
         add_products(I, F, e, n, True)
-    add_hessian(I, F, e, of, k * lam)
+    if lam != 0.0:
+        add_hessian(I, F, e, of, k * lam)

@@ -24,7 +24,7 @@ from mbd.algebra.vec import cross, dot, load3, mat_mat, mat_plus, outer, tilde, 
 from mbd.interactions.kind import Kind
 from mbd.interactions.laws import evaluate_law
 from mbd.interactions.measures import LAW_IN, LAW_OUT
-from mbd.interactions.pullback import add_stiffness, at, each, form_maps, push
+from mbd.interactions.pullback import add_stiffness, at, each, each_stiffness, form_maps, push
 from mbd.machine import buffer as m
 from mbd.machine.jit import jit
 
@@ -83,7 +83,7 @@ def force_forces(I: Any, F: Any, e: Any) -> None:
     push(I, F, m.FY, P, -1.0, _load(I, F, b, F[e.numbers]))
 
 
-@each
+@each_stiffness
 def force_tangent(I: Any, F: Any, e: Any) -> None:
     """Add -P_P (df/db) P_b^T where the direction follows a body."""
     b = I[e.ends + 1]
@@ -105,7 +105,7 @@ def moment_forces(I: Any, F: Any, e: Any) -> None:
         push(I, F, m.FY, I[e.ends + c], -0.5 / dd, cross(moment, d))
 
 
-@each
+@each_stiffness
 def moment_tangent(I: Any, F: Any, e: Any) -> None:
     """Add (-tilde(m)/2 + (m x d) d^T/d^2)/d^2 on a director, tilde(d)/(2 d^2) dm/db beside it."""
     b, breathes = I[e.ends + 3], F[e.numbers]
@@ -143,7 +143,7 @@ def scaling_forces(I: Any, F: Any, e: Any) -> None:
         push(I, F, m.FY, I[e.ends + c], -third / math.sqrt(dot(d, d)), d)
 
 
-@each
+@each_stiffness
 def scaling_tangent(I: Any, F: Any, e: Any) -> None:
     """Add -c/(3 s) (I - d d^T / s^2) on each director."""
     third = _size(I, F, e) / 3

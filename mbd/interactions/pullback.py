@@ -64,11 +64,16 @@ def _all_declared(function: Callable[..., Any], F: Any) -> None:
         )
 
 
-def each(function: Callable[[Any, Any, Any], None]) -> Any:
-    """Make a kernel that runs ``function(I, F, e)`` for the records e of all elements of a kind."""
+def each(function: Callable[[Any, Any, Any], None], stiffness: bool = False) -> Any:
+    """Make a kernel that runs ``function(I, F, e)`` for the records e of all elements of a kind.
+
+    One of `stiffness` adds to G and K alone, and is left out where both have no weight.
+    """
     of_one = jit(function)
 
     def of_all(I: Any, F: Any, k: int) -> None:
+        if stiffness and F[m.W_G] == 0.0 and F[m.W_K] == 0.0:
+            return
         for j in range(I[k + m.T_NUMBER]):
             i = I[k + m.T_FIRST] + j * I[k + m.T_SIZE]
             e = ElementRecord(
@@ -85,6 +90,11 @@ def each(function: Callable[[Any, Any, Any], None]) -> Any:
     loop.__name__, loop.__qualname__ = function.__name__, function.__qualname__
     loop.__doc__ = function.__doc__
     return kernel(loop)
+
+
+def each_stiffness(function: Callable[[Any, Any, Any], None]) -> Any:
+    """Make the kernel of a tangent that adds to G and K alone: of forces without mass and rows."""
+    return each(function, stiffness=True)
 
 
 @jit
@@ -198,6 +208,17 @@ def add_column(I: Any, F: Any, e: Any, a: int, r: int, s: float, x: int) -> None
 
 
 @jit
+def add_map_rows(I: Any, F: Any, e: Any, a: int, s: float, rows: int) -> None:
+    """Add s times a map as the first three rows, s P as their columns, on the body of a."""
+    block, columns = e.blocks + 4 * a, map_of(I, a, m.P)
+    to, ld, below, ldb = I[block], I[block + 1], I[block + 2], I[block + 3]
+    for j in range(I[I[e.ends + a] + m.ATT_N]):  # one by one: a vector would wait for its parts
+        for r in range(3):
+            F[to + r * ld + j] += s * F[rows + m.MAP_ROW * r + j]
+            F[below + j * ldb + r] += s * F[columns + m.MAP_ROW * r + j]
+
+
+@jit
 def subtract_own(I: Any, F: Any, e: Any, n: int, x: float) -> None:
     """Subtract x on the diagonal of the block that n rows of the element have of their own."""
     to, ld = I[e.pairs - 2], I[e.pairs - 1]
@@ -226,7 +247,7 @@ def _add_product(I: Any, F: Any, e: Any, p: int, a: int, b: int, s: float, V: in
 @jit
 def add_multiple(I: Any, F: Any, e: Any, p: int, a: int, b: int, s: float) -> None:
     """Add s P_a P_T,b^T to the block of pair p, if there is one."""
-    if coupled(I, F, e, p):
+    if s != 0.0 and coupled(I, F, e, p):
         _add_product(I, F, e, p, a, b, s, map_of(I, b, m.PT))
 
 

@@ -42,6 +42,7 @@ from mbd.interactions.kind import Kind
 from mbd.interactions.measures import DOT, Measure
 from mbd.interactions.pullback import (
     add_column,
+    add_map_rows,
     add_multiple,
     add_row,
     add_through,
@@ -83,11 +84,9 @@ def add_coincide(I: Any, F: Any, e: Any) -> None:
             continue
         sign = 1.0 if a == 0 else -1.0
         rows = map_of(I, a, PT) if turn == 0.0 else velocity_map(I, F, e, a)
-        for r in range(3):
-            add_row(I, F, e, a, r, sign, rows + MAP_ROW * r)
-            add_column(I, F, e, a, r, sign, map_of(I, a, P) + MAP_ROW * r)
-            if turn != 0.0:
-                add_row(I, F, e, a, r, sign * turn, map_of(I, a, DP) + MAP_ROW * r)
+        add_map_rows(I, F, e, a, sign, rows)
+        for r in range(3 if turn != 0.0 else 0):
+            add_row(I, F, e, a, r, sign * turn, map_of(I, a, DP) + MAP_ROW * r)
 
 
 @each

@@ -39,7 +39,7 @@ from mbd.interactions.gradients import accept_of, add_tension, gradient, value_o
 from mbd.interactions.kind import Kind
 from mbd.interactions.laws import evaluate_law
 from mbd.interactions.measures import LAW_IN, LAW_OUT, Measure
-from mbd.interactions.pullback import each, push
+from mbd.interactions.pullback import each, each_stiffness, push
 from mbd.machine import buffer as m
 from mbd.machine.jit import ints, jit
 
@@ -254,7 +254,7 @@ def _acting(
         for a in range(n):
             push(I, F, m.FY, I[e.ends + a], f, gradient(I, F, of, a))
 
-    @each
+    @each_stiffness
     def tangent(I: Any, F: Any, e: Any) -> None:
         u, ud = bent_value(I, F, e, True)
         f, stiff, damp = tension(I, F, I[m.SCRATCH], e.numbers, e.law, u, ud)

@@ -4,7 +4,9 @@ Positions and velocities go by
 
 .. math:: S\,(\delta; \eta) = -(0; \Phi), \qquad S\,(w; \mu) = -(0; \dot\Phi),
 
-with the matrix S that is factored, until what is left is round-off or stays.
+with the matrix S that is factored, until what is left is round-off or stays. By the matrix of the
+pose itself Newton's steps are quadratic: one of each is enough where the square of the first is
+round-off.
 """
 
 from __future__ import annotations
@@ -15,7 +17,8 @@ from typing import Any
 from mbd.base.tolerances import ROUND_OFF, START_POSITION, START_VELOCITY
 from mbd.machine import buffer as m
 from mbd.machine.jit import call, ints, jit
-from mbd.model.evaluation import evaluate_rates, linearise
+from mbd.machine.unknowns import is_velocity
+from mbd.model.evaluation import evaluate_rates, linearise, stage
 
 
 @jit
@@ -37,6 +40,36 @@ def clear(F: Any, to: int, n: int) -> None:
     """F[to] = 0."""
     for i in range(n):
         F[to + i] = 0.0
+
+
+@jit
+def once_onto_rows(I: Any, F: Any) -> bool:
+    """Move D and V onto the rows by one correction of each; return whether that was enough.
+
+    GAP and PHID have the rows and their rates as they were evaluated, with the matrix, at the pose
+    that D is counted from. All rows act.
+    """
+    S, n, moved, fastest, fast = ints(F), I[m.N_U], 0.0, 1e-300, 0.0
+    for k in range(m.FORCE):
+        fastest = max(fastest, F[m.SIZE + k] / F[m.UNIT + k])
+    for u in range(n):
+        holds = I[I[m.UNKNOWN_KIND] + u] != m.VELOCITY_ROW and not is_velocity(I, u)
+        F[I[m.X] + u] = F[I[m.GAP] + u] if holds else 0.0
+    call(S[m.LINEAR], I, F, 0)
+    add(F, I[m.D], -1.0, I[m.X], n)
+    for u in range(n):
+        if is_velocity(I, u):
+            moved = max(moved, abs(F[I[m.X] + u]) / F[m.UNIT + I[I[m.UNKNOWN_KIND] + u]])
+    stage(I, F, m.POSE)
+    stage(I, F, m.RATES)
+    for u in range(n):
+        F[I[m.X] + u] = 0.0 if is_velocity(I, u) else F[I[m.PHID] + u]
+    call(S[m.LINEAR], I, F, 0)
+    add(F, I[m.V], -1.0, I[m.X], n)
+    for u in range(n):
+        if is_velocity(I, u):
+            fast = max(fast, abs(F[I[m.X] + u]) / F[m.UNIT + I[I[m.UNKNOWN_KIND] + u]])
+    return moved * moved <= ROUND_OFF and moved * fast <= ROUND_OFF * fastest
 
 
 @jit

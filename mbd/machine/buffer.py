@@ -44,10 +44,10 @@ PLACES = 1 << PLACE_BITS  # that an entry can tell apart
     REMEMBERED, TURN_RATES,  # in F: first number that elements remember, rates of angles
     N_MEMORY, PLACES_REMEMBERED,  # how many numbers, table of all
     KEPT,  # in F: copies of numbers and rates, see `copy_remembered`
-    Q, QN, V, VN, A, AN, AB, AL, D, X, XS, GAP, R, PHID, PHIDD, DIAG, EPS, OFF, HELD, LEFT,
+    Q, QN, V, VN, A, AN, AB, AL, D, X, XS, GAP, R, PHID, PHIDD, DIAG, OFF, HELD, LEFT,
     Y, YD, YDD, FY, GROUND,
     I_HEADER,
-) = range(46)  # fmt: skip
+) = range(45)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -76,8 +76,7 @@ VECTORS = {
     R: Vector("R", WORK, N_U, "residual with all multipliers, of which the least are sought"),
     PHID: Vector("PHID", WORK, N_U, "rates of the rows"),
     PHIDD: Vector("PHIDD", WORK, N_U, "second rates of the rows"),
-    DIAG: Vector("DIAG", CONSTANTS, N_U, "size of the diagonal (pivot watch)"),
-    EPS: Vector("EPS", CONSTANTS, N_U, "softness of the rows in derivatives and counts"),
+    DIAG: Vector("DIAG", CONSTANTS, N_U, "size of the diagonal, and of rows"),
     OFF: Vector("OFF", STATE, N_U, "RELEASED or DROPPED of rows that do not act, else 0"),
     HELD: Vector("HELD", STATE, N_U, "what dropped rows lacked where they were dropped"),
     LEFT: Vector("LEFT", WORK, N_U, "what rows lack now, those that do not act too"),
@@ -160,7 +159,7 @@ N_UNKNOWN_KINDS = 8  # of unknowns
     FAR,  # largest position now over the length of the model, a power of two: FLOOR has it
     MISS,  # how far the first guess of the step was off, relative to A
     OPEN,  # largest row of the last evaluation, in units of what is allowed
-    SOFT,  # factor of EPS: zero in steps
+    SOFT,  # compliance of rows over the square of their size: zero in steps
     BAD_AT, BAD_AT_1, BAD_AT_2,  # what the law was asked for
     _BY_UNKNOWN_KIND,
 ) = range(50)  # fmt: skip

@@ -127,4 +127,4 @@ def loaded_frame(F: Any, n: Any, size: int) -> Any:
 @jit
 def working_maps(work: int, w: int, rate: int) -> Any:
     """Return the record of maps in the room for work, of weights w."""
-    return MapRecord(w, work + P, work + PT, work + DP, work + P, rate)
+    return MapRecord(w, work + P, work + PT, work + DP, work + P, rate, 0)

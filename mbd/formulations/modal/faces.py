@@ -193,7 +193,7 @@ def faces_on(frame: Formulation) -> FaceFunctions:
             gathered(F, n.par, to.w, u, 0.0, one + 4)
             base_maps(F, b, working_maps(work, one + 4, 0))
             base_rate(F, b)
-        base_maps(F, b, MapRecord(one, to.P, to.PT, to.DP, to.PV, to.rate))
+        base_maps(F, b, MapRecord(one, to.P, to.PT, to.DP, to.PV, to.rate, to.still))
         if to.rate:
             for c in range(3):
                 for i in range(n_b):

@@ -43,7 +43,7 @@ from mbd.algebra.helicoid import (
 from mbd.algebra.vec import dot, load3, minus, plus, store3, times
 from mbd.interactions.beams.blocks import FZ, GP, KF, WORK, S, add_blocks, frames, work
 from mbd.interactions.kind import Kind
-from mbd.interactions.pullback import each, form_maps, push
+from mbd.interactions.pullback import each, each_stiffness, form_maps, push
 from mbd.machine import buffer as m
 from mbd.machine.jit import ints, jit
 from mbd.machine.simd import product_of
@@ -149,7 +149,7 @@ def forces(I: Any, F: Any, e: Any) -> None:
     add_forces(I, F, e, both, gradient(k, u, turn, sT, sR))
 
 
-@each
+@each_stiffness
 def tangent(I: Any, F: Any, e: Any) -> None:
     """Add the derivatives of the forces by positions and velocities."""
     s = work(I)
