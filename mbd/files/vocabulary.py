@@ -96,7 +96,7 @@ ARGUMENTS: dict[str, ValueType] = {
     **dict.fromkeys(("follow", "plane", "project", "rigid"), Flag),
     **dict.fromkeys(("form", "force_map", "kind", "velocities", "newton", "scheme"), Word),
     **dict.fromkeys(("unit", "tableau", "stiff", "local_map"), Word),
-    **dict.fromkeys(("linear_solver", "constraints"), Word),
+    **dict.fromkeys(("linear_solver", "constraints", "contacts"), Word),
     "weights": Array("-", ((4,),)),
     "angle": Number("rad"),
     "atol": OneOf(lambda x: isinstance(x, dict), Mapping(Number("-")), Number("-")),
