@@ -29,6 +29,7 @@ SIZES = {
     "_SMALL",
     "_CHUNK_BYTES",
     "_CHUNK_GROWTH",
+    "_CHUNK_IMPACTS",
     "_CHUNK_SECONDS",
     "_CHUNK_UNKNOWNS",
     "_DELAY",

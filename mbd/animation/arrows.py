@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mbd.animation.drawing import Arrow, End, Track, nice, over_time
+from mbd.history.contacts import contacts as contacts_over_time
 from mbd.history.loads import law_over_time
 from mbd.machine.buffer import TRANSLATION
 
@@ -37,6 +38,23 @@ def loads(solution: History) -> list[Arrow]:
         end, color = End(applied.body, applied.at), MOMENT if applied.moment else FORCE
         arrows.append(Arrow(end, values, applied.unit, color, "loads", load.name))
     return arrows
+
+
+def touches(solution: History) -> list[tuple[Track, Arrow]]:
+    """Return the forces of contacts on their second bodies, and the points at which they act.
+
+    These move on the bodies: they are frames of their own. What never touches has none.
+    """
+    drawn = []
+    for part in solution.model.system.parts.values():
+        if not part.balls:
+            continue
+        history = contacts_over_time(solution, part.name)
+        for k in np.flatnonzero(history.pressure.any(axis=0)):
+            point = Track(f"{part.name}.{k}", history.point[:, k], None, None)
+            label, end = f"{part.name} on {part.ends[1].name}", End(point.name, np.zeros(3))
+            drawn.append((point, Arrow(end, history.force[:, k], "N", FORCE, "loads", label)))
+    return drawn
 
 
 def contacts(solution: History) -> list[Arrow]:

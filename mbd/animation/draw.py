@@ -128,6 +128,9 @@ def draw(solution: History, options: DrawOptions, also: float | None = None) -> 
     if checked.flag("animate", "arrows", options.arrows):
         vectors = loads_and_reactions.loads(shown)
         vectors += loads_and_reactions.contacts(shown)
+        for point, arrow in loads_and_reactions.touches(shown):
+            tracks[point.name] = point
+            vectors.append(arrow)
         vectors += loads_and_reactions.reactions(shown)
         terms = loads_and_reactions.inertial(shown)
         vectors = loads_and_reactions.visible(vectors, sizes.typical, terms)

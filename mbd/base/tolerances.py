@@ -12,9 +12,9 @@ LARGEST = 1e100
 # --- models ---------------------------------------------------------------------------------------
 
 SOFT_LOOPS = 1e-9
-"""[flexibility of a row] The compliance that keeps redundant rows of closed loops regular. It acts
-on the constraints by eps / (eps + s) with the smallest singular value s, ~ 1/N^2 on a chain of N;
-below round-off / eps the multipliers of redundant rows are noise."""
+"""[square of a row over the inertia of the heaviest body] The compliance that keeps redundant rows
+of closed loops regular far from their positions, and where curvatures are counted: below round-off
+of the elimination over it they would be noise."""
 
 COMPLIANCE_LEAST = 1e-15
 """[m/N, rad/(N m)] Smallest compliance of a joint: where its force is read off positions, their
@@ -144,14 +144,8 @@ laws of motion, whose accelerations are large, would allow any."""
 TURN_UNSURE = 1.0
 """[rad] Angles of a step that are farther from the integral of their rates: turns are not sure."""
 
-OPEN_LEAST = 1e-9
-"""[size of a row] Violations that no motion mends, from which on a failed step is laid to them."""
-
 OPEN_STEP = 1e-3
 """[largest free step] Where rows contradict each other a smaller step does not go nearer to it."""
-
-OPEN_SHARE = 0.3
-"""[violation] Part that no motion mends, from which on it is a contradiction of rows."""
 
 NEWTON_FREE = 1e-6
 """[rtol] Newton's tolerance of free steps: what it leaves is no error of the step."""

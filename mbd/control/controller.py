@@ -44,7 +44,7 @@ from mbd.runs.events import EventInstants
 from mbd.runs.failed_step import explain
 from mbd.runs.methods import checked_method
 from mbd.runs.plan import whole_steps
-from mbd.runs.record import ArrayRecord
+from mbd.runs.record import ArrayRecord, impulsive_so_far
 
 _WHO = "closed_loop"
 _CHUNK = 1 << 14  # steps in compiled code before Python listens to Ctrl-C
@@ -248,7 +248,7 @@ def _repeated_step(
     xs = [x.x + h * x.rate for x in loops]
     for _ in range(CONTINUOUS_STEPS):
         run.work.restore(before)
-        run.done = done
+        run.done, run.struck = done, []
         for loop, u in zip(loops, us, strict=True):
             stepper.u[loop.u] = u
         stepper.hold()
@@ -463,12 +463,12 @@ def closed_loop(
     if status != CONVERGED:
         message = message or explain(run.work, stepper.method)
     elif n % every:
-        run.keep(EventInstants.of(last, float(run.work.F[m.IMPULSIVE])))
+        run.keep(EventInstants.of(last, impulsive_so_far(model, run.work.F)))
     message = message or f"reached t = {last.t:g} s"
     *raw, impulsive = record.histories()
     solution = Solution(
         model, *raw, impulsive=impulsive, status=status, message=message, stats=run.stats(),
-        last=last, method=stepper.method, before=turns_so_far(model, first),
+        last=last, method=stepper.method, before=turns_so_far(model, first), impacts=record.impacts,
         options={"t_end": t_end, "step": stepper.h, "every": every},
     )  # fmt: skip
     if status != CONVERGED:

@@ -112,7 +112,7 @@ class Stepper:
         if project is not None:
             flag(_WHO, "project", project)
         self._observed = listed(f"{_WHO}: observe must be a list of names, {_SUCH}", observe)
-        self._every = 2**62 if every is None else whole(_WHO, "every", every, 1)
+        self._every = Plan.NEVER if every is None else whole(_WHO, "every", every, 1)
         self._project = project
         self._begin(state, project)
 

@@ -12,7 +12,7 @@ from mbd.base.checked import meant, shown
 from mbd.history.bodies import StructureHistory
 from mbd.history.columns import Column, Series, parts
 from mbd.history.quantities import PartHistory, table
-from mbd.history.quantity import MATRIX, Quantity
+from mbd.history.quantity import MATRIX, Owner, Quantity
 
 if TYPE_CHECKING:
     from mbd.history.history import History
@@ -79,7 +79,11 @@ def lines(panel: list[Series]) -> list[tuple[str, np.ndarray]]:
 def _quantities(solution: History | Stored, part: str, of: Any) -> dict[str, Column]:
     """Return unit and components of everything that a part has."""
     if not isinstance(of, PartHistory):
-        return {x.name: Column(x.unit, x.axes.components) for x in table(type(of))}
+        return {
+            x.name: Column(x.unit, x.axes.components)
+            for x in table(type(of))
+            if x.of is not Owner.SET_VALUED or x.flat in solution.columns
+        }
     columns = {x: solution.columns.get(f"{part}.{x}") for x in of.quantities}
     several = isinstance(of, StructureHistory)  # what nodes have is drawn node by node
     entries = {x.name: x for x in table(PartHistory) if x.axes is not MATRIX and not several}

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _DASHES = (
     "-", (0, (6, 2)), (0, (1, 1.2)), (0, (7, 2, 1, 2)), (0, (3, 1.5)), (0, (5, 1, 1, 1, 1, 1)),
-    (0, (10, 3)),
+    (0, (10, 3)), (0, (2, 2, 6, 2)), (0, (8, 1.5, 1, 1.5, 1, 1.5)),
 )  # fmt: skip
 _ORDER = list(SECTION_FORCES)
 _PANELS = (("N",), ("V2", "V3"), ("T",), ("M2", "M3"))  # of section forces, with one unit each

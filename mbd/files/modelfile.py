@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from mbd.base.atomic import replaced
 from mbd.base.checked import absent, file_path, mapping, meant, shown
+from mbd.files import contacts
 from mbd.files.toml import line_of
 from mbd.files.value_types import PlaceError
 from mbd.model.description import Description, described_parameters
@@ -23,6 +24,8 @@ from mbd.model.system import System
 
 if TYPE_CHECKING:
     from mbd.front.solution import Solution
+    from mbd.parts.contact import Contact
+    from mbd.parts.part import Frame
 
 _LARGEST = 100_000_000  # bytes of a model file
 
@@ -49,6 +52,11 @@ class ModelFile:
         None where the file says none.
     collisions : dict of tuple of shapes
         Of a robot, by body: shapes that others may touch.
+    planes : dict of Frame
+        Of MJCF, by name: planes that others may touch, of ground or what is fixed to it; the third
+        axis is the normal.
+    meetings : tuple of Meeting
+        Of MJCF: which shapes the file lets touch which plane, and with which ``friction``.
     """
 
     system: System
@@ -59,6 +67,8 @@ class ModelFile:
     frames: dict[str, Any] = field(default_factory=dict)
     limits: dict[str, Any] = field(default_factory=dict)
     collisions: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    planes: dict[str, Frame] = field(default_factory=dict)
+    meetings: tuple[contacts.Meeting, ...] = ()
 
     def simulate(self, **options: Any) -> Solution:
         """Run it; options of ``mbd.simulate`` take the place of those of the file."""
@@ -69,6 +79,41 @@ class ModelFile:
             if key not in how:
                 raise ValueError(f"ModelFile: {key} is not in the file [s]; give {key}=")
         return simulate(self.system, **how)
+
+    def add_contacts(
+        self,
+        bodies: Any = None,
+        *,
+        plane: Any = None,
+        friction: float | None = None,
+        restitution: float = 0.0,
+    ) -> list[Contact]:
+        """Let bodies of a robot touch planes with their collision shapes.
+
+        Each body touches the planes that the file lets it touch (MJCF), or the one that is given.
+        The contacts are parts of the system, "<body> on <plane>".
+
+        Parameters
+        ----------
+        bodies : str or several in a list, optional
+            Default all with collision shapes that touch, spheres, boxes and capsules. Fewer cost
+            less: of a robot on its feet, the feet.
+        plane : ground or Frame, optional
+            Through the origin of the Frame and normal to its third axis; ``system.ground``: z = 0.
+        friction : float [-], optional
+            Default what the file says of each pair; of URDF it must be given.
+        restitution : float [-]
+            From 0 to 1.
+
+        Returns
+        -------
+        list of Contact
+        """
+        coefficients = contacts.Coefficients(friction, restitution)
+        if plane is None and self.planes:
+            return contacts.of_file(self.system, self.planes, self.meetings, bodies, coefficients)
+        plane = self.system.ground if plane is None else plane
+        return contacts.with_plane(self.system, plane, bodies, coefficients)
 
 
 def read(path: str | Path, **options: Any) -> ModelFile:

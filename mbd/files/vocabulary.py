@@ -129,7 +129,7 @@ ARGUMENTS: dict[str, ValueType] = {
     "method": METHOD,
     "moment": LoadValue("N m", MOTION),
     "off": Several(Word, single=True),
-    "shape": Several(SHAPE, single=True),
+    **dict.fromkeys(("shape", "collision"), Several(SHAPE, single=True)),
     "stiffness": Number("N/m"),
     "t_eval": Several(Number("s")),
     "velocity": Array("m/s"),

@@ -90,7 +90,7 @@ def _extrapolated(runs: list[Solution], method: Method) -> Solution:
         for name, ws in (("q", of_motion), ("v", of_motion), ("a", of_forces), ("lam", of_forces))
     )
     q = _brought_back(model, np.asarray(q))
-    impulsive = sum(w * x.impulsive for w, x in zip(of_motion, runs, strict=True))
+    impulsive = sum(w * x.impulses for w, x in zip(of_motion, runs, strict=True))
     t, stats = runs[-1].t, dict[str, float]()
     for x in runs:
         for name, value in x.stats.items():

@@ -119,7 +119,7 @@ def share_reactions(solution: Solution, stiffness: Mapping[str, Any]) -> Solutio
     return Solution(
         model, run.t, run.q, run.v, run.a, lam, status=run.status, message=run.message,
         stats=run.stats, last=last, method=run.method, before=run.before, options=run.options,
-        events=run.events, impulsive=run.impulsive,
+        events=run.events, impulsive=run.impulses, impacts=run.impact_numbers,
     )  # fmt: skip
 
 

@@ -184,7 +184,7 @@ def simulate(
         solution = Solution(
             model, *raw, impulsive=impulsive, status=status, message=message,
             stats=run.stats, last=run.last, method=method, before=before,
-            stored=record.stored, options=options, events=run.occurrences,
+            stored=record.stored, options=options, events=run.occurrences, impacts=record.impacts,
         )  # fmt: skip
         trouble = _judged(solution, run, plan, first.t, raise_on_failure)
         record.close(solution.status, solution.message, run.stats, run.last)

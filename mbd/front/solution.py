@@ -49,8 +49,11 @@ class Solution(History):
     events : list
         Events that happened, each with ``name`` and ``t`` [s], and those of a run that was not
         loaded with ``state``.
-    impulsive : (n,) array, optional [J]
-        Work of impulses since the first instant, ``solution.energy.impulsive``; default zero.
+    impulsive : (n,) or (n, 3) array, optional [J]
+        Work of impulses since the first instant, ``solution.energy.impulsive``, and what of it
+        friction and impacts took; default zero.
+    impacts : (k, 13) array, optional [s, N s, m/s, J, -]
+        The numbers of ``solution.impacts``, a table of all impacts of contacts.
     """
 
     #: the same run of one order less, if it was extrapolated (``order=`` of ``simulate``)

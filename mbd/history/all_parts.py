@@ -105,6 +105,11 @@ class AllParts:
         return self._instants.energies
 
     @property
+    def losses(self) -> np.ndarray:
+        """What friction and impacts of set-valued laws took, (n, 2)."""
+        return self._instants.losses
+
+    @property
     def momenta(self) -> tuple[np.ndarray, np.ndarray]:
         """Linear and angular momentum, (n, 3) each."""
         return self._instants.momenta

@@ -13,7 +13,7 @@ from mbd.history.beams import cables, ends_of, lines
 from mbd.history.joint_coordinates import freedoms
 from mbd.history.loads import units_of_loads
 from mbd.history.quantities import table
-from mbd.history.quantity import Owner, Quantity
+from mbd.history.quantity import TOTALS, Owner, Quantity
 from mbd.machine import buffer as m
 from mbd.model.frozen import per_model
 
@@ -128,7 +128,7 @@ def items_of(
         names = tuple(x.removeprefix(f"{name}.") for x in labels("row")[mine])
         rows.append(Item(name, (Owner.ROWS,), (mine,), "as the rows", names))
     return {
-        "": [Item("", (Owner.TIME, Owner.TOTAL), unit=gap)],
+        "": [Item("", (Owner.TIME, *TOTALS[: 1 + bool(labels("set_valued"))]), unit=gap)],
         "body": [
             x._replace(
                 owners=(
@@ -226,6 +226,8 @@ def labels(model: Model) -> dict[str, tuple[tuple[str, ...], Any]]:
     if loads:
         labels["reading"] = (("reading",), list(loads))
         labels["reading_unit"] = (("reading",), list(loads.values()))
+    if model.set_valued:
+        labels["set_valued"] = (("set_valued",), list(model.elements_set_valued))
     if model.n_lam:
         owner = [""] * model.n_lam
         for name, rows in numbering.owners.items():
@@ -283,7 +285,7 @@ def columns(items: Items) -> dict[str, Column]:
 
 def parts(columns: Iterable[str]) -> dict[str, list[str]]:
     """Return the quantities of each part: of ``rod.position`` its last word."""
-    totals = {x.flat for x in table() if x.of in (Owner.TIME, Owner.TOTAL)}
+    totals = {x.flat for x in table() if x.of in (Owner.TIME, *TOTALS)}
     words: dict[str, list[str]] = {}
     for name in columns:
         if name not in totals:

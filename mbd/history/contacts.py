@@ -25,20 +25,29 @@ class ContactHistory:
         Normal force.
     friction : (n, k, 3) array [N]
         Force along the plane on the second body, inertial axes.
+    force : (n, k, 3) array [N]
+        All of the force on the second body, inertial axes.
     slip : (n, k, 3) array [m/s]
         Velocity of the body against the plane where they meet, along it, inertial axes.
     point : (n, k, 3) array [m]
         Where they meet, inertial.
     mode : (n, k) array of str
         "open", "stick" or "slip".
+    impulse : (n, k) array [N s]
+        Along the normal, of the impacts so far.
+    dissipated : (n, k) array [J]
+        What these took, and friction at the instants, summed by the rule of trapezia.
     """
 
     gap: np.ndarray
     pressure: np.ndarray
     friction: np.ndarray
+    force: np.ndarray
     slip: np.ndarray
     point: np.ndarray
     mode: np.ndarray
+    impulse: np.ndarray
+    dissipated: np.ndarray
 
     def __post_init__(self) -> None:
         """Let nobody write to its numbers."""
@@ -61,8 +70,8 @@ def contacts(solution: History, name: str) -> ContactHistory:
     Returns
     -------
     ContactHistory
-        Of instants: what impacts do within steps is in the velocities after them, and their work
-        in ``solution.energy.impulsive``.
+        Of instants: what impacts do within steps is in the velocities after them, and line by line
+        in ``solution.impacts``.
 
     Examples
     --------
@@ -107,11 +116,29 @@ def contacts(solution: History, name: str) -> ContactHistory:
     u -= v_P[:, None] + np.cross(w_P[:, None], point - P[:, None])
     p = np.reshape(solution[name].multipliers, (len(gap), -1, 3))
     friction = np.einsum("tkij,tkj->tki", tangents, p[..., 1:])
-    # forces are at the bound to what the iteration leaves of them
-    slips = np.linalg.norm(p[..., 1:], axis=-1) >= (1.0 - NEWTON_FREE) * part.friction * p[..., 0]
+    # forces are at the bound to what the iteration leaves of them; what sticks may be above it
+    bound = part.friction * p[..., 0]
+    slips = np.abs(np.linalg.norm(p[..., 1:], axis=-1) - bound) <= NEWTON_FREE * bound
     mode = np.where(p[..., 0] > 0.0, np.where(slips, "slip", "stick"), "open")
     slip = u - (u * n).sum(-1, keepdims=True) * n
-    return ContactHistory(gap, p[..., 0].copy(), friction, slip, point, mode)
+    force = p[..., :1] * n + friction
+    impulse, dissipated = _of_impacts(solution, name, len(part.balls))
+    power = (friction * slip).sum(-1)
+    dissipated[1:] -= np.cumsum(0.5 * np.diff(solution.t)[:, None] * (power[1:] + power[:-1]), 0)
+    return ContactHistory(
+        gap, p[..., 0].copy(), friction, force, slip, point, mode, impulse, dissipated
+    )
+
+
+def _of_impacts(solution: History, name: str, k: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return normal impulses and losses of the impacts of k balls so far, (n, k) each."""
+    hits, so_far = solution.impacts[name], np.zeros((2, len(solution.t), k))
+    at = np.searchsorted(solution.t, hits.t)
+    there = at < len(solution.t)
+    for of_step, x in zip(so_far, (hits.impulse[:, 0], hits.lost), strict=True):
+        np.add.at(of_step, (at[there], hits.ball[there]), x[there])
+    impulse, lost = so_far.cumsum(1)
+    return impulse, lost
 
 
 def _tangents(n: np.ndarray) -> np.ndarray:

@@ -21,6 +21,7 @@ from mbd.history.beams import (
 )
 from mbd.history.bodies import StructureHistory
 from mbd.history.columns import Column, model_columns
+from mbd.history.impacts import Impacts
 from mbd.history.joint_coordinates import freedoms
 from mbd.history.joints import JointHistory, RowHistory
 from mbd.history.loads import all_loads
@@ -34,7 +35,7 @@ from mbd.history.quantities import (
     no_part,
     table,
 )
-from mbd.history.quantity import Owner, Quantity
+from mbd.history.quantity import TOTALS, Owner, Quantity
 from mbd.history.trajectory import Trajectory
 from mbd.interactions.kind import face_name
 
@@ -104,7 +105,7 @@ class History(Trajectory):
     @cached_property
     def _totals(self) -> Mapping[str, np.ndarray]:
         """Quantities of the whole model."""
-        return self._named([x for x in table() if x.of is Owner.TOTAL and x.array])
+        return self._named([x for x in table() if x.of in TOTALS and x.array])
 
     @cached_property
     def energy(self) -> Energy:
@@ -120,6 +121,11 @@ class History(Trajectory):
     def gap(self) -> np.ndarray:
         """Largest violation of a row at each instant [m, rad, -; on velocities m/s, rad/s]."""
         return self._totals["gap"]
+
+    @cached_property
+    def impacts(self) -> Impacts:
+        """All impacts of contacts, one line each, whatever instants are kept."""
+        return Impacts(self.model.elements_set_valued, self.impact_numbers)
 
     @cached_property
     def reactions(self) -> dict[str, Reaction]:

@@ -49,15 +49,15 @@ class Instants:
         potential energy [J], linear [N s] and angular momentum [N m s].
     exchanged : (n, 2) array [J]
         Since the first instant of the run: lost to dampers, put in by loads, motors and drives.
-    impulsive : (n,) array [J]
-        Put in by impulses since then.
+    impulses : (n, 1) or (n, 3) array [J]
+        Put in by impulses since then; of set-valued laws what friction and impacts took.
     after : dict
         What the instants that follow need of the last one; of one run.
     """
 
     values: np.ndarray
     exchanged: np.ndarray
-    impulsive: np.ndarray
+    impulses: np.ndarray
     after: Before
 
     @property
@@ -70,7 +70,13 @@ class Instants:
         """Kinetic, potential and dissipated energy, work, and that of impulses."""
         values, exchanged = self.values, self.exchanged
         return (values[..., 3], values[..., 4], exchanged[..., 0], exchanged[..., 1],
-                self.impulsive)  # fmt: skip
+                self.impulses[..., 0])  # fmt: skip
+
+    @property
+    def losses(self) -> np.ndarray:
+        """What friction and impacts of set-valued laws took, (n, 2)."""
+        parts = self.impulses[..., 1:]
+        return parts if parts.shape[-1] else np.zeros((*parts.shape[:-1], 2))
 
     @property
     def momenta(self) -> tuple[np.ndarray, np.ndarray]:
@@ -116,7 +122,7 @@ def instants(trajectory: Trajectory) -> Instants:
     model, t = trajectory.model, trajectory.t
     if not len(t):
         values = np.zeros((0, _NUMBERS))
-        return Instants(values, values[:, 1:3], trajectory.impulsive, {})
+        return Instants(values, values[:, 1:3], trajectory.impulses, {})
     program, _ = _program(model)
     work = program.work
     work.remember(trajectory.before.get(MEMORY))
@@ -131,7 +137,7 @@ def instants(trajectory: Trajectory) -> Instants:
     last = np.concatenate([t[-1:], exchanged[-1], values[-1, 1:3]])
     now = np.concatenate([t[-1:], work.F[turns]])
     after = {MEMORY: work.F[model.memory], _WORK: last, _TURNS: now}
-    return Instants(values, exchanged, trajectory.impulsive, after)
+    return Instants(values, exchanged, trajectory.impulses, after)
 
 
 def instants_of_runs(
@@ -151,4 +157,5 @@ def instants_of_runs(
         program.F[:, [m.T_LAST, m.T_STEP]] = rows[here, :1, 0]
         values[here] = program.of_rows(rows[here][..., taken])
     t = rows[0, :, 0] if n else np.empty(0)
-    return Instants(values, _work(t, values[..., 1:3], None), rows[..., -1], {})
+    impulses = rows[..., 1 + n_q + 2 * n_u :]
+    return Instants(values, _work(t, values[..., 1:3], None), impulses, {})

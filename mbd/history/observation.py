@@ -21,7 +21,7 @@ from mbd.history.quantities import (
     PartHistory,
     table,
 )
-from mbd.history.quantity import INERTIAL, Owner, Quantity
+from mbd.history.quantity import INERTIAL, TOTALS, Owner, Quantity
 from mbd.interactions.kind import Attachment
 from mbd.interactions.measures import LENGTH
 from mbd.machine import buffer as m
@@ -223,7 +223,7 @@ class Finder:
     @cached_property
     def _owners(self) -> dict[str, Callable[[], Words]]:
         """What finds the words of each owner."""
-        totals = {x.flat: x for x in table() if x.of in (Owner.TIME, Owner.TOTAL)}
+        totals = {x.flat: x for x in table() if x.of in (Owner.TIME, *TOTALS)}
         owners: dict[str, Callable[[], Words]] = {
             "energy": lambda: {x.name: partial(self._entry, x, "") for x in table(Energy)},
             "momentum": lambda: {x.name: partial(self._entry, x, "") for x in table(Momentum)},

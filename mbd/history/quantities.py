@@ -279,6 +279,11 @@ def _untold(energy: Any) -> np.ndarray:
     return np.full(len(energy.kinetic), np.nan)
 
 
+def _none(energy: Any) -> np.ndarray:
+    """Return zeros: of what the model does not have, or files of an earlier version."""
+    return np.zeros(len(energy.kinetic))
+
+
 class Energy(_Totals):
     """Energies over time [J], (n,) arrays."""
 
@@ -310,7 +315,19 @@ class Energy(_Totals):
         Owner.TOTAL, "J", SCALAR,
         "put in since the first instant by impulses, negative where they take: by changes at "
         "events (locks, rebounds), and by steps of methods that say so",
-        lambda x: x.energies[4], derive=lambda e: np.zeros(len(e.kinetic)), array="impulsive_work",
+        lambda x: x.energies[4], derive=_none, array="impulsive_work",
+    )  # fmt: skip
+    friction = Quantity(
+        Owner.SET_VALUED, "J", SCALAR,
+        "taken since the first instant by dry friction of set-valued laws that stay closed; "
+        "-impulsive has it",
+        lambda x: x.losses[..., 0], derive=_none, array="friction_loss",
+    )  # fmt: skip
+    impacts = Quantity(
+        Owner.SET_VALUED, "J", SCALAR,
+        "taken since the first instant by impacts of set-valued laws, their friction included; "
+        "-impulsive has it",
+        lambda x: x.losses[..., 1], derive=_none, array="impact_loss",
     )  # fmt: skip
     balance = Quantity(
         Owner.TOTAL, "J", SCALAR,
@@ -325,8 +342,14 @@ class Energy(_Totals):
         return not (self.dissipated.any() or self.work.any() or self.impulsive.any())
 
 
+#: What instants have of the work of impulses.
+IMPULSES = (Energy.impulsive, Energy.friction, Energy.impacts)
+
 #: Sums since the first instant of a run: one instant alone does not have them.
-SINCE_THE_START = (Energy.dissipated, Energy.work, Energy.impulsive, Energy.balance)
+SINCE_THE_START = (
+    Energy.dissipated, Energy.work, Energy.impulsive, Energy.friction, Energy.impacts,
+    Energy.balance,
+)  # fmt: skip
 
 
 class Momentum(_Totals):

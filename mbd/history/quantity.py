@@ -53,6 +53,7 @@ class Owner(Enum):
     LOAD = ("reading", "", "a motor, drive, transmission or rope")
     ROWS = ("row", ".{}", "a part with constraint rows")
     TOTAL = ("", "{}", "the whole model")
+    SET_VALUED = ("", "{}", "the whole model, if it has set-valued laws: contacts")
     POSITIONS = ("coordinate", "{}", "the stored coordinates of the model")
     SPEEDS = ("speed", "{}", "the velocities of the model")
 
@@ -60,6 +61,9 @@ class Owner(Enum):
     def dimension(self) -> str:
         """Dimension that counts the owners; none for the whole model."""
         return self.value[0]
+
+
+TOTALS = (Owner.TOTAL, Owner.SET_VALUED)
 
 
 class Quantity:
@@ -108,7 +112,7 @@ class Quantity:
 
     def __set_name__(self, owner: type, name: str) -> None:
         self.name = name
-        full = name if self.of is not Owner.TOTAL else f"{owner.__name__.lower()}.{name}"
+        full = f"{owner.__name__.lower()}.{name}" if self.of in TOTALS else name
         self.flat = self.flat.format(full)
 
     @property

@@ -10,6 +10,7 @@ import numpy as np
 
 from mbd.base.read_only import read_only
 from mbd.history.bodies import BodyHistory, FlexibleHistory
+from mbd.history.impacts import NO_IMPACTS
 from mbd.history.observed import point
 from mbd.history.program import ProgramTables
 from mbd.history.quantity import Quantity
@@ -44,6 +45,7 @@ class Trajectory:
         options: Mapping[str, Any] | None = None,
         events: Iterable[Any] = (),
         impulsive: np.ndarray | None = None,
+        impacts: np.ndarray | None = None,
     ) -> None:
         self.model = model
         self.t, self.q, self.v, self.a, self._lam = map(_view, (t, q, v, a, lam))
@@ -53,8 +55,11 @@ class Trajectory:
         self.state = State(*(x[-1] for x in (t, q, v, a, lam))) if last is None else last
         self.method, self.options = method, dict(options or {})
         self.events: list[Any] = list(events)
-        # work of impulses since the first instant of the run, (n,) [J]
-        self.impulsive = _view(np.zeros(len(t)) if impulsive is None else impulsive)
+        # work of impulses since the first instant of the run, (n, 1), or (n, 3) with its parts [J]
+        work = np.zeros(len(t)) if impulsive is None else np.asarray(impulsive)
+        self.impulses = read_only(work[:, None] if work.ndim == 1 else work.view())
+        # of impacts, one line each, see Impacts
+        self.impact_numbers = NO_IMPACTS if impacts is None else impacts
         # what came before the first instant, if anything did
         self.before: Before = read_only(before or {})
         self.stored = stored  # quantities by name that are in a file already
@@ -151,6 +156,16 @@ class Trajectory:
             self._bodies[name] = (FlexibleHistory if flexible else BodyHistory)(self, name)
         return self._bodies[name]
 
+    def _impacts_of(self, instants: slice | np.ndarray) -> np.ndarray:
+        """Return the numbers of the impacts after the instant before some, up to the last one."""
+        lines, chosen = self.impact_numbers, np.arange(len(self.t))[instants]
+        if not len(chosen):
+            return lines[:0]
+        first, last = chosen[0], chosen[-1]
+        after = self.t[first - 1] if first else -np.inf
+        t = lines[:, m.IMPACT_T]
+        return lines[(t > after) & (t <= self.t[last])]
+
     def vector_of(self, body: str, weights: tuple[float, ...]) -> np.ndarray:
         """Return sum w_k y_k of a body or face (or "ground") over time, (n, 3)."""
         return self.observed(lambda tables: point(tables, body, 0, weights))
@@ -158,10 +173,11 @@ class Trajectory:
     def part(self, instants: slice | np.ndarray, before: Before | None = None) -> Self:
         """Return some instants, in memory; `before` is the memory of those before them."""
         arrays = (_taken(x, instants) for x in (self.q, self.v, self.a, self._lam))
+        impacts = self._impacts_of(instants) if self.impact_numbers.size else None
         return type(self)(
             self.model, self.t[instants], *arrays, status=self.status, message=self.message,
             stats=self.stats, last=self.state, method=self.method, before=before,
-            impulsive=self.impulsive[instants],
+            impulsive=self.impulses[instants], impacts=impacts,
         )  # fmt: skip
 
 

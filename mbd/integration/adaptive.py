@@ -55,7 +55,7 @@ from mbd.integration.newton_loop import (
     restore,
     set_weights,
 )
-from mbd.integration.updates import mark_open
+from mbd.integration.updates import mark_open, record_impulsive
 from mbd.linear.saddle import accelerations
 from mbd.machine import buffer as m
 from mbd.machine.buffer import (
@@ -295,9 +295,9 @@ def give(I: Any, F: Any, start: float) -> None:
         for i in range(n_u):
             F[d + i] = F[whole + i]
         stage(I, F, m.POSE)
+        record_impulsive(I, F)
         S[m.N_RECORDED] += 1
         S[m.N_REACHED] += 1
-        F[S[m.RECORD] + S[m.N_RECORDED] * S[m.RECORD_SIZE] - 1] = F[m.IMPULSIVE]
 
 
 @jit

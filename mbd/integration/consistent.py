@@ -17,7 +17,6 @@ import numpy as np
 
 from mbd.base.checked import flag, shown
 from mbd.base.tolerances import (
-    OPEN_SHARE,
     START_NEAR,
     START_POSITION,
     START_VELOCITY,
@@ -107,12 +106,12 @@ _OPEN = (
 _NONE = "none meet all of them: two drives or joints ask for different velocities"
 
 
-def _check(what: str, named: str, advice: str, work: Workspace, share: float) -> None:
+def _check(what: str, named: str, advice: str, work: Workspace) -> None:
     if named:
         if advice == _CORRECT:  # nothing was tried; is there anything to try?
-            reason = contradiction(work.model, work, True, share) or f"{named}; {advice}"
+            reason = contradiction(work.model, work, True) or f"{named}; {advice}"
         else:
-            reason = f"{contradicting_rows(work.model, work, True, share) or named}; {advice}"
+            reason = f"{contradicting_rows(work.model, work, True) or named}; {advice}"
         raise ValueError(f"{what} violate constraints: {reason}")
 
 
@@ -181,10 +180,10 @@ def settled(
             raise ValueError(bad_law)
         open_rows, named = words
         advice = _OPEN if project is True else _CORRECT
-        _check("initial positions", open_rows, advice, work, OPEN_SHARE)
+        _check("initial positions", open_rows, advice, work)
         if project:
-            _check("velocities", named, _NONE, work, 0.0)
-        _check("initial velocities", named, _CORRECT, work, 0.0)
+            _check("velocities", named, _NONE, work)
+        _check("initial velocities", named, _CORRECT, work)
         if little:
             warnings.warn(
                 f"{little}; the nearest consistent ones are taken. Say project=True if this is "

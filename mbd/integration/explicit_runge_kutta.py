@@ -61,6 +61,7 @@ from mbd.integration.one_step import (
     AT_END,
     AT_START,
     CORRECTIONS,
+    alone_at_start,
     begin_step,
     choosing,
     end_on_rows,
@@ -102,8 +103,9 @@ STABLE, FREQUENCY, STREAK, EASY, OF_END, TURNING, SIZES = range(8, 15)
 WIDTH = 16
 C, ERRORS, WEIGHTS, POWERS = 2 * WIDTH, 3 * WIDTH, 5 * WIDTH, 21 * WIDTH  # POWERS: by power of x
 VECTORS = 28 * WIDTH
-# of each stage: v' and lam, rate of the increment; after them room, and coordinates of a start
-ACC, RATE, SPARE, START_Q = 0, 1, 0, 3
+# of each stage: v' and lam, rate of the increment; after them room, sizes of rows by mass, and
+# coordinates of a start
+ACC, RATE, SPARE, ALONE, START_Q = 0, 1, 0, 3, 4
 
 
 @jit
@@ -221,7 +223,7 @@ def lost(I: Any, F: Any) -> bool:
     Asked where rows are nearer to each other than at first by as much as lets others be chosen.
     """
     b, n = base(I), I[N_U]
-    F[b + NOW_NEAR] = nearness(I, F)
+    F[b + NOW_NEAR] = nearness(I, F, other(I, F, ALONE))
     if F[b + FIRST_NEAR] == 0.0:
         F[b + FIRST_NEAR] = F[b + NOW_NEAR]
     if F[b + NOW_NEAR] * RANK_STAYS**2 <= F[b + FIRST_NEAR]:
@@ -448,6 +450,10 @@ def write_numbers(numbers: Tableau, model: FrozenModel, F: np.ndarray) -> None:
     for to, table in ((ERRORS, numbers.errors), (WEIGHTS, numbers.A), (POWERS, numbers.P.T)):
         for i, row in enumerate(table):
             F[b + to + WIDTH * i : b + to + WIDTH * i + n] = row
+    if model.I[m.LOOPS]:
+        alone = alone_at_start(model)
+        at = b + VECTORS + ((RATE + 1) * n + ALONE) * len(alone)  # `other`
+        F[at : at + len(alone)] = alone
 
 
 def facts_of(numbers: Tableau, title: str, **more: Any) -> Facts:

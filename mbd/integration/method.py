@@ -112,6 +112,8 @@ class Facts:
         Whether steps meet the set-valued laws of kinds that declare one (``Kind.set_valued``), such
         as impacts and dry friction; of these kinds alone, if it names them. A model that has
         another such kind is refused.
+    impacts : callable
+        ``(model)``: the most impacts of set-valued laws in a step, of those that it logs.
     in_python : callable, optional
         ``(work)``: what takes the steps in a work space in the place of the kernel, with its
         signature, and keeps in ``error`` what a step raised.
@@ -140,6 +142,7 @@ class Facts:
     weights: Weights | None = None
     oscillation: float = 0.0
     set_valued: bool | tuple[str, ...] = False
+    impacts: Callable[[FrozenModel], int] = _no_floats
     in_python: Callable[[Any], Any] | None = None
     failure: Callable[[FrozenModel, str], str] = newton_failed
     complete: Callable[[bool], Any] | None = None

@@ -71,16 +71,19 @@ from mbd.integration.set_valued_laws import (
     ALONG,
     CANDIDATE,
     COUNT,
+    FIRST_ROWS,
     FIXED,
     FORCE,
     FORCE_0,
     IMPULSE,
     IMPULSE_0,
     IS_LAW,
+    ISLAND,
     JUMP,
     JUMP0,
     KAPPA,
     KAPPA_0,
+    KEPT,
     LAWS,
     N_ROWS,
     N_TREES,
@@ -111,10 +114,11 @@ from mbd.integration.set_valued_laws import (
     meet,
     open_rows,
     place,
+    row_answers,
     row_times,
     rows_of,
 )
-from mbd.integration.tables_of_laws import laws_of, own_floats, write_laws
+from mbd.integration.tables_of_laws import begun, laws_of, own_floats, write_laws
 from mbd.interactions import set_valued as c
 from mbd.linear.fronts import factor_and_solve
 from mbd.linear.onto_rows import add, clear, copy
@@ -616,7 +620,7 @@ def percussions(I: Any, F: Any, h: float, part: float) -> None:
             s1, s2 = F[w + j + 1], F[w + j + 2]
         slips = math.hypot(s1, s2) > 100 * worst * math.sqrt(F[at + c.DELASSUS_T])
         F[at + c.NEXT] = c.SLIP if slips else c.STICK
-        F[at + c.SLIP1], F[at + c.SLIP2] = s1, s2
+        F[at + c.LEAVES1], F[at + c.LEAVES2] = s1, s2
         if form == c.DRY:
             continue
         bounces = part * F[at + c.RESTITUTION] * F[at + c.BEFORE] < 0.0
@@ -649,8 +653,8 @@ def pressures(I: Any, F: Any, base: int) -> None:
             continue
         F[law] = NONE if mode == c.OPEN else WHOLE if mode == c.STICK else ALONG
         F[law + 1] = max(mu, F[at + c.STATIC]) if mode == c.STICK else mu
-        slow = max(math.hypot(F[at + c.SLIP1], F[at + c.SLIP2]), 1e-300)
-        F[law + 2], F[law + 3] = -F[at + c.SLIP1] / slow, -F[at + c.SLIP2] / slow
+        slow = max(math.hypot(F[at + c.LEAVES1], F[at + c.LEAVES2]), 1e-300)
+        F[law + 2], F[law + 3] = -F[at + c.LEAVES1] / slow, -F[at + c.LEAVES2] / slow
     meet(I, F, z, now, base)
     for k in range(n):
         at, j, _, form = law_of(I, F, k)
@@ -871,40 +875,95 @@ def work_of_jumps(I: Any, F: Any) -> Any:
 
     :math:`\Lambda\cdot(u^+ + u^-)/2` with :math:`u^- = u^+ - D\Lambda`.
     """
-    n, jump, D = int(F[place(I, N_ROWS)]), own_vector(I, JUMP), matrix(I, F)
-    rows, work, size = array(I, F, ROWS), 0.0, 0.0
-    for i in range(n):
-        own, now, half = F[jump + int(F[rows + i])], -F[I[m.PHID] + int(F[rows + i])], 0.0
-        if own != 0.0:
-            for j in range(n):
-                half += 0.5 * F[D + n * i + j] * F[jump + int(F[rows + j])]
-            work += own * (now - half)
-            size += abs(own) * (abs(now) + abs(half))
+    jump, work, size = own_vector(I, JUMP), 0.0, 0.0
+    for k in range(int(F[place(I, COUNT)])):
+        _, j, u, form = law_of(I, F, k)
+        for r in range(rows_of(form)):
+            own, now = F[jump + u + r], -F[I[m.PHID] + u + r]
+            if own != 0.0:
+                half = 0.5 * row_answers(I, F, k, j + r, jump)
+                work += own * (now - half)
+                size += abs(own) * (abs(now) + abs(half))
     return work, size
 
 
 @jit
-def work_of_contacts(I: Any, F: Any, quiet: bool) -> float:
-    """Return the work of the contact forces in a step.
+def _closes(I: Any, F: Any, k: int) -> bool:
+    """Tell whether law k was open before the step at hand, and has an impulse in it."""
+    at, j, _, form = law_of(I, F, k)
+    return form != c.DRY and F[at + c.MODE] == c.OPEN and F[array(I, F, IMPULSE) + j] > 0.0
 
-    That of a percussion with the mean of the velocities at both ends; where a contact hits, with
-    those before and after the jump at the end of the step.
+
+@jit
+def keep_speeds_before(I: Any, F: Any) -> None:
+    r"""Write rates before the jump, :math:`u - D\Lambda`, to KEPT; zero where nothing closes."""
+    jump, to = own_vector(I, JUMP), array(I, F, KEPT)
+    clear(F, to, int(F[place(I, N_ROWS)]))
+    for k in range(int(F[place(I, COUNT)])):
+        if _closes(I, F, k):
+            _, j, u, form = law_of(I, F, k)
+            for r in range(rows_of(form)):
+                F[to + j + r] = -F[I[m.PHID] + u + r] - row_answers(I, F, k, j + r, jump)
+
+
+@jit
+def _is_hit(I: Any, F: Any, k: int) -> bool:
+    """Tell whether an impact is in the island of law k: one is closed by a jump of its velocity."""
+    island, before = array(I, F, ISLAND), array(I, F, KEPT)
+    for other in range(int(F[place(I, COUNT)])):
+        if F[before + int(F[array(I, F, FIRST_ROWS) + other])] < 0.0:
+            if F[island + other] == F[island + k]:
+                return True
+    return False
+
+
+@jit
+def account(I: Any, F: Any, h: float, quiet: bool) -> None:
+    r"""Add the work of forces of set-valued laws to the sums of the run, and log impacts.
+
+    That of a percussion with the mean of the velocities at both ends; where a law was open, with
+    those before and after the jump at the end of the step. In an island with an impact friction has
+    what forces at the start do, :math:`h p_n\cdot u_n`, of what is closed, and impacts the rest.
     """
-    n, jump, D = int(F[place(I, N_ROWS)]), own_vector(I, JUMP), matrix(I, F)
-    rows, P, work = array(I, F, ROWS), array(I, F, IMPULSE), 0.0
+    P, before = array(I, F, IMPULSE), array(I, F, KEPT)
+    if not quiet:
+        keep_speeds_before(I, F)
     for k in range(int(F[place(I, COUNT)])):
         at, first, u, form = law_of(I, F, k)
+        closes, work, steady = not quiet and _closes(I, F, k), 0.0, 0.0
         for r in range(rows_of(form)):
-            j, now = first + r, -F[I[m.PHID] + u + r]
-            before = F[at + (c.BEFORE if r == 0 else c.SLIP1 + r - 1)]
+            start = F[at + (c.BEFORE if r == 0 else c.SLIP1 + r - 1)]
             if form == c.DRY:
-                before = F[at + c.SLIP1]
-            elif not quiet and F[at + c.MODE] == c.OPEN:
-                before = now
-                for i in range(n):
-                    before -= F[D + n * j + i] * F[jump + int(F[rows + i])]
-            work += 0.5 * F[P + j] * (before + now)
-    return work
+                start = F[at + c.SLIP1]
+            steady += h * F[I[m.AN] + u + r] * start
+            if closes:
+                start = F[before + first + r]
+            work += 0.5 * F[P + first + r] * (start - F[I[m.PHID] + u + r])
+        by_impacts = work - steady if not quiet and _is_hit(I, F, k) else 0.0
+        F[m.IMPULSIVE] += work
+        F[m.FRICTION] -= work - by_impacts
+        F[m.IMPACTS] -= by_impacts
+        if closes and F[before + first] < 0.0:
+            log_impact(I, F, k, -work)
+
+
+@jit
+def log_impact(I: Any, F: Any, k: int, loss: float) -> None:
+    """Append a line to the log of impacts, while it has room."""
+    S = ints(F)
+    at, first, u, form = law_of(I, F, k)
+    if S[m.N_IMPACTS] >= S[m.IMPACT_ROOM]:
+        return
+    to = S[m.IMPACT_LOG] + S[m.N_IMPACTS] * m.IMPACT_SIZE
+    S[m.N_IMPACTS] += 1
+    clear(F, to, m.IMPACT_SIZE)
+    F[to + m.IMPACT_T], F[to + m.IMPACT_ELEMENT], F[to + m.IMPACT_LOSS] = F[m.T], k, loss
+    for r in range(rows_of(form)):
+        F[to + m.IMPACT_P + r] = F[own_vector(I, JUMP) + u + r]
+        F[to + m.IMPACT_BEFORE + r] = F[array(I, F, KEPT) + first + r]
+        F[to + m.IMPACT_AFTER + r] = -F[I[m.PHID] + u + r]
+    if F[at + c.BEFORE] < 0.0:
+        F[to + m.IMPACT_E] = F[place(I, RESTITUTION_PART)] * F[at + c.RESTITUTION]
 
 
 @jit
@@ -969,17 +1028,17 @@ def attempt(I: Any, F: Any, h: float, t: float) -> bool:
     good = reach_end(I, F, h)
     if good and F[place(I, QUIET)] == 0.0 and rebounds(I, F) and gains(I, F):
         good = rebound_less(I, F, h)
-        F[place(I, RESTITUTION_PART)] = 1.0
         S[m.N_REJECT] += 1
     if not good:
-        S[m.HAVE_FACTOR] = 0
+        S[m.HAVE_FACTOR], F[place(I, RESTITUTION_PART)] = 0, 1.0
         F[m.T] = begin
         copy(F, I[m.Q], I[m.QN], I[m.N_Q])
         copy(F, I[m.V], I[m.VN], n)
         copy(F, I[m.A], I[m.AN], n)
         return False
     quiet = F[place(I, QUIET)] == 1.0
-    F[m.IMPULSIVE] += work_of_contacts(I, F, quiet)
+    account(I, F, h, quiet)
+    F[place(I, RESTITUTION_PART)] = 1.0
     if not quiet:
         free_accelerations(I, F)
         add_forces(I, F)
@@ -1026,10 +1085,11 @@ def begin_contacts(I: Any, F: Any) -> None:
             F[at + c.NEXT] = c.SLIP if slips else c.STICK
         F[at + c.BEFORE] = 0.0 if rests else speed
         F[at + c.SLIP1], F[at + c.SLIP2] = s1, s2
+        F[at + c.LEAVES1], F[at + c.LEAVES2] = s1, s2
     add_forces(I, F)
     for k in range(n_laws):
         at = int(F[array(I, F, RECORDS) + k])
-        F[at + c.MODE] = F[at + c.NEXT]
+        F[at + c.MODE], F[at + c.ACTIVE] = F[at + c.NEXT], c.BEGUN
     copy(F, I[m.AL], I[m.A], n)
     F[place(I, STARTED)] = 1.0
     S[m.HAVE_FACTOR] = 0
@@ -1044,7 +1104,10 @@ def advance(I: Any, F: Any, k: int) -> None:
     note_rates(I, F)
     if F[place(I, STARTED)] == 0.0:
         begin_contacts(I, F)
+    most = int(HALVES * F[place(I, COUNT)])  # impacts in a step
     for step in range(S[m.N_STEPS]):
+        if S[m.IMPACT_ROOM] and S[m.IMPACT_ROOM] - S[m.N_IMPACTS] < most:
+            return  # until they are taken over
         end, left, part = next_time(I, F), 1.0, 1.0
         begin = F[m.T]
         while left > 0.0:
@@ -1106,13 +1169,15 @@ class NonsmoothAlpha:
         return Facts(
             title=f"nonsmooth generalized-alpha with rho = {self.rho:g}",
             orders=(2, 2), level="stabilized", set_valued=LAWS_MET,
-            own_floats=own_floats, start=self._start, failure=_failed,
+            own_floats=own_floats, impacts=most_impacts, start=self._start, failure=_failed,
         )  # fmt: skip
 
     def _start(
         self, model: FrozenModel, state: State, h: float, continued: bool, saddle: Any = None
     ) -> tuple[State, None]:
         """Return the state with accelerations and forces of the contacts that are closed."""
+        if continued and begun(model, state):
+            return state, None
         work = Workspace(model, state, own=own_floats(model))
         self.prepare(model, work.S, work.F)
         work.S[m.LINEAR] = factor_and_solve.address
@@ -1156,6 +1221,11 @@ class NonsmoothAlpha:
         S[m.LEVEL], S[m.ELASTIC] = m.STABILIZED, 1
         S[m.HAVE_FACTOR] = S[m.HISTORY] = 0
         write_laws(model, F)
+
+
+def most_impacts(model: FrozenModel) -> int:
+    """Return the most impacts of a step."""
+    return int(HALVES) * len(laws_of(model).at)
 
 
 def _failed(model: FrozenModel, where: str) -> str:

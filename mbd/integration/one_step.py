@@ -135,11 +135,12 @@ def factor_here(I: Any, F: Any, spare: int) -> bool:
 
 
 @jit
-def nearness(I: Any, F: Any) -> float:
+def nearness(I: Any, F: Any, alone: int) -> float:
     r"""Return how near acting rows are to each other at the pose whose matrix is factored.
 
     The largest of :math:`(B\,\mathrm{diag}(M)^{-1}B^T)_{ii}\,(A_{pp}^{-1})_{ii}`, a square of one
-    over their distance: what others of the front and of those before leave of a row.
+    over their distance: what others of the front and of those before leave of a row. The first
+    factor is in F[alone], see `alone_at_start`.
     """
     most = 0.0
     for f in range(I[m.N_FRONTS]):
@@ -147,10 +148,18 @@ def nearness(I: Any, F: Any) -> float:
         for k in range(I[j + m.FR_NV], I[j + m.FR_NP]):
             u = I[j + m.FR_U] + k
             if not is_off(I, F, u):
-                most = max(
-                    most, F[I[m.EPS] + u] * abs(F[I[j + m.FR_A] + k * (I[j + m.FR_LDA] + 1)])
-                )
+                most = max(most, F[alone + u] * abs(F[I[j + m.FR_A] + k * (I[j + m.FR_LDA] + 1)]))
     return most
+
+
+def alone_at_start(model: FrozenModel) -> np.ndarray:
+    r"""Return :math:`(B\,\mathrm{diag}(M)^{-1}B^T)_{ii}` (n_u,) at the described pose."""
+    from mbd.model.assembly import assemble  # scipy.sparse, which most runs do not need
+
+    B, names = assemble(model, model.state).B, model.numbering
+    alone = np.zeros(int(model.I[N_U]))
+    alone[names.lam] = B.multiply(B) @ (1.0 / model.F[model.I[m.DIAG] + names.v])
+    return alone
 
 
 # --- compiled: sizes ------------------------------------------------------------------------------

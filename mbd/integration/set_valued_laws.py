@@ -224,6 +224,18 @@ def island_of(I: Any, F: Any, tree: int) -> Any:
 
 
 @jit
+def row_answers(I: Any, F: Any, k: int, j: int, x: int) -> float:
+    """Return what row j of law k gets by the forces of its island in a vector over the unknowns."""
+    trees, rows, total = array(I, F, TREES) + 2 * k, array(I, F, ROW_LIST), 0.0
+    D = matrix(I, F) + int(F[place(I, N_ROWS)]) * j
+    first, size = island_of(I, F, int(max(F[trees], F[trees + 1])))
+    for l in range(first, first + size):
+        i = int(F[rows + l])
+        total += F[D + i] * F[x + int(F[array(I, F, ROWS) + i])]
+    return total
+
+
+@jit
 def add_answers(I: Any, F: Any, to: int, z: int, z0: int) -> None:
     """Add the answers to forces z - z0 to a vector; of rows of laws the forces themselves."""
     rows, unknowns, n = array(I, F, ROW_LIST), array(I, F, ROWS), int(F[place(I, N_ROWS)])
@@ -304,7 +316,7 @@ def _bounds(I: Any, F: Any, k: int, z: int, z0: int) -> Any:
         size, _, _, _ = reaction(I, F, k, z, z0)
         low, high = low - F[law + 3] * size, high + F[law + 3] * size
     if F[law] == ALONG:
-        return (low, low) if F[at + c.SLIP1] > 0.0 else (high, high)
+        return (low, low) if F[at + c.LEAVES1] > 0.0 else (high, high)
     return low, high
 
 

@@ -24,13 +24,15 @@ from mbd.integration.set_valued_laws import (
     RECORDS,
     RESTITUTION_PART,
     ROWS,
+    STARTED,
     TREE,
     TREES,
     numbers_of_method,
 )
 from mbd.interactions import set_valued as c
 from mbd.machine import buffer as m
-from mbd.model.frozen import FrozenModel, per_model
+from mbd.model.frozen import FrozenModel, checked_set_valued, per_model
+from mbd.model.state import State
 
 
 class Laws(NamedTuple):
@@ -165,8 +167,18 @@ def write_laws(model: FrozenModel, F: np.ndarray) -> None:
     F[base : base + 2 * n] = np.concatenate([laws.velocities, laws.places])
     F[own + IS_LAW * n_u + laws.rows] = 1.0
     F[own + TREE * n_u : own + (TREE + 1) * n_u] = laws.tree_of
-    F[laws.at + c.ACTIVE], F[laws.at + c.FORM] = 1.0, laws.form
+    active = laws.at + c.ACTIVE
+    F[at + STARTED] = (F[active] == c.BEGUN).all()  # by steps that left a state
+    F[active], F[laws.at + c.FORM] = np.maximum(F[active], c.WAITING), laws.form
     F[laws.at + c.REACTION], F[laws.at + c.LEAST] = laws.reaction, CONTACT_SOFT * laws.free
+
+
+def begun(model: FrozenModel, state: State) -> bool:
+    """Tell whether a state is one that steps have left: it has the modes of all laws."""
+    if state.set_valued is None:
+        return not model.set_valued and state.alg is not None
+    active = np.isin(model.places_set_valued, laws_of(model).at + c.ACTIVE)
+    return bool((checked_set_valued(model, state)[active] == c.BEGUN).all())
 
 
 def own_floats(model: FrozenModel) -> int:

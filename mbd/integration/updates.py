@@ -112,5 +112,14 @@ def record(I: Any, F: Any) -> None:
     S = ints(F)
     F[S[m.RECORD] + S[m.N_RECORDED] * S[m.RECORD_SIZE]] = F[T]
     _record(I, F)
+    record_impulsive(I, F)
     S[m.N_RECORDED] += 1
-    F[S[m.RECORD] + S[m.N_RECORDED] * S[m.RECORD_SIZE] - 1] = F[m.IMPULSIVE]
+
+
+@jit
+def record_impulsive(I: Any, F: Any) -> None:
+    """Write the work of impulses, and its parts if there is room for them, to the record."""
+    S, first = ints(F), 1 + I[N_Q] + 2 * I[N_U]
+    to = S[m.RECORD] + S[m.N_RECORDED] * S[m.RECORD_SIZE] + first
+    for j in range(S[m.RECORD_SIZE] - first):
+        F[to + j] = F[m.IMPULSIVE + j]

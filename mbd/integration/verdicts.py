@@ -17,7 +17,6 @@ from typing import Any
 from mbd.base.tolerances import (
     LOST_VELOCITY,
     OPEN_DROPPED,
-    OPEN_LEAST,
     RANK_STAYS,
     ROUND_OFF,
     START_POSITION,
@@ -169,7 +168,7 @@ def off_the_rows(I: Any, F: Any) -> bool:
     if level != m.POSITION:
         return False
     before, now = _speeds(I, F)
-    if now <= 2.0 * before or F[m.H] * now <= OPEN_LEAST:
+    if now <= 2.0 * before or F[m.H] * now <= START_POSITION:
         return False
     stage(I, F, m.RATES)
     if not _lost(I, F, now, 0.0):

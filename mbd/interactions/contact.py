@@ -64,6 +64,7 @@ from mbd.interactions.set_valued import (
     E2,
     FIRST,
     FRICTION,
+    IDLE,
     OPEN,
     ROOM,
     SECOND,
@@ -173,7 +174,7 @@ def forces(I: Any, F: Any, e: Any) -> None:
     gap, _, _ = weights(I, F, e)
     s, p, f = I[m.SCRATCH], load3(F, I[m.A] + e.u), (0.0, 0.0, 0.0)
     store3(F, I[m.X] + e.u, (0.0, 0.0, 0.0))
-    if F[e.numbers + ACTIVE] != 0.0:
+    if F[e.numbers + ACTIVE] != IDLE:
         F[I[m.X] + e.u] = -gap
     for r in range(3):
         f = plus(f, times(p[r], load3(F, s + _AXES + 3 * r)))
@@ -213,7 +214,7 @@ def _add_frame(I: Any, F: Any, e: Any, first: int, branch: float) -> None:
 def tangent(I: Any, F: Any, e: Any) -> None:
     """Add rows and columns by the branch that acts."""
     to, ld = I[e.pairs - 2], I[e.pairs - 1]
-    branch = F[e.numbers + BRANCH] if F[e.numbers + ACTIVE] != 0.0 else OPEN
+    branch = F[e.numbers + BRANCH] if F[e.numbers + ACTIVE] != IDLE else OPEN
     weights(I, F, e)
     form_maps(I, F, e, N, False)
     for first in range(0, N, FRAME):
@@ -242,7 +243,7 @@ def tangent(I: Any, F: Any, e: Any) -> None:
 @each
 def rates(I: Any, F: Any, e: Any) -> None:
     """Write -u along n, a1, a2 and its time derivative; of an idle contact zeros."""
-    if F[e.numbers + ACTIVE] == 0.0:
+    if F[e.numbers + ACTIVE] == IDLE:
         store3(F, I[m.PHID] + e.u, (0.0, 0.0, 0.0))
         store3(F, I[m.PHIDD] + e.u, (0.0, 0.0, 0.0))
         return

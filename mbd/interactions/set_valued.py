@@ -60,7 +60,7 @@ OPEN, STICK, SLIP = 0.0, 1.0, 2.0  # their branches; what is closed without fric
 FRICTION, STATIC, RESTITUTION, FIRST, SECOND, OWN = range(6)
 # and what a method writes after them
 (
-    ACTIVE,  # whether a method knows the law
+    ACTIVE,  # IDLE before a method knows the law, WAITING before it has a mode, BEGUN
     FORM,
     REACTION,  # first unknown of the force in the bound, negative: none
     AX, AY, AZ,  # axis of the bearing
@@ -72,9 +72,11 @@ FRICTION, STATIC, RESTITUTION, FIRST, SECOND, OWN = range(6)
     BEFORE,  # velocity of the gap at the start of the step [m/s]
     SLIP1, SLIP2,  # velocity of slip there
     NEXT,  # mode in which it leaves the step
+    LEAVES1, LEAVES2,  # velocity of slip with which it does
     LEAST,  # Delassus number below which joints leave a body nothing to move by
     NUMBERS,
-) = range(OWN, OWN + 19)  # fmt: skip
+) = range(OWN, OWN + 21)  # fmt: skip
+IDLE, WAITING, BEGUN = 0.0, 1.0, 2.0
 ROOM = NUMBERS - OWN
 
 
@@ -120,7 +122,7 @@ def _one_row(name: str, measure: Measure, stops: bool) -> Kind:
         F[x] = 0.0
         if stops:
             sign = F[base + FIRST]
-            if F[base + ACTIVE] != 0.0:
+            if F[base + ACTIVE] != IDLE:
                 F[x] = -sign * (u - F[base + SECOND])
         elif F[base + FRICTION] != 0.0:
             first, second = at(I, F, m.Y, I[e.ends]), at(I, F, m.Y, I[e.ends + 1])
@@ -134,7 +136,7 @@ def _one_row(name: str, measure: Measure, stops: bool) -> Kind:
         base, to, sign = e.numbers + own, I[e.pairs - 2], 1.0
         if stops:
             sign = F[base + FIRST]
-        branch = F[base + BRANCH] if F[base + ACTIVE] != 0.0 else OPEN
+        branch = F[base + BRANCH] if F[base + ACTIVE] != IDLE else OPEN
         bent_value(I, F, e, False)
         if branch == STICK:
             add_measured_row(I, F, e, of, True, 0.0, -sign, F[m.W_K] * F[I[m.A] + e.u])
@@ -148,7 +150,7 @@ def _one_row(name: str, measure: Measure, stops: bool) -> Kind:
         """Write minus the rate and its time derivative; of an idle element zeros."""
         base, first, second, sign = e.numbers + own, I[m.PHID] + e.u, I[m.PHIDD] + e.u, 1.0
         F[first] = F[second] = 0.0
-        if F[base + ACTIVE] == 0.0:
+        if F[base + ACTIVE] == IDLE:
             return
         if stops:
             sign = F[base + FIRST]

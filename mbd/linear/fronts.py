@@ -54,7 +54,7 @@ def _least(I: Any, F: Any, f: Any, k: int) -> float:
     """Return the smallest size of the pivot k of a front that is trusted."""
     if k < f.n_v:
         return PIVOT_SMALL * F[I[m.DIAG] + f.u + k]
-    return 0.5 * F[m.SOFT] * F[I[m.EPS] + f.u + k]
+    return 0.5 * F[m.SOFT] * F[I[m.DIAG] + f.u + k] ** 2
 
 
 @jit

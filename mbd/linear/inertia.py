@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from mbd.base.tolerances import SOFT_LOOPS
 from mbd.linear.fronts import eliminate
 from mbd.machine import buffer as m
 from mbd.machine.front_records import front
@@ -66,7 +67,9 @@ class Inertia:
         self.units, mass = sp.diags(units), mass * units**2
         self.largest = float(mass.max(initial=0.0)) or 1.0
         self.work.vector(m.DIAG)[model.numbering.v] = mass / self.largest
-        self.soft = self.largest * model.F[model.I[m.EPS] + model.numbering.lam]
+        if model.I[m.LOOPS]:
+            self.work.F[m.SOFT] = SOFT_LOOPS
+        self.work.vector(m.DIAG)[model.numbering.lam] = 1.0
 
     def negative(self, K: sp.csr_matrix, B: sp.csr_matrix) -> int | None:
         """Return the number of negative directions; None if the pivots do not tell it.
@@ -84,8 +87,7 @@ class Inertia:
             B = B @ self.units
             rows = np.abs(B).max(axis=1).toarray().ravel()
             rows = 1.0 / np.where(rows > 0.0, rows, 1.0)
-            B, soft = sp.diags(rows) @ B, self.soft * rows**2
-            self.work.vector(m.EPS)[self.model.numbering.lam], self.work.F[m.SOFT] = soft, 1.0
+            B, soft = sp.diags(rows) @ B, np.full(len(rows), self.work.F[m.SOFT])
             S = sp.coo_array(sp.block_array([[S, B.T], [B, sp.diags(-soft)]]))
         I, S_run, F = self.work.I, self.work.S, self.work.F
         F[I[m.MATRIX] : I[m.MATRIX] + I[m.MATRIX_SIZE]] = 0.0

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from mbd.algebra.vec import larger
+from mbd.base.tolerances import SOFT_LOOPS
 from mbd.linear.fronts import factor_and_solve
 from mbd.linear.pivoting import PivotingSolver
 from mbd.machine import buffer as m
@@ -93,7 +94,8 @@ class Saddle:
         work.S[..., m.LINEAR] = factor_and_solve.address
         if work.model.I[m.LOOPS] and soft:
             work.drop(np.empty(0, np.int64))
-            work.F[..., m.SOFT] = 1.0
+            inertia = work.vector(m.DIAG)[..., work.model.numbering.v] * work.units**2
+            work.F[..., m.SOFT] = SOFT_LOOPS / inertia.max(axis=-1)
         elif work.model.I[m.LOOPS]:
             state = work.store() if work.batch is None else work.model.state
             if np.isfinite(state.q).all():

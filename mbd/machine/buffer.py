@@ -44,10 +44,10 @@ PLACES = 1 << PLACE_BITS  # that an entry can tell apart
     REMEMBERED, TURN_RATES,  # in F: first number that elements remember, rates of angles
     N_MEMORY, PLACES_REMEMBERED,  # how many numbers, table of all
     KEPT,  # in F: copies of numbers and rates, see `copy_remembered`
-    Q, QN, V, VN, A, AN, AB, AL, D, X, XS, GAP, R, PHID, PHIDD, DIAG, EPS, OFF, HELD, LEFT,
+    Q, QN, V, VN, A, AN, AB, AL, D, X, XS, GAP, R, PHID, PHIDD, DIAG, OFF, HELD, LEFT,
     Y, YD, YDD, FY, GROUND,
     I_HEADER,
-) = range(46)  # fmt: skip
+) = range(45)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -76,8 +76,7 @@ VECTORS = {
     R: Vector("R", WORK, N_U, "residual with all multipliers, of which the least are sought"),
     PHID: Vector("PHID", WORK, N_U, "rates of the rows"),
     PHIDD: Vector("PHIDD", WORK, N_U, "second rates of the rows"),
-    DIAG: Vector("DIAG", CONSTANTS, N_U, "size of the diagonal (pivot watch)"),
-    EPS: Vector("EPS", CONSTANTS, N_U, "softness of the rows in derivatives and counts"),
+    DIAG: Vector("DIAG", CONSTANTS, N_U, "size of the diagonal, and of rows"),
     OFF: Vector("OFF", STATE, N_U, "RELEASED or DROPPED of rows that do not act, else 0"),
     HELD: Vector("HELD", STATE, N_U, "what dropped rows lacked where they were dropped"),
     LEFT: Vector("LEFT", WORK, N_U, "what rows lack now, those that do not act too"),
@@ -96,6 +95,7 @@ VECTORS = {
     BASE,  # steps counted where the grid of times begins
     RECORD, RECORD_EVERY, N_RECORDED, RECORD_SIZE,
     CAPACITY,  # instants that the record can hold
+    IMPACT_LOG, IMPACT_ROOM, N_IMPACTS,  # where impacts are logged, how many have room, are there
     OUTPUT, N_OUTPUT, N_REACHED,  # times at which a state is wanted, those already reached
     MAX_ITER, FULL_NEWTON, HAVE_FACTOR, SMALL_PIVOTS, HISTORY,
     STEPS_OF_FACTOR, ITERATIONS_OF_FACTOR,  # since the matrix was made
@@ -111,7 +111,7 @@ VECTORS = {
     SHARED,  # address of the kernel that runs a task on both sides; 0: passes go in one go
     PUSH_TASK, RESIDUAL_TASK, TANGENT_TASK, FACTOR_TASK, UP_TASK, BACK_TASK,
     PREDICT_TASK, CORRECT_TASK, FINISH_TASK, RECORD_TASK, EXTENT_TASK, SPEED_TASK,
-) = range(49)  # fmt: skip
+) = range(52)  # fmt: skip
 ORDINARY, START, MIDDLE, END = 0, 1, 2, 3  # PHASE
 STRESS_AHEAD, STRESS_GIVEN, STRESS_HERE = 4, 5, 6  # PHASE of a search: see stresses in Kind
 POSITION, VELOCITY, STABILIZED = 0, 1, 2  # LEVEL
@@ -131,7 +131,7 @@ NOT_FINITE, RAISED = 1, 2  # BAD_HOW
     MOMENTA,  # and momenta of those with mass
     PIVOTS,  # by number of pivots of a front
     S_HEADER,
-) = range(49, 85, 2)  # fmt: skip
+) = range(52, 88, 2)  # fmt: skip
 STAGES = range(PLACE, S_HEADER, 2)
 
 # --- F: numbers of the step ----------------------------------------------------------------------
@@ -153,14 +153,16 @@ N_UNKNOWN_KINDS = 8  # of unknowns
     T_START, H_NEW,  # start of the run; size of step that is asked for
     T_BASE,  # where the grid of times begins: t_n = T_BASE + (N_PREDICTED - BASE) H
     POTENTIAL, DISSIPATED, SUPPLIED,  # of elements: energy [J], two powers [W]
-    IMPULSIVE,  # work of impulses since the start of the run [J]
+    IMPULSIVE,  # work of impulses since the start of the run [J], ...
+    FRICTION, IMPACTS,  # and what of it dry friction and impacts of set-valued laws took
     FAR,  # largest position now over the length of the model, a power of two: FLOOR has it
     MISS,  # how far the first guess of the step was off, relative to A
     OPEN,  # largest row of the last evaluation, in units of what is allowed
-    SOFT,  # factor of EPS: zero in steps
+    SOFT,  # compliance of rows over the square of their size: zero in steps
     BAD_AT, BAD_AT_1, BAD_AT_2,  # what the law was asked for
     _BY_UNKNOWN_KIND,
-) = range(48)  # fmt: skip
+) = range(50)  # fmt: skip
+N_IMPULSIVE = 3  # from IMPULSIVE on
 # by kind of unknown
 SCALE, FLOOR, ATOL, SIZE, UNIT, PER_UNIT, RATE, PER_LEAST, INTS = range(
     _BY_UNKNOWN_KIND, _BY_UNKNOWN_KIND + 9 * N_UNKNOWN_KINDS, N_UNKNOWN_KINDS
@@ -211,6 +213,12 @@ BETWEEN, WHOLE = 2, 3  # next to the sides 0 and 1: what is between them; all of
     SD_TAIL, SD_SECOND, SD_SECOND_TAIL, SD_BETWEEN, SD_U, SD_Q, SD_FACE,
     SD_POSE, SD_FORCES, SD_RESIDUAL, SD_TANGENT, SD_SIZE,
 ) = (*range(7), *range(7, 17, 2))  # fmt: skip
+# line of the log of impacts: time, number of the element, impulse, velocities before and after, the
+# loss, restitution
+(
+    IMPACT_T, IMPACT_ELEMENT, IMPACT_P, IMPACT_BEFORE, IMPACT_AFTER, IMPACT_LOSS, IMPACT_E,
+    IMPACT_SIZE,
+) = (0, 1, 2, 5, 8, 11, 12, 13)  # fmt: skip
 LINE = 16  # floats that no other thread's are near: two lines of the cache
 # gate: the job that is free to take, the last one that is done; then what each side has measured
 GATE_OPEN, GATE_DONE, GATE_SIDES, GATE_SIZE = 0, LINE, 2 * LINE, 4 * LINE

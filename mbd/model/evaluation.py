@@ -271,7 +271,7 @@ def linearise(I: Any, F: Any) -> None:
 
 @kernel
 def clear_stretch(I: Any, F: Any, k: int) -> None:
-    """Write the matrix without any tangent: zeros, and -SOFT EPS in rows of a stretch of fronts.
+    """Write the matrix without any tangent: zeros, and -SOFT DIAG^2 in rows of a stretch of fronts.
 
     The record at I[k]: first front and number, twice a place in the matrix and floats from there.
     """
@@ -280,7 +280,7 @@ def clear_stretch(I: Any, F: Any, k: int) -> None:
     for i in range(I[k], I[k] + I[k + 1]):
         f = front(I, i)
         for r in range(f.n_v, f.n_p):
-            F[f.A + r * (f.lda + 1)] = -F[m.SOFT] * F[I[m.EPS] + f.u + r]
+            F[f.A + r * (f.lda + 1)] = -F[m.SOFT] * F[I[m.DIAG] + f.u + r] ** 2
 
 
 @kernel
@@ -307,17 +307,17 @@ def rates_kernel(I: Any, F: Any, k: int) -> None:
 
 @kernel
 def measure_kernel(I: Any, F: Any, k: int) -> None:
-    r"""From the matrix with weights (1, 0, 0): DIAG = diag M, EPS = diag (B diag(M)^-1 B^T).
+    """From the matrix with weights (1, 0, 0): DIAG = diag M, and sizes of rows.
 
-    DIAG of a row is its largest change where no velocity's increment is above its UNIT.
+    That of a row is its largest change where no velocity's increment is above its UNIT.
     Of velocities of one kind the body's largest entry counts for all: no mass along one director
     does not make that row unimportant.
     """
-    diag, eps, kind = I[m.DIAG], I[m.EPS], I[m.UNKNOWN_KIND]
+    diag, kind = I[m.DIAG], I[m.UNKNOWN_KIND]
     for i in range(I[m.N_FRONTS]):
         f = front(I, i)
         for u in range(f.u, f.u + f.n_p):
-            F[eps + u] = F[diag + u] = 0.0
+            F[diag + u] = 0.0
             for c in range(f.n_v):
                 if I[kind + u] == I[kind + f.u + c]:
                     F[diag + u] = max(F[diag + u], abs(F[f.A + c * (f.lda + 1)]))
@@ -340,7 +340,6 @@ def measure_kernel(I: Any, F: Any, k: int) -> None:
 
 @jit
 def _measure(I: Any, F: Any, row: int, velocity: int, entry: float) -> None:
-    """Add an entry of B to the sizes of its row."""
+    """Add an entry of B to the size of its row."""
     unit = m.UNIT + I[I[m.UNKNOWN_KIND] + velocity]
-    F[I[m.EPS] + row] += entry**2 / F[I[m.DIAG] + velocity]
     F[I[m.DIAG] + row] += abs(entry) * F[unit]

@@ -215,6 +215,40 @@ class FrozenModel:
         return read_only(np.concatenate(where))
 
     @cached_property
+    def n_impulsive(self) -> int:
+        """How many sums of the work of impulses runs record: of set-valued laws parts of it too."""
+        return m.N_IMPULSIVE if self.set_valued else 1
+
+    @cached_property
+    def elements_set_valued(self) -> tuple[str, ...]:
+        """Names of the elements with set-valued laws: "floor.0", of each part from 0."""
+        if not self.set_valued:
+            return ()
+        elements = {x: [e for e, _ in some] for x, some in self.numbering.elements.items()}
+        parts = [x for x, _ in self.set_valued if x not in elements]  # without rows
+        elements |= {x: self.system.parts[x].elements() for x in parts}
+        return tuple(
+            f"{part}.{k}"
+            for part, some in elements.items()
+            for k, _ in enumerate(x for x in some if x.kind.set_valued)
+        )
+
+    @cached_property
+    def places_set_valued(self) -> np.ndarray:
+        """Where the numbers of ``state.set_valued`` are: of methods, and the history of forces."""
+        where = [np.empty(0, np.int64)]
+        for name, elements in self.numbering.elements.items() if self.set_valued else ():
+            for record, (element, row) in zip(self.records[name], elements, strict=False):
+                if element.kind.set_valued:
+                    at = self.I[record + m.E_NUMBERS] + len(element.numbers)
+                    where.append(at + np.arange(element.kind.room))
+                    rows = self.numbering.lam[row : row + element.kind.n_rows]
+                    where.append(self.I[m.AL] + rows)
+            if joint := self.system.parts[name].reaction_of:  # that the bound of the law follows
+                where.append(self.I[m.AL] + self.I[self.records[joint][0] + m.E_ROW] + np.arange(3))
+        return read_only(np.concatenate(where))
+
+    @cached_property
     def compliant(self) -> np.ndarray:
         """Which rows have a block of their own, (n_lam,) of bool: they give way."""
         which = np.zeros(self.n_lam, bool)
@@ -337,6 +371,17 @@ def refuse_set_valued(owner: str, model: FrozenModel, accepted: Container[str] =
         f"Facts(set_valued=True); {owner} would take it as not there. Run mbd.simulate with such a "
         f"method, for an mbd.Contact mbd.NonsmoothAlpha(), or leave {part!r} out of the system"
     )
+
+
+def checked_set_valued(model: FrozenModel, state: State) -> np.ndarray:
+    """Return the numbers of set-valued laws of a state, if they fit the model."""
+    numbers, size = np.asarray(state.set_valued), len(model.places_set_valued)
+    if numbers.shape != (size,) or not np.isfinite(numbers).all():
+        raise ValueError(
+            f"state.set_valued must be {size} finite numbers for this model, or None, got "
+            f"{shown(numbers)}; was it made by another model?"
+        )
+    return numbers
 
 
 def state_of(owner: str, model: FrozenModel, state: Any) -> State:

@@ -13,7 +13,6 @@ import numpy as np
 
 from mbd.base.above import Observing, from_above
 from mbd.base.html_tables import page
-from mbd.base.tolerances import SOFT_LOOPS
 from mbd.interactions.kind import Kind
 from mbd.machine import buffer as m
 from mbd.model.description import lengths
@@ -136,10 +135,8 @@ class Model(FrozenModel):
         `arm` is the size of bodies [m], `mass` that of the heaviest one [kg].
         """
         loops, u = bool(self.I[m.LOOPS]), int(self.I[m.N_U])
-        for vector in (m.DIAG, m.EPS):
-            at = slice(self.I[vector], self.I[vector] + u)
-            F[..., at] = measured[..., at]
-        F[..., self.I[m.EPS] : self.I[m.EPS] + u] *= SOFT_LOOPS if loops else 0.0
+        at = slice(self.I[m.DIAG], self.I[m.DIAG] + u)
+        F[..., at] = measured[..., at]
         lam = self.I[m.DIAG] + self.numbering.lam
         rows, units = F[..., lam], F[..., m.UNIT + self.numbering.lam_kinds]
         F[..., lam] = np.where(rows > 0.0, rows, units)  # one without a gradient here: its unit

@@ -11,7 +11,7 @@ import numpy as np
 from mbd.base.checked import absent, floats
 from mbd.base.read_only import own
 
-_ARRAYS = ("q", "v", "a", "lam", "alg", "memory")
+_ARRAYS = ("q", "v", "a", "lam", "alg", "memory", "set_valued")
 
 
 @dataclass(frozen=True)
@@ -33,6 +33,9 @@ class State:
     step : float, optional [s]
         Size of the step that ended here. At position level velocities and multipliers belong to
         it: a run that goes on with another one finds them again.
+    set_valued : array, optional [m/s, N, 1/kg, -]
+        What steps go on from at set-valued laws: of each what its method notes (branches,
+        velocities) and the history of its forces. Default found again from the other numbers.
     """
 
     t: float
@@ -44,6 +47,7 @@ class State:
     memory: np.ndarray | None = None
     off: tuple[str, ...] = ()
     step: float | None = None
+    set_valued: np.ndarray | None = None
 
     def __post_init__(self) -> None:
         """Take copies of arrays that somebody may write to: nobody writes to those of a state."""
@@ -59,11 +63,13 @@ class State:
         return State, tuple(vars(self).values())
 
     def replace(self, **changes: Any) -> State:
-        """Return a copy with changes; new q, v or a forget the algorithmic acceleration."""
+        """Return a copy with changes; new q, v or a forget what steps went on from."""
         if unknown := changes.keys() - vars(self).keys():
             raise TypeError(f"State.replace: {absent('', min(unknown), vars(self))}")
         if "alg" not in changes and changes.keys() & {"q", "v", "a"}:
             changes["alg"] = None
+        if "alg" in changes and changes["alg"] is not self.alg:
+            changes = {"set_valued": None} | changes
         return State(**(vars(self) | changes))
 
 

@@ -107,8 +107,8 @@ def _with_numbers(
 ) -> Any:
     """Return a model with other numbers in its constants."""
     F = model.F.copy()
-    for place in (m.DIAG, m.EPS) if measured else ():
-        F[model.I[place] :][: model.I[m.N_U]] = 0.0
+    if measured:
+        F[model.I[m.DIAG] :][: model.I[m.N_U]] = 0.0
     for at, x in numbers_of(model, system, new):
         F[at : at + len(x)] = x
     elements = dict(model.numbering.elements)

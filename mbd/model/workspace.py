@@ -14,7 +14,7 @@ from mbd.machine import buffer as m
 from mbd.machine.batch import Batch
 from mbd.machine.shared_work import compile_all
 from mbd.model.evaluation import evaluate_kernel, linearise_kernel, rates_kernel
-from mbd.model.frozen import FrozenModel, some_per_model, switchable
+from mbd.model.frozen import FrozenModel, checked_set_valued, some_per_model, switchable
 from mbd.model.state import State
 from mbd.model.turns_so_far import checked_memory
 
@@ -125,6 +125,8 @@ class Workspace:
         self.S[..., m.HISTORY] = 0
         self.S[..., m.HAVE_FACTOR] = 0
         self.remember(state.memory)
+        if state.set_valued is not None:
+            self.F[self.model.places_set_valued] = checked_set_valued(self.model, state)
         if state.off != self.off:
             self.switch(state.off)
 
@@ -173,7 +175,12 @@ class Workspace:
             self.vector(m.AL)[..., v],
             self.F[self.model.memory] if self.batch is None else None,
         )
-        return State(float(self.F[..., m.T].flat[0]), *read_only(numbers), self.off)
+        set_valued = None
+        if self.model.set_valued and self.batch is None:
+            set_valued = read_only(self.F[self.model.places_set_valued])
+        return State(
+            float(self.F[..., m.T].flat[0]), *read_only(numbers), self.off, set_valued=set_valued
+        )
 
     def evaluate(
         self, row_rate: float = 0.0, *, declared: bool = False, all_rows: bool = False

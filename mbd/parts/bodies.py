@@ -15,7 +15,7 @@ from mbd.base.read_only import read_only
 from mbd.formulations import NAMES, named
 from mbd.formulations.formulation import Formulation
 from mbd.parts.part import Body
-from mbd.parts.shapes import checked_shapes
+from mbd.parts.shapes import checked_shapes, touching
 
 
 class RigidBody(Body):
@@ -42,6 +42,9 @@ class RigidBody(Body):
         ``mbd.EulerParameters("reduced")``, or the same as words, "EulerParameters('reduced')".
     shape : Box, Cylinder, Capsule, Sphere, Mesh, or several in a list, optional
         How it looks, in body axes; default derived from mass and joints.
+    collision : Sphere, Box, Capsule, or several in a list, optional
+        With what it touches others (``mbd.Contact``), in body axes; default its shape. An empty
+        list: with nothing.
 
     Examples
     --------
@@ -64,6 +67,7 @@ class RigidBody(Body):
         center_of_mass: Any = (0.0, 0.0, 0.0),
         formulation: str | Formulation = "so3",
         shape: Any = None,
+        collision: Any = None,
     ) -> None:
         owner = label(name, "RigidBody")
         m = number(owner, "mass", mass, "kg", positive=True)
@@ -110,6 +114,9 @@ class RigidBody(Body):
             velocity=vector(owner, "velocity", velocity, "m/s"),
             angular_velocity=omega,
             shapes=checked_shapes(owner, shape),
+            collision=None
+            if collision is None
+            else touching(owner, "collision", checked_shapes(owner, collision, "collision")),
         )
         if not formulation.holonomic:  # not every velocity is one of its own
             try:

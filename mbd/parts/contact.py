@@ -13,21 +13,22 @@ from typing import Any
 
 import numpy as np
 
-from mbd.base.checked import flag, shown
+from mbd.base.checked import flag
 from mbd.base.door import label, number, unit_vector, vector, within
 from mbd.interactions.contact import CONTACT
 from mbd.interactions.kind import Attachment, Element
 from mbd.machine.buffer import FORCE
 from mbd.parts.joint import Joint, apart, check_sides, needs_axes, of_one_size, perpendicular
 from mbd.parts.part import Body, Frame, Symbol
-from mbd.parts.shapes import Box, Capsule, Shape, Sphere
+from mbd.parts.shapes import Box, Sphere, Touching, checked_shapes, touching
 
 
 class Contact(Joint):
     r"""A body stays on one side of a plane, or outside of another one, with dry friction.
 
-    A sphere touches with its lowest point, a box with its eight vertices, a capsule with the balls
-    at its ends, a ``PointMass`` or a Frame as a point. The plane has no bounds and may move. With
+    A body touches with its ``collision`` shapes, or with those it looks like where it has none: a
+    sphere with its lowest point, a box with its eight vertices, a capsule with the balls at its
+    ends; a ``PointMass`` or a Frame touches as a point. The plane has no bounds and may move. With
     ``plane=False`` balls touch balls: spheres, ends of capsules, points.
 
     It is set-valued: ``simulate`` takes ``mbd.NonsmoothAlpha`` where a model has one.
@@ -39,6 +40,8 @@ class Contact(Joint):
         Carries the plane; of a Frame the third axis is the normal.
     second : body or Frame
         What touches it: the shapes of the body, or the origin of the Frame.
+    shape : Sphere, Box, Capsule, or several in a list, optional
+        What touches in place of these, in the axes of the body or of the Frame.
     friction : float [-]
         Coefficient :math:`\mu` of sliding.
     friction_static : float, optional [-]
@@ -79,6 +82,7 @@ class Contact(Joint):
         first: Any,
         second: Any,
         *,
+        shape: Any = None,
         friction: float = 0.0,
         friction_static: float | None = None,
         restitution: float = 0.0,
@@ -94,7 +98,7 @@ class Contact(Joint):
             first = first.placed_frame(point, perpendicular(n)) if plane else first.frame()
         self.ends = (first, second.frame() if isinstance(second, Body) else second)
         apart(self.name, *self.ends)
-        own = _balls(self.name, second)
+        own = _balls(self.name, second, shape)
         if plane:
             needs_axes(self.name, "a plane", first)
             self.others, self.balls = (None,) * len(own), tuple(own)
@@ -154,35 +158,39 @@ Ball = tuple[tuple[float, float, float], float]
 _ROWS = ("normal", "slip 1", "slip 2")
 
 
-def _balls(owner: str, second: Any) -> list[Ball]:
+def _balls(owner: str, second: Any, shape: Any = None) -> list[Ball]:
     """Return centres [m], in the axes of the body, and radii [m] of what touches."""
-    if isinstance(second, Frame):
-        return [(_three(second.position), 0.0)]
-    if not second.formulation.axes:
-        return [((0.0, 0.0, 0.0), 0.0)]
-    balls = [ball for shape in second.shapes for ball in _of_shape(owner, second.name, shape)]
+    frame = second if isinstance(second, Frame) else None
+    body, what = (second.body if frame else second), "shape"
+    shapes = checked_shapes(owner, shape)
+    if shape is None:
+        if frame or not body.formulation.axes:
+            return [(_three(frame.position if frame else np.zeros(3)), 0.0)]
+        what = f"shapes of {body.name!r}"
+        shapes = body.shapes if body.collision is None else body.collision
+    else:
+        needs_axes(owner, "what has a shape that touches", body, remedy="; leave out shape=")
+    balls = [ball for x in touching(owner, what, shapes) for ball in _of_shape(x)]
     if not balls:
+        for_show = " (what it looks like is for show: collision=())" * bool(body.shapes)
         raise ValueError(
-            f"{owner}: {second.name!r} must have a shape that touches, got none; give it a shape "
-            "(mbd.Sphere, Box, Capsule), or take a Frame of it, which touches as a point"
+            f"{owner}: {body.name!r} must have a shape that touches, got none{for_show}; give "
+            "shape= (mbd.Sphere, Box, Capsule), or take a Frame of it, which touches as a point"
         )
+    if frame:
+        return [(_three(frame.position + frame.axes @ x), r) for x, r in balls]
     return balls
 
 
-def _of_shape(owner: str, body: str, shape: Shape) -> list[Ball]:
+def _of_shape(shape: Touching) -> list[Ball]:
     """Return the balls with which a shape touches a plane."""
     if isinstance(shape, Sphere):
         return [(_three(shape.at), shape.radius)]
     if isinstance(shape, Box):
         corners = 0.5 * shape.size * np.array(list(product((-1.0, 1.0), repeat=3)))
         return [(_three(shape.at + shape.rotation @ x), 0.0) for x in corners]
-    if isinstance(shape, Capsule):
-        half = 0.5 * shape.length * shape.axis
-        return [(_three(shape.at + s * half), shape.radius) for s in (-1.0, 1.0)]
-    raise TypeError(
-        f"{owner}: {body!r} must have shapes that are spheres, boxes or capsules, got "
-        f"{shown(shape)}; take Frames of it, which touch as points"
-    )
+    half = 0.5 * shape.length * shape.axis
+    return [(_three(shape.at + s * half), shape.radius) for s in (-1.0, 1.0)]
 
 
 def _three(x: np.ndarray) -> tuple[float, float, float]:

@@ -315,7 +315,7 @@ class Frame(Recorded):
         return f"Frame({self.place!r}, position={self.position.tolist()})"
 
 
-_NO_NUMBERS = ("name", "formulation", "shapes", "face_names")  # of a body
+_NO_NUMBERS = ("name", "formulation", "shapes", "collision", "face_names")  # of a body
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -339,6 +339,7 @@ class Body(Part):
     velocity: np.ndarray
     angular_velocity: np.ndarray
     shapes: tuple[Shape, ...]
+    collision: tuple[Shape, ...] | None = None  # None: its shapes are what touches
     nodal: ClassVar[NodalShapes | None] = None
     face_names: tuple[str, ...] = ()
 

@@ -1,4 +1,4 @@
-"""Shapes of bodies: how they look. Nothing is computed from them.
+"""Shapes of bodies: how they look, and with what they touch others (``mbd.Contact``).
 
 All are placed by ``at`` (their centre, in body axes [m]); several of them may be one body.
 """
@@ -197,9 +197,10 @@ class Mesh(Recorded):
 
 
 Shape = Box | Sphere | Cylinder | Capsule | Mesh
+Touching = Box | Sphere | Capsule  # what contacts take
 
 
-def checked_shapes(owner: str, value: Any) -> tuple[Shape, ...]:
+def checked_shapes(owner: str, value: Any, argument: str = "shape") -> tuple[Shape, ...]:
     """Return the shapes of a body: none, one or several."""
     if value is None:
         return ()
@@ -207,7 +208,18 @@ def checked_shapes(owner: str, value: Any) -> tuple[Shape, ...]:
         return (value,)
     if not isinstance(value, Sequence) or not all(isinstance(x, Shape) for x in value):
         raise TypeError(
-            f"{owner}: shape must be an mbd.Box, Cylinder, Capsule, Sphere or Mesh, or several in "
-            f"a list, got {shown(value)}"
+            f"{owner}: {argument} must be an mbd.Box, Cylinder, Capsule, Sphere or Mesh, or "
+            f"several in a list, got {shown(value)}"
         )
     return tuple(value)
+
+
+def touching(owner: str, what: str, shapes: Sequence[Shape]) -> tuple[Touching, ...]:
+    """Return shapes that all can touch others; refuse those that cannot by name."""
+    for shape in shapes:
+        if not isinstance(shape, Touching):
+            raise TypeError(
+                f"{owner}: {what} must be spheres, boxes or capsules, got "
+                f"a {type(shape).__name__}; take Frames of the body, which touch as points"
+            )
+    return tuple(x for x in shapes if isinstance(x, Touching))

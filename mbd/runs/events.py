@@ -122,7 +122,7 @@ class Occurrence:
 
 @dataclass(frozen=True, eq=False)
 class EventInstants:
-    """Histories of some instants, time first; `impulsive` is the work of impulses [J]."""
+    """Histories of some instants, time first; `impulsive` (n, .) is the work of impulses [J]."""
 
     t: np.ndarray
     q: np.ndarray
@@ -132,10 +132,10 @@ class EventInstants:
     impulsive: np.ndarray
 
     @classmethod
-    def of(cls, s: State, impulsive: float = 0.0) -> EventInstants:
+    def of(cls, s: State, impulsive: Any = 0.0) -> EventInstants:
         """Return one instant."""
         q, v, a, lam = (x[None] for x in (s.q, s.v, s.a, s.lam))
-        return cls(np.array([s.t]), q, v, a, lam, np.array([impulsive]))
+        return cls(np.array([s.t]), q, v, a, lam, np.array(impulsive, ndmin=2))
 
     def _all(self) -> tuple[np.ndarray, ...]:
         return self.t, self.q, self.v, self.a, self.lam, self.impulsive

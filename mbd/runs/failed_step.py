@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from mbd.base.tolerances import FAR_IN_A_STEP, LIGHT_BODY, SINGULAR, TURN_UNSURE
-from mbd.integration.contradiction import contradiction
+from mbd.integration.contradiction import contradiction_of_step
 from mbd.integration.method import Method
 from mbd.integration.newton_loop import grid_from_here
 from mbd.machine import buffer as m
@@ -26,15 +26,16 @@ def failed_step(work: Workspace, advance: Any) -> tuple[np.ndarray, str]:
 
     The step is tried again by the kernel `advance`, which leaves it as it is when told so.
     """
-    begin, t = work.snapshot(), float(work.F[m.T])
+    begin, start, t = work.snapshot(), work.store(), float(work.F[m.T])
     work.S[m.N_STEPS], work.S[m.RECORD_EVERY] = 1, 0
     grid_from_here(work.I, work.F)
     advance(work.I, work.F, 1)
     work.F[m.T] = t + work.F[m.H]
     work.evaluate(float(work.F[m.H]), all_rows=True)
     r, against = work.vector(m.X).copy(), ""
-    if np.all(np.isfinite(r)) and np.all(np.isfinite(work.store().q)):
-        against = contradiction(work.model, work, bool(work.S[m.LEVEL] != m.POSITION))
+    if work.model.I[m.LOOPS]:
+        by_rates = bool(work.S[m.LEVEL] != m.POSITION)
+        against = contradiction_of_step(work.model, work, start, by_rates)
     work.restore(begin)
     return r, against
 

@@ -254,7 +254,7 @@ def energy_departure(history: History, h: float, in_a_row: bool, thorough: bool 
     with np.errstate(invalid="ignore"):
         departure = np.abs(balance - balance[0]).max()
         if history.method.facts.set_valued:  # impacts take: what they do is known to a step
-            energy = balance + impulsive
+            energy = balance - history.impulses[:, 1:].sum(axis=1)
             departure = (energy - np.minimum.accumulate(energy)).max()
         if summed.any():
             bends = np.abs(np.diff(summed, 3, axis=1)).sum(axis=0)

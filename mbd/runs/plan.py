@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -47,6 +47,8 @@ class Plan:
     expected : int
         About how many instants will be kept.
     """
+
+    NEVER: ClassVar[int] = 2**62  #: of `every`: nothing is kept
 
     t_end: float
     step: float

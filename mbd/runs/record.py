@@ -10,6 +10,7 @@ import numpy as np
 
 from mbd.base.free_bytes import free_bytes
 from mbd.base.tolerances import KEPT_MANY
+from mbd.history.impacts import NO_IMPACTS
 from mbd.machine import buffer as m
 from mbd.model.model import Model
 from mbd.model.state import State
@@ -17,22 +18,28 @@ from mbd.model.state import State
 _CHUNK_BYTES = 1 << 20  # bytes of recorded steps that are taken over together
 _SMALL = 2**27  # bytes, about what the libraries take themselves: nobody asks the system for less
 
-# t (n,), q (n, n_q), v (n, n_v), a (n, n_v), lam (n, n_lam), work of impulses (n,)
+# t (n,), q (n, n_q), v (n, n_v), a (n, n_v), lam (n, n_lam), work of impulses (n, n_impulsive)
 Histories = tuple[Any, Any, Any, Any, Any, Any]
+
+
+def impulsive_so_far(model: Model, F: np.ndarray) -> np.ndarray:
+    """Return the work of impulses so far, (n_impulsive,) [J]."""
+    return F[m.IMPULSIVE : m.IMPULSIVE + model.n_impulsive].copy()
 
 
 def at_once(model: Model) -> tuple[int, int]:
     """Return how many floats a recorded step has, and how many steps are taken over at once."""
-    size = 2 + model.n_q + 2 * int(model.I[m.N_U])
+    size = 1 + model.n_q + 2 * int(model.I[m.N_U]) + model.n_impulsive
     return size, max(_CHUNK_BYTES // (8 * size), 8)
 
 
-def columns(model: Model) -> tuple[Any, Any, Any, Any]:
-    """Return where q, v, a and lam stand in a recorded row, between time and work of impulses."""
+def columns(model: Model) -> tuple[Any, Any, Any, Any, Any]:
+    """Return where q, v, a, lam and the work of impulses stand in a recorded row, after time."""
     v, lam = model.numbering.v, model.numbering.lam
     n_v = 1 + model.n_q
     n_a = n_v + int(model.I[m.N_U])
-    return slice(1, n_v), n_v + v, n_a + v, n_a + lam
+    end = n_a + int(model.I[m.N_U])
+    return slice(1, n_v), n_v + v, n_a + v, n_a + lam, slice(end, end + model.n_impulsive)
 
 
 class RecordError(RuntimeError):
@@ -46,7 +53,7 @@ class Record(Protocol):
         self, t: np.ndarray, q: np.ndarray, v: np.ndarray, a: np.ndarray, lam: np.ndarray,
         impulsive: np.ndarray,
     ) -> None:  # fmt: skip
-        """Keep n instants, time first: (n,), (n, n_q), (n, n_v), (n, n_v), (n, n_lam), (n,).
+        """Keep n instants, time first; see ``Histories``.
 
         Raises
         ------
@@ -55,6 +62,9 @@ class Record(Protocol):
 
     def happened(self, name: str, t: float) -> None:
         """Keep an event: its name and time."""
+
+    def struck(self, impacts: np.ndarray) -> None:
+        """Keep impacts (n, 13), in the order of time; see ``mbd/history/impacts.py``."""
 
     def complete(self, status: int, message: str) -> tuple[int, str]:
         """Bring the last instants to their place, when the run is over.
@@ -69,6 +79,10 @@ class Record(Protocol):
 
     def histories(self) -> Histories:
         """Return t, q, v, a, lam and work of impulses of all instants kept so far."""
+
+    @property
+    def impacts(self) -> np.ndarray:
+        """All impacts kept so far."""
 
     @property
     def stored(self) -> Mapping[str, Any] | None:
@@ -87,8 +101,9 @@ class ArrayRecord:
     """
 
     def __init__(self, model: Model, expected: int = 64) -> None:
-        widths = ((), (model.n_q,), (model.n_v,), (model.n_v,), (model.n_lam,), ())
-        self._bytes = 8 * (2 + model.n_q + 2 * model.n_v + model.n_lam)  # of an instant
+        n_q, n_v, n_lam, n_impulsive = model.n_q, model.n_v, model.n_lam, model.n_impulsive
+        widths = ((), (n_q,), (n_v,), (n_v,), (n_lam,), (n_impulsive,))
+        self._bytes = 8 * (1 + n_q + 2 * n_v + n_lam + n_impulsive)  # of an instant
         need = expected * self._bytes
         if need > _SMALL and need > (free := free_bytes()):
             raise ValueError(
@@ -100,6 +115,7 @@ class ArrayRecord:
         self._arrays = [np.empty((max(1, expected) + 1, *width)) for width in widths]
         self._spare = 1  # rows kept for the last state, should memory be full
         self._n = 0
+        self._impacts = list[np.ndarray]()
 
     def append(
         self, t: np.ndarray, q: np.ndarray, v: np.ndarray, a: np.ndarray, lam: np.ndarray,
@@ -136,6 +152,15 @@ class ArrayRecord:
 
     def happened(self, name: str, t: float) -> None:
         """Do nothing: the run knows its events."""
+
+    def struck(self, impacts: np.ndarray) -> None:
+        """Keep impacts."""
+        self._impacts.append(impacts)
+
+    @property
+    def impacts(self) -> np.ndarray:
+        """All impacts kept so far."""
+        return np.concatenate(self._impacts) if self._impacts else NO_IMPACTS
 
     def complete(self, status: int, message: str) -> tuple[int, str]:
         """Say in the message what very many instants cost."""

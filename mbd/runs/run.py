@@ -27,6 +27,8 @@ from collections import Counter
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from mbd.integration.method import Method, name_of
 from mbd.integration.newton_loop import FAILED, STIFF
 from mbd.interactions.laws import LawError
@@ -66,8 +68,9 @@ class Run:
         Which velocity's acceleration changed most in them, by that time.
     started : float
         Clock at the first step [s].
-    impulsive : float
-        Work of impulses so far [J]: of changes at events, and of the steps of some methods.
+    impulsive : (3,) array
+        Work of impulses so far [J]: of changes at events, and of the steps of some methods; its
+        parts by friction and impacts.
     cause : BaseException, optional
         What was raised and ended the run.
     """
@@ -86,7 +89,7 @@ class Run:
         self.occurrences: list[Occurrence] = []
         self.stretch: Stretch | None = None
         self.started = math.inf
-        self.impulsive = 0.0
+        self.impulsive = np.zeros(m.N_IMPULSIVE)
         self.cause: BaseException | None = None
 
     def go(
@@ -145,13 +148,14 @@ class Run:
         stretch = Stretch(
             self.model, first, self.method, plan, self.interrupt, self.watch, continued, saddle
         )
-        stretch.work.F[m.IMPULSIVE] = self.impulsive
+        F, at_impulsive = stretch.work.F, slice(m.IMPULSIVE, m.IMPULSIVE + m.N_IMPULSIVE)
+        F[at_impulsive] = self.impulsive
         stretch.record_to(self.record, stretch.first, before, kept)
         self.stretch = stretch
         try:
             status, message = stretch.loop(self.progress)
         finally:
-            self.last, self.impulsive = stretch.state(), float(stretch.work.F[m.IMPULSIVE])
+            self.last, self.impulsive = stretch.state(), F[at_impulsive].copy()
             self.occurrences += stretch.occurrences
             self.started = min(self.started, stretch.started)
             self.divided |= stretch.divided.steps
@@ -165,7 +169,7 @@ class Run:
         self.last, set_off = after_event(
             self.watch, stretch.instant, stretch.before, plan.t_end - self.start
         )
-        self.impulsive += energy_of_change(
+        self.impulsive[0] += energy_of_change(
             stretch.model, stretch.instant.state, self.last, stretch.before
         )
         self.occurrences += set_off
@@ -173,7 +177,7 @@ class Run:
             self.record.happened(occurrence.name, occurrence.t)
         over = _over(stretch.instant, self.watch, set_off)
         if over or self.last.t >= plan.t_end * (1 - 1e-15):
-            stretch.keep_end(self.last, self.impulsive, over != "")
+            stretch.keep_end(self.last, self.impulsive[: self.model.n_impulsive], over != "")
             return 0, over or f"reached t = {self.last.t:g} s"
         return EVENT, ""
 

@@ -42,11 +42,12 @@ from mbd.runs.interrupts import Interrupt
 from mbd.runs.law_jumps import Jump, JumpError, Jumps
 from mbd.runs.plan import Plan
 from mbd.runs.progress import Progress
-from mbd.runs.record import Record, at_once, columns
+from mbd.runs.record import Record, at_once, columns, impulsive_so_far
 
 EVENT = 3  # next to CONVERGED, FAILED, PIVOTS: an event ended the stretch
 _CHUNK_SECONDS = 0.1  # how long compiled code runs before Python looks around
 _CHUNK_UNKNOWNS = 10_000  # in all steps of the first piece: some ms
+_CHUNK_IMPACTS = 1000  # at most, that a piece has besides those of its last step
 _CHUNK_GROWTH = 32  # most by which a piece has more steps than the one before
 
 
@@ -79,7 +80,12 @@ class Stretch:
         most *= 8 if self.watch else 1  # a search costs more
         self.capacity = min(most, 100_000 if plan.free else self.n_steps // plan.every + 3)
         times = np.empty(0) if plan.times is None else plan.times[plan.times > first.t]
-        own, extra = facts.own_floats(model), room + self.capacity * self.size + len(times)
+        kept = self.capacity * self.size
+        self.struck = list[np.ndarray]()  # impacts that are not kept yet
+        impacts = 0
+        if facts.set_valued and plan.every != plan.NEVER and (most_hits := facts.impacts(model)):
+            impacts = most_hits + _CHUNK_IMPACTS
+        own, extra = facts.own_floats(model), room + kept + len(times) + impacts * m.IMPACT_SIZE
         if reused is None and saddle is not None:  # its floats are of no use any more
             reused = saddle.work.F
         self.work = work = Workspace(model, begun, extra=extra, own=own, reused=reused)
@@ -88,8 +94,9 @@ class Stretch:
         I, S, F = work.I, work.S, work.F
         S[m.RECORD], S[m.RECORD_SIZE], S[m.CAPACITY] = self.at, self.size, self.capacity
         S[m.RECORD_EVERY] = 1 if self.watch else 0 if plan.times is not None else plan.every
-        S[m.OUTPUT], S[m.N_OUTPUT] = self.at + self.capacity * self.size, len(times)
+        S[m.OUTPUT], S[m.N_OUTPUT] = self.at + kept, len(times)
         F[S[m.OUTPUT] : S[m.OUTPUT] + len(times)] = times
+        S[m.IMPACT_LOG], S[m.IMPACT_ROOM] = self.at + kept + len(times), impacts
         F[m.H], F[m.T_END], F[m.T_START] = h, plan.t_end, first.t
         F[m.H_MAX] = min(plan.max_step, h if np.isinf(plan.rtol) else np.inf)
         F[m.H_MIN] = 1e-15 * max(left, abs(plan.t_end))
@@ -145,9 +152,9 @@ class Stretch:
 
     def _instant(self, state: State) -> EventInstants:
         """Return the instant of the state that the work space has."""
-        return EventInstants.of(state, float(self.work.F[m.IMPULSIVE]))
+        return EventInstants.of(state, impulsive_so_far(self.model, self.work.F))
 
-    def keep_end(self, last: State, impulsive: float, wanted: bool) -> None:
+    def keep_end(self, last: State, impulsive: np.ndarray, wanted: bool) -> None:
         """Keep the state after the event at which the run ends, if something changed there."""
         if self.instant is not None and last is not self.instant.state:
             if wanted or self._is_output(last):
@@ -158,11 +165,23 @@ class Stretch:
         return self.plan.times is None or state.t in self.plan.times
 
     def keep(self, instants: EventInstants) -> None:
-        """Keep instants in the record."""
+        """Keep instants in the record, and the impacts up to now."""
         x = instants
+        if self.work.S[m.N_IMPACTS]:
+            self._collect()
+        if self.struck:
+            self.record.struck(np.concatenate(self.struck))
+            self.struck = []
         self.record.append(x.t, x.q, x.v, x.a, x.lam, x.impulsive)
         if len(instants.t):
             self.t_kept = float(instants.t[-1])
+
+    def _collect(self) -> None:
+        """Take over the impacts that steps have logged."""
+        S = self.work.S
+        lines = self.work.F[S[m.IMPACT_LOG] :][: int(S[m.N_IMPACTS]) * m.IMPACT_SIZE]
+        self.struck.append(lines.reshape(-1, m.IMPACT_SIZE).copy())
+        S[m.N_IMPACTS] = 0
 
     def loop(self, progress: bool | None) -> tuple[int, str]:
         """Run to the end, or until Ctrl-C; return status and message."""
@@ -296,6 +315,8 @@ class Stretch:
                 S[m.LINEAR], S[m.HAVE_FACTOR] = self._solver(False), 0
                 self.pivoting += more
                 taken += more
+        if S[m.N_IMPACTS]:
+            self._collect()
         status = FAILED if status == PIVOTS else status
         if status == FAILED and not self._is_shaky and self._may_divide():
             if self.divided.take(self.work, self.facts.divided_by, self.done):
@@ -378,6 +399,7 @@ class Stretch:
     def _rewind(self, begin: Any, first: int, n: int) -> None:
         """Go back to a snapshot before step `first`, and n steps on from there."""
         self.work.restore(begin)
+        self.struck = []
         self.done, taken = first - 1, 1
         while n and taken:
             taken, _ = self.steps(n)
@@ -387,8 +409,8 @@ class Stretch:
         """Return what was recorded since this was asked last."""
         S, F = self.work.S, self.work.F
         rows = F[self.at :][: int(S[m.N_RECORDED]) * self.size].reshape(-1, self.size)
-        q, v, a, lam = (rows[:, x] for x in columns(self.model))
-        return EventInstants(rows[:, 0].copy(), q, v, a, lam, rows[:, -1].copy())
+        q, v, a, lam, impulsive = (rows[:, x] for x in columns(self.model))
+        return EventInstants(rows[:, 0].copy(), q, v, a, lam, impulsive.copy())
 
     def _look(self, begin: Any, first: int, new: EventInstants) -> EventInstants:
         """Find the events among new instants, up to one that ends the run; return what to keep."""
@@ -397,11 +419,11 @@ class Stretch:
         whole = self.last.joined(steps)
         looked = self.watch.look(whole, self.before)
         hits = self.watch.crossed(looked.g, looked.size)
-        end, done = self.work.snapshot(), self.done
+        end, done, struck = self.work.snapshot(), self.done, self.struck
         good, self.error = len(looked.g) - 1, looked.error
         for index in map(int, np.flatnonzero(hits.any(axis=1))):
             self._rewind(begin, first, index)
-            at = partial(self._after, self.work.snapshot())
+            at = partial(self._after, self.work.snapshot(), self.struck)
             step = float(whole.t[index + 1] - whole.t[index])
             before = carried(self.model, whole.part(0, index + 1), self.before)
             try:
@@ -427,7 +449,7 @@ class Stretch:
             return kept.rows(kept.t <= whole.t[good])
         self.watch.accept(looked, good)
         self.work.restore(end)
-        self.done = done
+        self.done, self.struck = done, struck
         self.before = carried(self.model, whole, self.before)
         self.last = whole.part(good, good + 1)
         return kept
@@ -440,9 +462,10 @@ class Stretch:
         output[1:] &= new.t[1:] != new.t[:-1]  # a step that ends there follows
         return new.rows(~output), new.rows(output)
 
-    def _after(self, here: Any, h: float) -> State:
-        """Return the state a step of size h after a snapshot."""
+    def _after(self, here: Any, struck: list[np.ndarray], h: float) -> State:
+        """Return the state a step of size h after a snapshot, up to which impacts `struck`."""
         self.work.restore(here)
+        self.struck = [*struck]
         if h > 0.0:
             self._resize(h)
             self.steps(1, kernel=self.kernel)

@@ -9,7 +9,7 @@ first: ``t``, ``<body>.position``, ``<joint>.force``, ``energy.kinetic``, ... an
     (names, times), ``ends`` (of elements of beams: bodies, points, axes, stations), ``loads``
     (units by name of the array), ``model`` (the model file, if it can be one) and what the caller
     adds as notes;
-``q``, ``v``, ``a``, ``lam``, ``v.labels``, ``lam.labels``, ``last_alg``, ``last_memory``
+``q``, ``v``, ``a``, ``lam``, ``v.labels``, ``lam.labels``, ``last_alg``, ``last_memory``, ...
     the numbers of the model in its own order, for going on from the last state.
 """
 
@@ -56,9 +56,11 @@ def save_npz(solution: History, path: str | Path, **notes: Any) -> Path:
     arrays |= {k: getattr(solution, k) for k in ("q", "v", "a", "lam")}
     arrays["v.labels"] = np.array(numbering.v_labels, str)
     arrays["lam.labels"] = np.array(numbering.lam_labels, str)
-    for name, values in (("last_alg", solution.state.alg), ("last_memory", solution.state.memory)):
-        if values is not None:
-            arrays[name] = values
+    for name in ("alg", "memory", "set_valued"):
+        if (values := getattr(solution.state, name)) is not None:
+            arrays[f"last_{name}"] = values
+    if elements := solution.model.elements_set_valued:
+        arrays["impacts"], notes["set_valued"] = solution.impacts.numbers, elements
     about = {
         "version": VERSION,
         "method": method_text(solution.method),
@@ -97,9 +99,14 @@ def save_matlab(solution: History, path: str | Path, every: int = 1) -> Path:
     series = {x.name: x for x in quantities(solution)}
     units = {f"units.{name.replace('.', '_')}": x.unit for name, x in series.items()}
     values = {name: x.values[::every] for name, x in series.items()} | units
+    if solution.model.set_valued:
+        values |= {f"impacts.{x}": getattr(solution.impacts, x) for x in _OF_IMPACTS}
     with replaced(Path(path), "save") as file:
         savemat(file, structures(values), do_compression=True, long_field_names=True)
     return Path(path)
+
+
+_OF_IMPACTS = ("t", "part", "ball", "impulse", "before", "after", "lost", "restitution")
 
 
 def save_csv(solution: History, path: str | Path, every: int = 1) -> Path:

@@ -15,6 +15,7 @@ import numpy as np
 
 from mbd.base.checked import extra
 from mbd.history.all_parts import in_pieces
+from mbd.history.impacts import COLUMNS
 from mbd.store.fields import Field, coordinates, fields, sizes
 from mbd.store.run_record import of_model, of_run
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from mbd.model.model import Model
 
 Variable = tuple[Sequence[str], Any, Mapping[str, Any]]  # dimensions, values, attributes
+_IMPACTS = {"units": "mixed", "long_name": "impacts; their element is a number of `set_valued`"}
 _EVENT_TIME = {"units": "s", "long_name": "times at which events happened"}
 
 
@@ -103,6 +105,10 @@ class Tables(Protocol):
         """Events that happened, each with ``name`` and ``t`` [s]."""
 
     @property
+    def impacts(self) -> np.ndarray:
+        """Numbers of the impacts that happened, (n, 13)."""
+
+    @property
     def contents(self) -> Contents:
         """Labels, units, attributes and arrays, without their numbers."""
 
@@ -122,6 +128,7 @@ class OfSolution:
         attributes |= of_run(s.status, s.message, s.stats, s.state)
         self.contents = Contents.of(s.model, attributes, arrays, digits)
         self._arrays, self.n, self.events = arrays, len(s.t), s.events
+        self.impacts = s.impact_numbers
 
     def pieces(self) -> Iterator[dict[str, np.ndarray]]:
         """Yield the arrays of some instants after the other, with those of the last instant."""
@@ -151,14 +158,16 @@ def as_arrays(tables: Tables) -> dict[str, np.ndarray]:
 
 
 def labels(tables: Tables) -> dict[str, Variable]:
-    """Return the coordinates of a data set, with the events that happened, if any did."""
-    events = tables.events
-    if not events:
-        return tables.contents.labels
-    return tables.contents.labels | {
-        "event_time": (("event_time",), np.array([x.t for x in events]), _EVENT_TIME),
-        "event_name": (("event_time",), [x.name for x in events], {}),
-    }
+    """Return the coordinates of a data set, with events and impacts that happened, if any did."""
+    events, impacts, there = tables.events, tables.impacts, dict(tables.contents.labels)
+    if events:
+        there["event_time"] = ("event_time",), np.array([x.t for x in events]), _EVENT_TIME
+        there["event_name"] = ("event_time",), [x.name for x in events], {}
+    if len(impacts):
+        heads = [f"{name} [{unit}]" for name, unit in COLUMNS]
+        there["impact_number"] = ("impact_number",), heads, {}
+        there["impacts"] = ("impact", "impact_number"), impacts, _IMPACTS
+    return there
 
 
 def data_set(tables: Tables) -> xr.Dataset:

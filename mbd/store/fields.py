@@ -8,7 +8,7 @@ Dimensions: ``time``, ``body``, ``joint``, ``element``, ``end`` and ``section_ax
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -18,7 +18,7 @@ import numpy as np
 from mbd.base.checked import meant, shown
 from mbd.history.all_parts import AllParts
 from mbd.history.columns import MIXED, fitting, labels, model_items
-from mbd.history.quantities import Energy
+from mbd.history.quantities import IMPULSES
 from mbd.history.quantity import Owner, Quantity
 from mbd.model.frozen import per_model
 from mbd.model.workspace import Workspace
@@ -67,6 +67,11 @@ def _memory(x: AllParts) -> np.ndarray:
     return np.full(_remembered(x.model), np.nan) if memory is None else memory
 
 
+def _set_valued(x: AllParts) -> np.ndarray:
+    numbers = x.trajectory.state.set_valued
+    return np.full(len(x.model.places_set_valued), np.nan) if numbers is None else numbers
+
+
 def _alg(x: AllParts) -> np.ndarray:
     alg = x.trajectory.state.alg
     return np.full(x.model.n_v, np.nan) if alg is None else alg
@@ -97,6 +102,9 @@ def fields(model: Model) -> list[Field]:
     if _remembered(model):
         meaning = "angles that count turns, at the last instant"
         arrays.append(Field("last_memory", ("memory",), "rad", meaning, _memory))
+    if len(model.places_set_valued):
+        meaning = "what steps go on from at set-valued laws, at the last instant"
+        arrays.append(Field("last_set_valued", ("set_valued_number",), MIXED, meaning, _set_valued))
     names = [x.name for x in arrays] + list(labels(model))
     if twice := sorted({x for x in names if names.count(x) > 1}):
         raise ValueError(
@@ -126,8 +134,14 @@ def chosen(model: Model, names: Sequence[str] | None) -> list[Field]:
                 f"save: quantities must be names of labelled arrays, got {shown(name)}"
                 f"{meant(str(name), over_time)}; there are {', '.join(over_time)}"
             )
-    more = ("time", *names, *([Energy.impulsive.array] if "q" in names else []))
+    more = ("time", *names, *(x.array for x in IMPULSES if "q" in names))
     return [x for x in there if x.dims[0] != "time" or x.name in more]
+
+
+def impulses_in(stored: Mapping[str, Any]) -> np.ndarray | None:
+    """Return the work of impulses of a file, (n, 1), or (n, 3) with its parts; None of old ones."""
+    there = [stored[x.flat] for x in IMPULSES if x.flat in stored]
+    return np.stack(there, axis=-1) if there else None
 
 
 @per_model
@@ -140,7 +154,8 @@ def _remembered(model: Model) -> int:
 def sizes(model: Model) -> dict[str, int]:
     """Return the length of all dimensions but time."""
     one = {dims[0]: len(values) for dims, values in labels(model).values() if len(dims) == 1}
-    return one | {"memory": _remembered(model)}
+    numbers = len(model.places_set_valued)
+    return one | {"memory": _remembered(model), "set_valued_number": numbers}
 
 
 def coordinates(model: Model) -> dict[str, tuple[tuple[str, ...], Any, dict[str, str]]]:

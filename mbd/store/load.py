@@ -15,6 +15,7 @@ from mbd.history.joint_coordinates import freedoms
 from mbd.model.state import State
 from mbd.model.turns_so_far import Before
 from mbd.store import file_kinds
+from mbd.store.fields import impulses_in
 from mbd.store.stored import Stored
 
 if TYPE_CHECKING:
@@ -95,13 +96,12 @@ def _solution(source: Source, model: Model) -> Solution:
         q, v, a, lam = map(np.asarray, (q, v, a, lam))
     last = model.state  # of a stream that was stopped before its first instant
     if len(t):
-        alg, memory = source.last_alg, source.last_memory
+        alg, memory, numbers = source.last_alg, source.last_memory, source.last_set_valued
         off, step = tuple(about["off"]), about["last_step"]
-        last = State(float(t[-1]), q[-1], v[-1], a[-1], lam[-1], alg, memory, off, step)
-    impulsive = source["energy.impulsive"] if "energy.impulsive" in source else None
+        last = State(float(t[-1]), q[-1], v[-1], a[-1], lam[-1], alg, memory, off, step, numbers)
     return Solution(
-        model, t, q, v, a, lam, impulsive=impulsive, status=int(about["status"]),
+        model, t, q, v, a, lam, impulsive=impulses_in(source), status=int(about["status"]),
         message=str(about["message"]), stats=about["stats"], last=last, method=about["method"],
         stored=source if whole else None, options=about["options"], before=_begun(source, model, t),
-        events=source.events,
+        events=source.events, impacts=source.impacts,
     )  # fmt: skip

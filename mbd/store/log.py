@@ -8,8 +8,8 @@ A stream writes a log while its run goes on. After ``MAGIC`` there are
 - the contents of the file (``contents.py``);
 - blocks of instants: their number n, bytes of text, a checksum of each array and of the text, and
   one of all these; then the arrays in the order of the contents, n instants of each, and the text,
-  JSON of what happened: "events" (names and times), "last" (arrays of the last instant), "outcome"
-  (attributes of the run that ended).
+  JSON of what happened: "events" (names and times), "impacts" (their numbers), "last" (arrays of
+  the last instant), "outcome" (attributes of the run that ended).
 
 Note and contents are JSON after its length and checksum (CRC-32). Numbers are little-endian.
 """
@@ -33,6 +33,7 @@ from zlib import crc32
 import numpy as np
 
 from mbd.base.atomic import replaced
+from mbd.machine.buffer import IMPACT_SIZE
 from mbd.runs.plan import plain
 from mbd.store.contents import Contents, DamagedFileError, PastEvent
 
@@ -182,12 +183,15 @@ class Log:
         self._layout = _BlockLayout(self.contents)
         self.n, self._blocks = 0, list[_BlockPlace]()
         self.events, self.last = list[PastEvent](), dict[str, np.ndarray]()
+        impacts = list[list[float]]()
         outcome: dict[str, Any] = {}
         while block := self._block(place, there):
             more, place = block
             self.events += [PastEvent(*x) for x in more.get("events", [])]
+            impacts += more.get("impacts", [])
             self.last |= {name: np.array(x, float) for name, x in more.get("last", {}).items()}
             outcome |= more.get("outcome", {})
+        self.impacts = np.reshape(np.array(impacts, float), (-1, IMPACT_SIZE))
         self.written = max(self.n, written)
         if place < whole <= there:
             raise self._damaged(f"a block at byte {place}")

@@ -18,6 +18,7 @@ import numpy as np
 
 from mbd.base.atomic import replaced
 from mbd.base.read_only import read_only
+from mbd.history.impacts import NO_IMPACTS
 from mbd.store.contents import (
     Contents,
     DamagedFileError,
@@ -131,8 +132,10 @@ def _describe(nc: Any, tables: Tables) -> None:
     """Write labels and empty arrays."""
     contents, coordinates = tables.contents, labels(tables)
     h5py, _ = libraries("save")
-    events = {"event_time": len(tables.events)} if tables.events else {}
-    nc.dimensions = {"time": None} | contents.sizes | events
+    happened = {x: np.shape(values)[0] for x, (_, values, _) in coordinates.items()
+                if x in ("event_time", "impact_number")}  # fmt: skip
+    happened |= {"impact": len(tables.impacts)} if len(tables.impacts) else {}
+    nc.dimensions = {"time": None} | contents.sizes | happened
     for name, (dims, values, about) in coordinates.items():
         data = np.asarray(values)
         if data.dtype.kind in "UO":
@@ -201,7 +204,9 @@ class NetCDF:
         times = self._h5["event_time"][:].tolist() if "event_time" in self._h5 else []
         names = self.label("event_name")
         self.events = [PastEvent(*x) for x in zip(names, times, strict=False)]
-        once = ("last_alg", "last_memory")
+        there = "impacts" in self._h5
+        self.impacts = self._h5["impacts"][:] if there else NO_IMPACTS
+        once = ("last_alg", "last_memory", "last_set_valued")
         self.last = read_only({name: self._h5[name][:] for name in once if name in self._h5})
 
     def label(self, name: str) -> Any:
@@ -237,7 +242,7 @@ class NetCDF:
         labelled, arrays = dict[str, Any](), dict[str, Any]()
         for name, (dims, attributes) in about.items():
             attributes.pop("_FillValue", None)
-            if name.startswith("event_") or name in _OF_STREAMS:
+            if name.startswith(("event_", "impact")) or name in _OF_STREAMS:
                 continue
             if name != "time" and (name in dims or name in self._coordinates):
                 labelled[name] = dims, self.label(name), attributes

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 #: What files say of a run, under these names: notes have others.
 OWN = (
     "about", "components", "ends", "events", "gravity", "last_step", "loads", "mbd_version",
-    "message", "method", "model", "notes", "off", "options", "outcome", "run", "schema", "stats",
-    "status", "threads", "units", "version",
+    "message", "method", "model", "notes", "off", "options", "outcome", "run", "schema",
+    "set_valued", "stats", "status", "threads", "units", "version",
 )  # fmt: skip
 
 

@@ -17,6 +17,7 @@ import numpy as np
 
 from mbd.base.read_only import read_only
 from mbd.history.columns import Column, columns, items_of
+from mbd.history.impacts import NO_IMPACTS
 from mbd.store.contents import Contents, DamagedFileError, PastEvent
 from mbd.store.log import MAGIC, Log
 from mbd.store.netcdf import NetCDF, libraries
@@ -102,6 +103,10 @@ class Source(Mapping[str, Any]):
     columns : dict
         Unit and components of each quantity by its full name, ``rod.position``.
     events : list of PastEvent
+    impacts : (n, 13) array
+        Numbers of ``Solution.impacts``.
+    set_valued : sequence of str
+        Names of the elements with set-valued laws.
     speeds : list of str
         Labels of velocities.
     ends : dict
@@ -113,10 +118,13 @@ class Source(Mapping[str, Any]):
     about: dict[str, Any]
     columns: dict[str, Column]
     events: list[PastEvent]
+    impacts: np.ndarray
+    set_valued: Sequence[str]
     speeds: list[str]
     ends: Mapping[str, Sequence[Any]]
     last_alg: np.ndarray | None = None
     last_memory: np.ndarray | None = None
+    last_set_valued: np.ndarray | None = None
 
     @property
     def exact(self) -> bool:
@@ -173,7 +181,8 @@ class FileSource(Source):
         breathing = turning if file.digits("scale") else ()
         items = items_of(cache(file.label), turning, breathing, gap)
         self.columns = {k: x for k, x in columns(items).items() if file.digits(x.array)}
-        self.speeds = file.label("speed")
+        self.speeds, self.set_valued = file.label("speed"), file.label("set_valued")
+        self.impacts = file.impacts
         self.ends = self._ends({x.name: x.place for x in items["element"]})
         raw = [name for name, array in _RAW.items() if file.digits(array)]
         self._names = dict.fromkeys((*self.columns, *raw))
@@ -185,6 +194,9 @@ class FileSource(Source):
                 self.last_alg, self.last_memory = read_only((alg, memory))
             elif len(memory):  # of a run that was killed
                 self.last_memory = read_only(memory)
+            numbers = file.last.get("last_set_valued", np.full(1, np.nan))
+            if np.all(np.isfinite(numbers)):
+                self.last_set_valued = read_only(numbers)
 
     def _unfinished(self) -> dict[str, Any]:
         """Return the outcome of a run that did not tell it."""
@@ -290,7 +302,9 @@ class ArchiveSource(Source):
         inside = record.get("components", {})
         self.columns = {k: Column(x, tuple(inside.get(k, ()))) for k, x in record["units"].items()}
         self.about["notes"] = {k: x for k, x in record.items() if k not in ("units", "components")}
-        for name in ("last_alg", "last_memory"):
+        self.impacts = self._arrays.pop("impacts", NO_IMPACTS)
+        self.set_valued = record.pop("set_valued", [])
+        for name in ("last_alg", "last_memory", "last_set_valued"):
             setattr(self, name, self._arrays.pop(name, None))
 
     def _check_states(self) -> None:

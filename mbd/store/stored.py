@@ -14,6 +14,7 @@ from mbd.base.door import vector
 from mbd.history.beams import BAR_WORDS, SECTION_WORDS, BeamHistory, CableHistory
 from mbd.history.bodies import StructureHistory
 from mbd.history.columns import Column, parts
+from mbd.history.impacts import Impacts
 from mbd.history.quantities import (
     Energy,
     Momentum,
@@ -128,6 +129,8 @@ class Stored:
         As the run left them; the method as text.
     events : list
         Events that happened, each with ``name`` and ``t``.
+    impacts : Impacts
+        Of contacts.
     """
 
     def __init__(self, source: Source) -> None:
@@ -140,7 +143,7 @@ class Stored:
         self.stats: dict[str, float] = about["stats"]
         self.notes: dict[str, Any] = about["notes"]
         self.options: dict[str, Any] = about["options"]
-        self.events = list(source.events)
+        self.events, self.impacts = list(source.events), Impacts(source.set_valued, source.impacts)
 
     def __reduce__(self) -> Any:
         return type(self), (self.source,)

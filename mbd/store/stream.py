@@ -18,12 +18,13 @@ import numpy as np
 
 from mbd.base.atomic import explained
 from mbd.history.all_parts import AllParts, in_pieces
+from mbd.history.impacts import NO_IMPACTS
 from mbd.history.trajectory import Trajectory
 from mbd.integration.newton_loop import FAILED
 from mbd.model.turns_so_far import MEMORY, turns_so_far
 from mbd.runs.record import ArrayRecord, Histories, RecordError
 from mbd.store.contents import Contents
-from mbd.store.fields import fields
+from mbd.store.fields import fields, impulses_in
 from mbd.store.log import LogWriter
 from mbd.store.netcdf import libraries, write
 from mbd.store.run_record import of_model, of_run
@@ -69,6 +70,7 @@ class FileRecord:
         about = of_model(model, method, {}, self.path.parent, options)
         self._log = LogWriter(self.path, Contents.of(model, about, fields(model)), _WHO)
         self._events: list[tuple[str, float]] = []
+        self._impacts = NO_IMPACTS  # that are not written yet
         self._lost = False  # whether some instants could not be written
         self._before = turns_so_far(model, first)
         self._buffer, self._clock = ArrayRecord(model), time.perf_counter()
@@ -92,6 +94,15 @@ class FileRecord:
     def happened(self, name: str, t: float) -> None:
         """Keep an event."""
         self._events.append((name, t))
+
+    def struck(self, impacts: np.ndarray) -> None:
+        """Keep impacts."""
+        self._impacts = np.concatenate([self._impacts, impacts])
+
+    @property
+    def impacts(self) -> np.ndarray:
+        """All impacts of the file, when it is complete."""
+        return self._impacts if self._source is None else self._source.impacts
 
     def flush(self) -> None:
         """Evaluate the instants in memory and write them."""
@@ -132,11 +143,12 @@ class FileRecord:
                 full, n = error, n // 2
         if full is not None:
             raise full
-        self._events = []
+        self._events, self._impacts = [], self._impacts[:0]
 
     def _told(self) -> dict[str, Any]:
-        """Return the events that are in memory, as a log has them."""
-        return {"events": self._events} if self._events else {}
+        """Return the events and impacts that are in memory, as a log has them."""
+        told = {"events": self._events, "impacts": self._impacts.tolist()}
+        return {name: lines for name, lines in told.items() if lines}
 
     def _kept(self, last: State | None = None) -> Trajectory:
         """Return the instants in memory."""
@@ -217,4 +229,4 @@ class FileRecord:
             return self._buffer.histories()
         t, q, v, a = (stored[x] for x in ("t", "q", "v", "a"))
         lam = stored.get("lam", np.zeros((len(t), 0)))  # a model without rows
-        return t, q, v, a, lam, stored["energy.impulsive"]
+        return t, q, v, a, lam, impulses_in(stored)

@@ -81,14 +81,14 @@ class BatchRecord:
     @cached_property
     def raw(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """q, v, a, lam, (n, instants, .), as those of solutions."""
-        q, v, a, lam = (self.rows[..., x] for x in columns(self.model))
+        q, v, a, lam = (self.rows[..., x] for x in columns(self.model)[:-1])
         return q, v, a, lam
 
     @cached_property
     def flat(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """q, v, a, lam (n instants, .) of one run after another, as they were recorded."""
         whole = self.rows.reshape(-1, self.rows.shape[2])
-        q, v, a, lam = (whole[:, x] for x in columns(self.model))
+        q, v, a, lam = (whole[:, x] for x in columns(self.model)[:-1])
         return q, v, a, lam
 
     @property
@@ -173,10 +173,9 @@ class Batches:
         with np.errstate(all="ignore"):  # runs that are marked
             first, saddle = described_starts(work)
             rows = work.F[:, self.at : self.at + kept * size].reshape(len(F), kept, size)
-            rows[:, 0, [0, -1]] = 0.0
-            for where, x in zip(
-                columns(self.model), (first.q, first.v, first.a, first.lam), strict=True
-            ):
+            rows[:, 0, 0] = 0.0
+            begun = (first.q, first.v, first.a, first.lam, 0.0)
+            for where, x in zip(columns(self.model), begun, strict=True):
                 rows[:, 0, where] = x
             self._begin(work, first, saddle, kept)
             if self.plan.free:

@@ -152,8 +152,7 @@ class Direct:
     def _base(self) -> np.ndarray:
         """Constants before anything is measured."""
         F = self.model.F.copy()
-        for name in (m.DIAG, m.EPS):
-            F[self.model.I[name] :][: self.model.I[m.N_U]] = 0.0
+        F[self.model.I[m.DIAG] :][: self.model.I[m.N_U]] = 0.0
         return F
 
     def constants(self, values: np.ndarray) -> np.ndarray:

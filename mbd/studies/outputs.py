@@ -22,6 +22,7 @@ from mbd.history.totals import masses
 from mbd.history.trajectory import Trajectory
 from mbd.model.model import Model
 from mbd.model.turns_so_far import Before, turns_so_far
+from mbd.runs.record import columns
 from mbd.studies.batch_run import BatchRecord
 
 _REDUCED: dict[str, Callable[[np.ndarray, int], np.ndarray]] = {  # over the axis of time
@@ -207,7 +208,9 @@ def of_batch(output: Output, runs: Runs) -> list[Any]:
 
     def of_run(i: int) -> np.ndarray:
         of = model if same else own(i)
-        t, impulsive = (instants.of(i, instants.rows[i, :, k]) for k in (0, -1))
+        t, impulsive = (
+            instants.of(i, instants.rows[i, :, k]) for k in (0, columns(instants.model)[-1])
+        )
         raw = (instants.of(i, x[i]) for x in instants.raw)
         solution = Solution(of, t, *raw, before=_turns(of), impulsive=impulsive)
         return of_solution(output, solution)

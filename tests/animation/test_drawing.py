@@ -286,6 +286,41 @@ def test_what_a_stop_pushes_with_is_what_moves_its_body(limit):
     )
 
 
+def test_contact_forces_act_where_bodies_touch(tmp_path):
+    """A ball that rolls on the floor into another one: arrows at points that move on both."""
+    system = mbd.System(gravity=(0, 0, -9.81))
+    one, two = (
+        system.add(
+            mbd.RigidBody(
+                name,
+                mass=1.0,
+                inertia=(4e-3,) * 3,
+                shape=mbd.Sphere(0.1),
+                position=(x, 0, 0.1),
+                velocity=(v, 0, 0),
+            )
+        )
+        for name, x, v in (("one", 0, 1), ("two", 0.25, 0))
+    )
+    for name, ball in (("floor", one), ("ground", two)):
+        system.add(mbd.Contact(f"on {name}", system.ground, ball, friction=0.5))
+    system.add(mbd.Contact("hit", one, two, plane=False, friction=0.2))
+    solution = simulated(system, 0.2, 1e-2)
+    drawing = solution.animate(tmp_path / "balls.html").drawing
+    arrows = [a for a in drawing.arrows if a.layer == "loads"]
+    assert [a.label for a in arrows] == ["on floor on one", "on ground on two", "hit on two"]
+    for arrow, part in zip(arrows, ("on floor", "on ground", "hit"), strict=True):
+        history = mbd.contacts(solution, part)
+        assert drawing.at(arrow.end) == pytest.approx(history.point[:, 0])
+        assert arrow.vectors == pytest.approx(solution[part].force, abs=1e-12)
+        assert history.force.sum(axis=1) == pytest.approx(solution[part].force, abs=1e-12)
+    assert drawing.at(arrows[0].end)[:, 2] == pytest.approx(0.0, abs=1e-12)
+    assert {"on floor.0", "hit.0"} < {*drawing.tracks}
+    solution.snapshot(tmp_path / "balls.png")
+    bare = solution.animate(arrows=False).drawing
+    assert "hit.0" not in bare.tracks
+
+
 def test_jitted_law_gives_the_same_arrow():
     found = []
 

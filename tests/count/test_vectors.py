@@ -77,7 +77,6 @@ ALLOWED = {
     # of one front: least pivots, and that one of them is missed
     "XS": {"linear", "machine", "derivatives"},
     "DIAG": {MODEL},
-    "EPS": {MODEL},
     "AL": {METHODS, "control"},  # at a jump of a load
     "AN": {METHODS, "control"},
     "AB": {METHODS, "control"},

@@ -255,17 +255,17 @@ def test_names_that_parts_cannot_have_are_changed(tmp_path):
 
 
 def test_what_is_not_used_is_noted_once(tmp_path):
-    geom = '<geom type="sphere" size="0.1" friction="1 0 0"/>'
+    geom = '<geom type="sphere" size="0.1" solref="0.02 1"/>'
     body = f'<body name="a"><freejoint/>{geom * 5}</body><light/>'
     notes = mbd.read(model(tmp_path, body, head='<option density="3"/><size/>')).notes
     assert notes == (
         "option: density of a fluid is not used (line 2)",
         "<size> is not used (line 2)",
-        "<geom> friction is not used (line 4, line 4, line 4 and 2 more)",
+        "<geom> solref is not used (line 4, line 4, line 4 and 2 more)",
         "<light> is not used (line 4)",
         "joint 'a free' leaves all free: it is no part",
-        "nothing of it touches anything: there is no contact yet, and the collision shapes of a "
-        "are read for others alone",
+        "nothing touches anything before add_contacts() or mbd.Contact says so; collision shapes "
+        "that touch: of a",
     )
 
 

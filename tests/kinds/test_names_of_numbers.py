@@ -25,8 +25,7 @@ def moving(model):
     """Return where F may depend on the description: no sizes, nothing that is measured."""
     which = np.ones(len(model.F), bool)
     which[: m.F_HEADER], which[m.GX : m.GZ + 1] = False, True
-    for vector in (m.DIAG, m.EPS):
-        which[model.I[vector] :][: model.I[m.N_U]] = False
+    which[model.I[m.DIAG] :][: model.I[m.N_U]] = False
     return which
 
 

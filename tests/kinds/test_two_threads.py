@@ -92,8 +92,7 @@ def check_sides(model):
     work.linearise(1.0, 1e-3, 1e-6)
     S[m.SHARED], S[m.RECORD] = shared, model.size
     rng = np.random.default_rng(81003)
-    work.F[m.SOFT] = 1.0  # pivots of rows that are filled from between the sides
-    work.vector(m.EPS)[model.numbering.lam] = 1e-14
+    work.F[m.SOFT] = 1e-14  # pivots of rows that are filled from between the sides
     for vector in (m.D, m.X):
         work.vector(vector)[:] += 1e-3 * rng.normal(size=I[m.N_U])
     other = Helper(I, F).I

@@ -43,7 +43,7 @@ def test_matrix_of_the_time_loop_by_differences(name, first, second):
     system.add(JOINTS[name](system["a"], system["b"]))
     model = system.build()
     work, n, lam = Workspace(model), model.n_v, model.numbering.lam
-    work.S[m.ELASTIC], work.vector(m.EPS)[:] = 0, 0.0
+    work.S[m.ELASTIC] = 0
     size = n + model.n_lam
     x0 = np.r_[0.02 * rng.normal(size=n), rng.normal(size=model.n_lam)]
 

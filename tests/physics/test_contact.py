@@ -100,6 +100,17 @@ def test_what_is_thrown_up_a_slope(mu, stays):
         assert errors[-1] < (2.2e-2 * h if stays else 2 * mu * G * np.cos(a) * h * after)
 
 
+@pytest.mark.parametrize("h", [1e-2, 3e-3])
+def test_the_step_in_which_a_body_stops_counts_its_work(h):
+    """Of constant forces the mean of the velocities at both ends is exact: all of m v^2/2 goes."""
+    system = ground()
+    body = system.add(mbd.PointMass("p", mass=1.0, velocity=(1.03, 0, 0)))
+    system.add(mbd.Contact("floor", system.ground, body, friction=0.4))
+    solution = mbd.simulate(system, 0.5, h)
+    assert solution.energy.impulsive[-1] == pytest.approx(-0.5 * 1.03**2, abs=1e-14)
+    assert np.ptp(solution.energy.balance) < 1e-14
+
+
 def test_a_ball_slides_until_it_rolls():
     """Rolling from 2 v/(7 mu g) on, at 5/7 of v; x(1 s) = 1.5117851421914 m; loss m v^2/7."""
     for h, bound in ((1e-2, 2.3e-5), (5e-3, 9.5e-6), (2.5e-3, 3.2e-6)):
@@ -357,6 +368,8 @@ def test_static_friction_breaks_away():
     start = 0.2 * G
     x, t = solution["block"].position[:, 0], solution.t
     assert np.abs(x[t < start]).max() < 1e-10
+    modes = mbd.contacts(solution, "floor").mode[1:, 0]
+    assert (modes == np.where(t[1:] < start + 2e-3, "stick", "slip")).all()
     late = t[-1] - start  # then x'' = t - mu_k g
     there = (start - 0.1 * G) * late**2 / 2 + late**3 / 6
     assert x[-1] == pytest.approx(there, rel=0.01)

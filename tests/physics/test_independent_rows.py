@@ -10,6 +10,10 @@ from mbd.model import independent_rows, least_multipliers
 from .tools import RIGID
 
 LEVELS = ("position", "velocity", "stabilized")
+METHODS = [
+    *(mbd.GeneralizedAlpha(constraints=x) for x in LEVELS), mbd.RadauCollocation(),
+    mbd.ExplicitRungeKutta(),
+]  # fmt: skip
 
 
 def angle(n, lean, speed, t):
@@ -141,19 +145,51 @@ def leaving(p):
     return lambda t: (t * t + p * t**3, 2 * t + 3 * p * t * t, 2 + 6 * p * t)
 
 
-def test_contradictions_at_every_level_name_all_rows():
+@pytest.mark.parametrize(("steps", "method"), [
+    *(((1e-2,), x) for x in METHODS), ((), mbd.GeneralizedAlpha(constraints="velocity")),
+], ids=str)  # fmt: skip
+def test_contradictions_name_all_rows(steps, method):
     """Two drives of one hinge part by a cube of time; the step at which it shows is named."""
-    for level in LEVELS:
-        for part in (1.0, 1e-3, 1e-6):
-            system = parallelograms()
-            hinge = system["foot 0"]
-            for name, p in (("one", 0.0), ("two", part)):
-                system.add(mbd.Drive(name, hinge.angle, position=leaving(p)))
-            method = mbd.GeneralizedAlpha(constraints=level)
-            with pytest.raises(mbd.SimulationError, match="contradict each other") as told:
-                mbd.simulate(system, 0.5, 1e-2, method=method, project=True)
-            assert "'one.position'" in str(told.value)
-            assert "'two.position'" in str(told.value)
+    for part in (1.0, 1e-4, 1e-8):
+        system = parallelograms()
+        hinge = system["foot 0"]
+        for name, p in (("one", 0.0), ("two", part)):
+            system.add(mbd.Drive(name, hinge.angle, position=leaving(p)))
+        with pytest.raises(mbd.SimulationError, match="contradict each other") as told:
+            mbd.simulate(
+                system, 0.5, *steps, rtol=None if steps else 1e-3, method=method, project=True
+            )
+        assert "'one.position'" in str(told.value)
+        assert "'two.position'" in str(told.value)
+
+
+def cross(mass):
+    """Two shafts, one bent away from the other, on a cross whose hinges are there twice."""
+    system = mbd.System(gravity=(0, 0, -9.81))
+    ends = np.array([(1.0, 0, 0), (np.cos(0.5), np.sin(0.5), 0)])
+    shafts = [
+        system.add(mbd.RigidBody(f"shaft {k}", mass=1.0, inertia=(0.1, 0.1, 0.1),
+                                 position=(k - 0.5) * end, angular_velocity=5.0 * end))
+        for k, end in enumerate(ends)
+    ]  # fmt: skip
+    system.add(mbd.Revolute("foot", system.ground, shafts[0], at=-ends[0], axis=ends[0]))
+    system.add(mbd.Cylindrical("head", system.ground, shafts[1], at=ends[1], axis=ends[1]))
+    light = system.add(mbd.RigidBody("cross", mass=mass, inertia=np.full(3, 0.01 * mass)))
+    axes = np.array([0, 0, 1.0]), np.cross(ends[1], (0, 0, 1.0))
+    for k, (shaft, axis) in enumerate(zip(shafts, axes, strict=True)):
+        for side in (-0.1, 0.1):
+            system.add(mbd.Revolute(f"hinge {k} {side}", shaft, light, at=side * axis, axis=axis))
+    return system
+
+
+def test_a_step_in_which_a_light_body_is_lost_is_no_contradiction():
+    """Where the iteration is thrown off, what is left of rows there is no word against them."""
+    turned = []
+    for mass in (1.0, 1e-6, 1e-12):
+        run = mbd.simulate(cross(mass), 0.4, 1e-3, project=True)
+        assert run.gap.max() < 1e-11
+        turned.append(run["shaft 1"].rotation[-1])
+    assert np.abs(turned[1] - turned[2]).max() < 1e-5
 
 
 @pytest.mark.parametrize("formulation", RIGID)
@@ -168,10 +204,7 @@ def test_least_reactions_are_those_of_the_joints_alone(formulation):
             assert np.allclose(mine, true, rtol=0, atol=1e-3), (name, what)
 
 
-@pytest.mark.parametrize("method", [
-    *(mbd.GeneralizedAlpha(constraints=x) for x in LEVELS), mbd.RadauCollocation(),
-    mbd.ExplicitRungeKutta(),
-], ids=str)  # fmt: skip
+@pytest.mark.parametrize("method", METHODS, ids=str)
 def test_rows_are_released_and_locked_again(method):
     """A second hinge that is redundant lets go, and is taken up again."""
     system = parallelograms()

@@ -34,6 +34,21 @@ class Origin:
 
 
 @dataclass(frozen=True)
+class Touch:
+    """How a geom of MJCF touches others: of which body, with which friction, by which bits.
+
+    Of two the friction of the one with the higher priority counts, of equal ones the larger.
+    """
+
+    body: str
+    friction: float
+    contype: int = 1
+    conaffinity: int = 1
+    condim: int = 3
+    priority: int = 0
+
+
+@dataclass(frozen=True)
 class Visual:
     """A shape: "box", "cylinder", "capsule", "sphere" or "mesh", and its numbers.
 
@@ -45,6 +60,7 @@ class Visual:
     numbers: tuple[float, ...] = ()
     file: str = ""
     color: tuple[float, ...] | None = None
+    touch: Touch | None = None
 
 
 @dataclass(frozen=True)
@@ -149,6 +165,15 @@ class Lift:
 
 
 @dataclass(frozen=True)
+class Plane:
+    """A plane without bounds, the third axis of a frame its normal."""
+
+    name: str
+    place: LinkFrame
+    touch: Touch
+
+
+@dataclass(frozen=True)
 class Effort:
     """An actuator at the coordinate u of a joint: effort - stiffness (u - u0) - damping du/dt."""
 
@@ -175,9 +200,12 @@ class RobotDescription:
     ties: list[Tie] = field(default_factory=list)
     efforts: list[Effort] = field(default_factory=list)
     lifts: list[Lift] = field(default_factory=list)
+    planes: list[Plane] = field(default_factory=list)
+    excluded: set[frozenset[str]] = field(default_factory=set)  # pairs of bodies that do not touch
     between: set[str] = field(default_factory=set)  # links without mass inside of several joints
 
     def places(self) -> list[LinkFrame]:
         """Return all places on links."""
         ends = [place for x in self.closures for place in (x.first, x.second)]
-        return [*self.frames.values(), *ends, *(x.place for x in self.lifts)]
+        here = [x.place for x in self.lifts] + [x.place for x in self.planes]
+        return [*self.frames.values(), *ends, *here]

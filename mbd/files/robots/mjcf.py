@@ -46,6 +46,7 @@ def read_mjcf(path: Path, *, keyframe: str | int | None = None, **options: Any) 
     q, rate, ctrl = _start(bodies, keyframe)
     if how.actuators == "act":
         _actuators(bodies, ctrl)
+    _exclusions(bodies)
     run, of_file = _settings(source, bodies)
     start_of: dict[str, Any] = {
         what: of_key | mapping("read", what, getattr(how, what), "{'hip': 0.1}")
@@ -92,6 +93,16 @@ def _equalities(bodies: Bodies) -> None:
                 raw.passed()
             elif "equality" not in bodies.off:
                 _EQUALITIES[raw.tag](bodies, node, name.replace("/", "_"))
+
+
+def _exclusions(bodies: Bodies) -> None:
+    """Read which bodies do not touch each other."""
+    for section in bodies.source.sections("contact"):
+        for node in section.all("exclude"):
+            names = [bodies.called(node, key, "body") for key in ("body1", "body2")]
+            bodies.robot.excluded.add(frozenset(names))
+    if "contact" in bodies.off:
+        bodies.robot.planes.clear()
 
 
 def _sites(bodies: Bodies, node: Node) -> tuple[LinkFrame, LinkFrame] | None:

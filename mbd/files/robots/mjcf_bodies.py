@@ -20,8 +20,10 @@ from mbd.files.robots.description import (
     Link,
     LinkFrame,
     Origin,
+    Plane,
     RobotDescription,
     RobotJoint,
+    Visual,
 )
 from mbd.files.robots.lumping import with_all
 from mbd.files.robots.mjcf_geoms import Geom, Geoms
@@ -30,7 +32,16 @@ from mbd.files.robots.xml_tree import Node, Notes
 
 _TYPES = {"hinge": "revolute", "slide": "prismatic", "ball": "ball", "free": "floating"}
 _REFUSED = ("composite", "flexcomp", "replicate", "attach")  # they make bodies
-_FLAGS = ("gravity", "equality", "limit", "frictionloss", "actuation", "spring", "damper")
+_FLAGS = (
+    "contact",
+    "gravity",
+    "equality",
+    "limit",
+    "frictionloss",
+    "actuation",
+    "spring",
+    "damper",
+)
 _SHOWN_GROUPS = 2  # groups of geoms up to this one are shown by default
 _AUTO, _SWITCH = ("false", "true", "auto"), ("false", "true")
 
@@ -66,6 +77,7 @@ class Bodies:
         self.names: dict[str, dict[str, str]] = {"body": {"world": "world"}}
         self.reference: dict[str, Origin] = {}  # poses, inertial
         self.moving: list[Moving] = []
+        self.moved: set[str] = set()  # names of bodies that move
         flags = [x for option in source.sections("option") for x in option.all("flag")]
         self.off = {key for x in flags for key in _FLAGS
                     if x.choice(key, ("enable", "disable"), "enable") == "disable"}  # fmt: skip
@@ -133,6 +145,8 @@ class Bodies:
         joints = [self._joint(x, name) for x in inside if x.node.tag in ("joint", "freejoint")]
         if not joints:
             joints = [RobotJoint(f"{name} weld", "fixed")]
+        if parent in self.moved or any(x.type != "fixed" for x in joints):
+            self.moved.add(name)
         seat = self.reference[parent] @ origin
         at, carrier = origin, parent
         for i, joint in enumerate(joints):
@@ -162,8 +176,11 @@ class Bodies:
         link, geoms = Link(name), list[Geom]()
         for node, frame, childclass in inside:
             if node.tag == "geom":
-                geom = self.geoms.read(node, childclass, frame, weighs=weighs)
-                geoms += [] if geom is None else [geom]
+                geom = self.geoms.read(node, childclass, frame, name, weighs=weighs)
+                if geom is not None and geom.shape.type == "plane":
+                    self._plane(node, geom.shape, name)
+                elif geom is not None:
+                    geoms.append(geom)
             elif node.tag == "site":
                 self._site(self.source.merged(node, childclass), name, frame)
             elif node.tag == "inertial" and not weighs:
@@ -176,11 +193,21 @@ class Bodies:
         self.robot.links[name] = replace(
             self._bounded(link),
             visuals=tuple(x.shape for x in geoms if x.group <= _SHOWN_GROUPS),
-            collisions=tuple(x.shape for x in geoms if x.touches),
+            collisions=tuple(x.shape for x in geoms if x.shape.touch is not None),
         )
         for part in inside:
             if part.node.tag == "body":
                 self._body(part, name)
+
+    def _plane(self, node: Node, shape: Visual, body: str) -> None:
+        """Keep a plane that others may touch; it must stay where it is."""
+        name = self.named(node, "geom", f"plane {len(self.robot.planes) + 1}")
+        if body in self.moved:
+            raise node.error(
+                f"is a plane of body {body!r}, which moves; only what stays may be one"
+            )
+        if shape.touch is not None:
+            self.robot.planes.append(Plane(name, LinkFrame(body, shape.origin), shape.touch))
 
     def _bounded(self, link: Link) -> Link:
         """Return a link with the least mass and inertia that the file wants, and as it balances."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from mbd.base.checked import shown
 from mbd.files.robots import solids
-from mbd.files.robots.description import Origin, Visual
+from mbd.files.robots.description import Origin, Touch, Visual
 from mbd.files.robots.mjcf_source import MjcfSource
 from mbd.files.robots.solids import Solid
 from mbd.files.robots.xml_tree import Node, Notes
@@ -29,14 +29,16 @@ _WATER = 1000.0  # kg/m^3, the density of what does not say it
 
 @dataclass(frozen=True)
 class Geom:
-    """A geom: mass [kg] about its centre, in the axes of the body; its shape; who sees it."""
+    """A geom: mass [kg] about its centre, in the axes of the body; its shape; who sees it.
+
+    Of a plane the shape has no numbers.
+    """
 
     mass: float
     center: np.ndarray
     inertia: np.ndarray
     shape: Visual
     group: int
-    touches: bool
 
 
 class Geoms:
@@ -60,7 +62,9 @@ class Geoms:
                 rgba = material.numbers("rgba", (1.0, 1.0, 1.0, 1.0), 4)
                 self.colors[material.text("name", "")] = rgba
 
-    def read(self, raw: Node, childclass: str, frame: Origin, *, weighs: bool) -> Geom | None:
+    def read(
+        self, raw: Node, childclass: str, frame: Origin, body: str, *, weighs: bool
+    ) -> Geom | None:
         """Return a geom of a body, in a frame of it; its mass where it weighs."""
         node = self.source.merged(raw, childclass)
         node.called(f"geom {node.attributes.get('name', '')!r}")
@@ -68,11 +72,14 @@ class Geoms:
         group = int(node.number("group", 0.0))
         color = node.numbers("rgba", (), 4)
         color = color or self.colors.get(node.text("material", ""), ())
-        touches = any(node.number(key, 1.0) != 0 for key in ("contype", "conaffinity"))
+        touch = self._touch(node, body)
         if shape in _EMPTY:
             self.notes.add(f"<geom> of type {shape} is not drawn", node)
             node.numbers("size", (0.0,) * 3, (1, 3))
-            return None
+            if shape == "hfield":
+                return None
+            at = frame @ self.source.origin(node)
+            return Geom(0.0, np.zeros(3), np.zeros((3, 3)), Visual(shape, at, touch=touch), group)
         if shape == "sdf" or ("mesh" in node.attributes and shape != "mesh"):
             what = "an sdf" if shape == "sdf" else f"a {shape} fitted to a mesh"
             if weighs and node.number("mass", 1.0) and node.number("density", 1.0):
@@ -89,17 +96,30 @@ class Geoms:
         if shape == "mesh":
             mesh = self._mesh(node)
             at = at @ self.turn(mesh)
-            visual = Visual("mesh", at, self._scale(mesh), str(self._file(mesh)), rgb)
+            visual = Visual("mesh", at, self._scale(mesh), str(self._file(mesh)), rgb, touch)
         else:
             lengths = tuple(np.multiply(sizes, _WHOLE.get(shape, 1)).tolist())
-            visual = Visual(shape, at, lengths, color=rgb)
+            visual = Visual(shape, at, lengths, color=rgb, touch=touch)
         solid = self._solid(node, shape, sizes) if weighs else None
         if solid is None:
-            return Geom(0.0, np.zeros(3), np.zeros((3, 3)), visual, group, touches)
+            return Geom(0.0, np.zeros(3), np.zeros((3, 3)), visual, group)
         m = self._weight(node, solid)
         R = at.rotation
         J = m / solid.volume * (R @ solid.inertia @ R.T)
-        return Geom(m, at.position + R @ solid.center, J, visual, group, touches)
+        return Geom(m, at.position + R @ solid.center, J, visual, group)
+
+    def _touch(self, node: Node, body: str) -> Touch | None:
+        """Return how a geom touches others, None where it never does."""
+        types = ("contype", 1), ("conaffinity", 1), ("condim", 3), ("priority", 0)
+        contype, conaffinity, condim, priority = (int(node.number(x, n)) for x, n in types)
+        mu, *_ = node.numbers("friction", (1.0,), (1, 3))
+        if not contype and not conaffinity:
+            return None
+        if mu < 0.0:
+            raise node.error(f"friction must not be negative [-], got {mu:g}")
+        if condim not in (1, 3):
+            self.notes.add(f"<geom> condim {condim}: friction that drills or rolls", node)
+        return Touch(body, mu, contype, conaffinity, condim, priority)
 
     def _weight(self, node: Node, solid: Solid) -> float:
         """Return the mass of a geom."""

@@ -24,6 +24,7 @@ from mbd.files.robots.description import JOINTS, LinkFrame, Origin, RobotDescrip
 from mbd.files.robots.lumping import lump
 from mbd.files.robots.options import RobotOptions
 from mbd.files.robots.shapes import finder, shapes
+from mbd.files.robots.touching import meetings, note_others, touching_shapes
 from mbd.files.robots.xml_tree import Notes
 from mbd.model.system import System
 from mbd.parts.bodies import RigidBody
@@ -85,11 +86,12 @@ def built(
     builder.touched = lambda link, notes: shapes(
         link.collisions, f"link {link.name!r}, collision", find, notes
     )
+    note_others(robot)
     builder.build()
-    if touching := list(builder.collisions):
+    if touching := [x.name for x in builder.bodies.values() if x.collision]:
         robot.notes.add(
-            f"nothing of it touches anything: there is no contact yet, and the collision shapes of "
-            f"{', '.join(touching[:4])}{' ...' * (len(touching) > 4)} are read for others alone"
+            "nothing touches anything before add_contacts() or mbd.Contact says so; collision "
+            f"shapes that touch: of {', '.join(touching[:4])}{' ...' * (len(touching) > 4)}"
         )
     notes = (*robot.unknown, *robot.notes.texts())
     limits = {j.name: j.limits for j in robot.joints if j.name in builder.joints}
@@ -97,6 +99,8 @@ def built(
     return ModelFile(
         builder.system, run, robot.name, notes, frames=frames, limits=limits,
         collisions=Collisions(builder.collisions),
+        planes={x.name: builder.frame(x.place) for x in robot.planes},
+        meetings=tuple(meetings(robot, {x: body.name for x, body in builder.bodies.items()})),
     )  # fmt: skip
 
 
@@ -273,13 +277,14 @@ class _Robot:
         called = self.free_name(name, "link")
         touched = self._touched(link, called)
         shape = touched if self.find is None else self.find(link)
+        own = touching_shapes(link.collisions)
         formulation = self.options.formulation
         of_bodies = {} if formulation is None else {"formulation": formulation}
         try:
             body = RigidBody(
                 called, mass=link.mass, inertia=link.inertia, center_of_mass=link.center_of_mass,
                 position=pose.position, rotation=pose.rotation, velocity=v, angular_velocity=omega,
-                shape=shape or None, **of_bodies,
+                shape=shape or None, collision=own if own or shape else None, **of_bodies,
             )  # fmt: skip
         except ValueError as error:
             remedy = "; or take inertia='repair'" if "inertia" in str(error) else ""

@@ -1,0 +1,108 @@
+"""Contacts of the bodies of a file with planes: those that it tells, or with one of the user."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from mbd.base.checked import absent, shown
+from mbd.model.system import System
+from mbd.parts.bodies import Ground
+from mbd.parts.contact import Contact
+from mbd.parts.part import Body, Frame
+from mbd.parts.shapes import Touching
+
+
+@dataclass(frozen=True)
+class Meeting:
+    """Shapes of a body that a file lets touch a plane, with one friction."""
+
+    plane: str
+    body: str
+    shapes: tuple[Touching, ...]
+    friction: float
+
+
+class Coefficients(NamedTuple):
+    """What contacts are to have: friction [-] (None: as the file says) and restitution [-]."""
+
+    friction: float | None
+    restitution: float
+
+
+def of_file(
+    system: System,
+    planes: Mapping[str, Frame],
+    meetings: Sequence[Meeting],
+    bodies: Any,
+    coefficients: Coefficients,
+) -> list[Contact]:
+    """Return the contacts that a file tells, of all bodies or of some, which the system gets."""
+    wanted = _named(system, bodies)
+    contacts, used = [], set[str]()
+    for x in meetings:
+        if wanted and x.body not in wanted:
+            continue
+        name = f"{x.body} on {x.plane}"
+        name = next(n for i in range(1, len(meetings) + 2)
+                    if (n := f"{name} {i}" if i > 1 else name) not in used)  # fmt: skip
+        used.add(name)
+        body = system.bodies[x.body]
+        whole = len(x.shapes) == len(body.collision or ())
+        mu = x.friction if coefficients.friction is None else coefficients.friction
+        contacts.append(
+            Contact(
+                name, planes[x.plane], body, shape=None if whole else x.shapes, friction=mu,
+                restitution=coefficients.restitution,
+            )
+        )  # fmt: skip
+    met = {x.body for x in meetings}
+    if lost := [x for x in wanted if x not in met] or ([] if met else ["any body"]):
+        raise ValueError(
+            f"add_contacts: the file does not let {', '.join(map(str, lost))} touch one of its "
+            f"planes ({', '.join(planes)}) with spheres, boxes or capsules; give plane= and "
+            "friction="
+        )
+    return [system.add(x) for x in contacts]
+
+
+def with_plane(
+    system: System, plane: Any, bodies: Any, coefficients: Coefficients
+) -> list[Contact]:
+    """Return contacts with a plane, of all bodies with collision shapes or of some."""
+    if not isinstance(plane, Frame | Ground):
+        raise TypeError(f"add_contacts: plane must be system.ground or a Frame, got {shown(plane)}")
+    if coefficients.friction is None:
+        raise ValueError(
+            "add_contacts: friction must be given [-], no file says that of a plane of your own; "
+            "friction=0 for none"
+        )
+    wanted = _named(system, bodies) or [n for n, x in system.bodies.items() if x.collision]
+    if not wanted:
+        raise ValueError(
+            "add_contacts: no body has collision shapes that touch (spheres, boxes, capsules); "
+            "give RigidBody collision=, or add mbd.Contact with shape="
+        )
+    contacts = [
+        Contact(f"{n} on {plane.name}", plane, system.bodies[n], friction=coefficients.friction,
+                restitution=coefficients.restitution)
+        for n in wanted
+    ]  # fmt: skip
+    return [system.add(x) for x in contacts]
+
+
+def _named(system: System, bodies: Any) -> list[str]:
+    """Return the names of some bodies; none for all."""
+    if bodies is None:
+        return []
+    some = [bodies] if isinstance(bodies, str | Body) else bodies
+    if not isinstance(some, Sequence) or not some:
+        raise TypeError(
+            f"add_contacts: bodies must be a name or several in a list, got {shown(bodies)}"
+        )
+    names = [x.name if isinstance(x, Body) else x for x in some]
+    for name in names:
+        if name not in system.bodies:
+            raise ValueError(f"add_contacts: {absent('body ', name, system.bodies)}")
+    return list(dict.fromkeys(names))
