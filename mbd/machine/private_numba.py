@@ -26,7 +26,7 @@ from contextlib import contextmanager
 from functools import cached_property
 from operator import attrgetter
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numba
 from numba import types
@@ -87,7 +87,7 @@ _NUMBERS = types.Number, types.Boolean, types.Literal, types.RawPointer, types.C
 _calls: dict[tuple[Any, Any], Any] = {}  # signature by operator and types of its arguments
 
 
-def _are_numbers(some: Iterable[Any]) -> bool:
+def _are_numbers(some: Any) -> bool:
     return all(
         isinstance(x, _NUMBERS) or (isinstance(x, types.BaseTuple) and _are_numbers(x))
         for x in some
@@ -109,13 +109,13 @@ class _Typing:
     def resolve_function_type(self, function: Any, args: Any, kws: Any) -> Any:
         """Return the signature of a call."""
         called = getattr(function, "typing_key", function)
-        known = isinstance(called, Hashable) and called in _BUILTIN and _are_numbers(args)
-        if kws or not known:
+        is_builtin = isinstance(called, Hashable) and called in _BUILTIN
+        if kws or not is_builtin or not _are_numbers(args):
             return self._context.resolve_function_type(function, args, kws)
         key = function, tuple(args)
-        if (found := _calls.get(key)) is None:
-            found = _calls[key] = self._context.resolve_function_type(function, args, kws)
-        return found
+        if (signature := _calls.get(key)) is None:
+            signature = _calls[key] = self._context.resolve_function_type(function, args, kws)
+        return signature
 
 
 @compiler_machinery.register_pass(mutates_CFG=True, analysis_only=False)
@@ -126,8 +126,9 @@ class _Rewrites(typed_passes.NopythonRewrites):  # type: ignore[name-defined, mi
 
     def run_pass(self, state: Any) -> bool:
         """Run it."""
-        kinds = types.Buffer, types.Record, types.StringLiteral
-        return any(isinstance(x, kinds) for x in state.typemap.values()) and super().run_pass(state)
+        arrays: Any = types.Array, types.Record, types.StringLiteral  # of fields of records
+        any_array = any(isinstance(x, arrays) for x in state.typemap.values())
+        return any_array and super().run_pass(state)
 
 
 class _Pipeline(compiler.CompilerBase):  # type: ignore[name-defined, misc]
@@ -171,8 +172,8 @@ def _rare_collections() -> Iterator[None]:
 
 
 def _c_function(function: Callable[..., Any], signature: Any, options: dict[str, Any]) -> Any:
-    types_of = signature.args, signature.return_type
-    return ccallback.CFunc(function, types_of, {}, options, pipeline_class=_Pipeline)
+    types_of, passes = (signature.args, signature.return_type), cast(Any, _Pipeline)
+    return ccallback.CFunc(function, types_of, {}, options, pipeline_class=passes)
 
 
 def _empty_function() -> Any:
