@@ -360,7 +360,7 @@ def motion_load(form: SiteForm) -> Kind:
 
     @jit
     def add_frame(I: Any, F: Any, e: Any, w: int, a: int, share: float, of: Any) -> None:
-        """Add the columns by a frame, whose attachments begin with a: rows of J from a column on."""
+        """Add what is by a frame, whose attachments begin with a: rows of J from a column on."""
         rows, column, M, r = of
         for c in range(rows):
             add_point(I, F, e, w, a, c, column)
