@@ -15,7 +15,7 @@ from mbd.integration.explicit_runge_kutta import ExplicitRungeKutta
 from mbd.integration.generalized_alpha import GeneralizedAlpha
 from mbd.integration.lie_runge_kutta import LieRungeKutta4
 from mbd.integration.method import Method, is_method
-from mbd.integration.nonsmooth import LAWS_MET, NonsmoothAlpha
+from mbd.integration.nonsmooth_alpha import LAWS_MET, NonsmoothAlpha
 from mbd.integration.python_steps import PythonSteps, Stepping
 from mbd.integration.radau_collocation import RadauCollocation
 from mbd.interactions.beams.element import BEAM
