@@ -210,6 +210,10 @@ SWEEP_SHARE = 0.4
 COLLOCATION_STRICT = 0.2
 """[tolerance, to the power of the estimate] What the estimate of a step may use."""
 
+ERROR_ROUGH = 30.0
+"""[estimate of a smooth motion] What changes more from one attempt of a step to the next is not
+smooth: forces jump, or have a kink."""
+
 STIFF_STABLE = 6.1
 """[h times the largest frequency] Where the method of order 8 by Dormand and Prince ceases to be
 stable: Hairer and Wanner, Solving Ordinary Differential Equations II, section IV.2."""

@@ -23,9 +23,10 @@ S that of :math:`t_n`; a step that fails takes one of each stage instead, then s
 
 The error of a step that is chosen is that of order s,
 :math:`h\gamma\, S^{-1}(r(q_n, v_n, \dot v^*, \lambda^*); 0)` with the stages extrapolated back to
-:math:`t_n`; its power 2s/(s + 1) is held to the share of the step in the tolerance. States within a
-step are those of the polynomial of :math:`\dot v, \lambda` through :math:`t_n` and the stages and
-of its integrals, moved onto the rows.
+:math:`t_n`; its power 2s/(s + 1) is held to the share of the step in the tolerance, where forces
+are not smooth the error itself. States within a step are those of the polynomial of
+:math:`\dot v, \lambda` through :math:`t_n` and the stages and of its integrals, moved onto the
+rows.
 
 References
 ----------
@@ -68,6 +69,7 @@ from mbd.integration.radau_sweeps import (
     ORDER,
     PASSES,
     RATE,
+    ROUGH,
     SPARE,
     START_Q,
     SWEEP,
@@ -77,6 +79,7 @@ from mbd.integration.radau_sweeps import (
     C,
     base,
     finish,
+    is_rough,
     iterate,
     local_error,
     other,
@@ -181,11 +184,13 @@ def give(I: Any, F: Any, t: float, h: float) -> None:
 def attempt(I: Any, F: Any, t: float, h: float) -> float:
     """Find the stages of a step; return its error, in units of what is allowed, or infinity."""
     S, b = ints(F), base(I)
-    tol, bound = F[m.TOL], math.inf
+    tol, allowed, bound = F[m.TOL], math.inf, math.inf
     if F[m.RTOL] < 1e300:
         allowed = F[m.RTOL] * share_of_step(F, h, t)
         tol = SWEEP_SHARE * allowed
         bound = COLLOCATION_STRICT * allowed ** (0.5 * order(I, F) / F[b + ORDER])
+        if t < F[b + ROUGH]:
+            bound = min(bound, allowed)
     each = S[m.N_TAKEN] < F[b + EACH]
     status = iterate(I, F, h, tol, each)
     if status == FAILED and not each:
@@ -194,7 +199,10 @@ def attempt(I: Any, F: Any, t: float, h: float) -> float:
         F[b + EACH] = S[m.N_TAKEN] + 20.0 if status == CONVERGED else 0.0
     if status != CONVERGED:
         return math.inf
-    return local_error(I, F, t, h, bound) / bound if bound < math.inf else 0.0
+    if bound == math.inf:
+        return 0.0
+    error = local_error(I, F, t, h, bound)
+    return error / min(bound, allowed if is_rough(I, F, t, h, error, allowed) else bound)
 
 
 @jit

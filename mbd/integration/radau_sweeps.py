@@ -12,7 +12,7 @@ from typing import Any
 
 from mbd.algebra.radau_points import cardinal
 from mbd.algebra.vec import larger
-from mbd.base.tolerances import ERROR_SLOW, NEWTON_CONTRACTION, TURN_UNSURE
+from mbd.base.tolerances import ERROR_ROUGH, ERROR_SLOW, NEWTON_CONTRACTION, TURN_UNSURE
 from mbd.integration.newton_loop import (
     CONVERGED,
     FAILED,
@@ -48,8 +48,11 @@ A, AN, D, FORCE, UNKNOWN_KIND, N_U, Q, QN, T, V, VN, X = (
 )  # fmt: skip
 # what the method keeps: numbers of it and of the last step, then vectors over the unknowns
 ORDER, GAMMA, H_OLD, SWEEPS, PASSES, SIZES = 0, 1, 2, 3, 4, 5  # ORDER: stages; SIZES by kind
-# NOISE: negative if not known; EACH: the step up to which each stage has a matrix of its own
-C, WEIGHTS, SWEEP, BACK, NOISE, EACH, VECTORS = 13, 18, 43, 68, 73, 74, 75
+# NOISE: negative if not known; EACH: the step up to which each stage has a matrix of its own;
+# ROUGH: the time up to which forces are not smooth; LAST: the attempt before, its estimate
+C, WEIGHTS, SWEEP, BACK, NOISE, EACH, ROUGH, LAST_ERROR, LAST_H, LAST_T, VECTORS = (
+    13, 18, 43, 68, 73, 74, 75, 76, 77, 78, 79,
+)  # fmt: skip
 # of each stage: v' and lam, v, increment, its rate; corrections of the first two
 ACC, VEL, INC, RATE, DACC, DVEL = 0, 1, 2, 3, 4, 5
 SPARE, BEGIN_V, BEGIN_A, START_Q = 0, 2, 3, 4  # after them: room for two; starts of steps
@@ -297,6 +300,23 @@ def local_error(I: Any, F: Any, t: float, h: float, bound: float) -> float:
     if matters and h * error <= parts * noise(I, F, t, h):
         error = 0.0
     return part * larger(far, error)  # type: ignore[no-any-return]
+
+
+@jit
+def is_rough(I: Any, F: Any, t: float, h: float, error: float, allowed: float) -> bool:
+    """Tell whether forces are not smooth in the step from t, by its estimate and that before.
+
+    Of a smooth motion estimates go with h^(s + 1), and no step brings a multiple of the one before,
+    or of what is allowed. Where they do not, none has the power of another: the error is as large.
+    """
+    b = base(I)
+    last, size, again = F[b + LAST_ERROR], F[b + LAST_H], t == F[b + LAST_T]
+    F[b + LAST_ERROR], F[b + LAST_H], F[b + LAST_T] = error, h, t
+    if size > 0.0:
+        expected = max(last, allowed) * (h / size) ** (F[b + ORDER] + 1.0)
+        if error > ERROR_ROUGH * expected or (again and ERROR_ROUGH * error < expected):
+            F[b + ROUGH] = max(F[b + ROUGH], t + max(h, size) if again else t + h)
+    return t < F[b + ROUGH]  # type: ignore[no-any-return]
 
 
 @jit

@@ -33,6 +33,63 @@ def test_the_tolerance_is_met_over_the_whole_run(method, rtol):
     assert np.abs(run["K1"].at((0.007, 0, 0)).position[-1, :2] - end).max() < 0.1 * rtol
 
 
+def cart_under(begins, degree, top=False):
+    """Return a cart that t^degree pushes from an instant on, x = 3 t^(d + 2)/(2 (d + 1)(d + 2))."""
+    system = mbd.System()
+    cart = system.add(mbd.PointMass("cart", mass=2.0))
+    system.add(mbd.PointForce("push", cart, lambda t: (3.0 * (t - begins) ** degree * (t >= begins),
+                                                       0.0, 0.0)))  # fmt: skip
+    if top:  # what is at rest is of the kind of what is fast
+        system.add(mbd.RigidBody("top", mass=1, inertia=(1, 2, 2.5), position=(0, 1, 0),
+                                 angular_velocity=(0.1, 50, 0.2)))  # fmt: skip
+    end = 3.0 * (1.0 - begins) ** (degree + 2) / (2 * (degree + 1) * (degree + 2))
+    return system, 1.0, lambda run: run["cart"].position[-1, 0] - end
+
+
+def geared():
+    """Return two wheels and a gear; the second one is turned by 302 rad."""
+    system, hinges = mbd.System(), []
+    for i, J in enumerate((0.2, 0.15)):
+        wheel = system.add(mbd.RigidBody(f"wheel {i}", mass=1, inertia=(0.1, 0.1, J),
+                                         position=(i, 0, 0)))  # fmt: skip
+        hinges.append(mbd.Revolute(f"hinge {i}", system.ground, wheel, at=(i, 0, 0), axis="z"))
+        system.add(hinges[-1])
+    system.add(mbd.Gear("gear", *hinges, ratio=-0.37))
+    system.add(mbd.Motor("motor", hinges[0], lambda u, rate, t: 40.0))
+    end = -0.37 * 0.5 * 40.0 * 3.0**2 / (0.2 + 0.37**2 * 0.15)
+    return system, 3.0, lambda run: run["hinge 1"].angle[-1] / end - 1.0
+
+
+def bennett():
+    """Return Bennett's linkage beyond 1.15 s, where it comes close to a singular pose."""
+
+    def change(run):  # of energy by errors of velocities
+        return (run.energy.total[-1] - run.energy.total[0]) / 3.0
+
+    return scene("bennett").build(), 1.5, change
+
+
+HARD = {
+    "a force begins": lambda: cart_under(0.0, 0), "from rest": lambda: cart_under(0.0, 1),
+    "rest beside a fast body": lambda: cart_under(0.0, 1, top=True),
+    "jump": lambda: cart_under(0.4567, 0),
+    "jump beside a fast body": lambda: cart_under(0.4567, 0, top=True),
+    "jump early": lambda: cart_under(0.05, 0),
+    "kink": lambda: cart_under(0.123456, 1), "gear": geared, "Bennett": bennett,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("rtol", [1e-3, 1e-6, 1e-8, 1e-10])
+@pytest.mark.parametrize("motion", HARD)
+def test_what_is_not_smooth_or_begins_at_rest_is_within_the_tolerance(motion, rtol):
+    """By the default of free steps and by explicit ones."""
+    system, t_end, error = HARD[motion]()
+    for method in (None, mbd.ExplicitRungeKutta(stiff="radau")):
+        run = mbd.simulate(system, t_end, rtol=rtol, method=method)
+        assert abs(error(run)) < rtol, method
+        assert run.stats["steps"] < 700
+
+
 @pytest.mark.parametrize("method", BOTH, ids=repr)
 def test_contradictory_drives_are_named(method):
     system, _, hinge = hinged("arm", gravity=(0, 0, 0), inertia=(1, 1, 1), position=(0, 0, 0))
