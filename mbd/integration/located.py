@@ -121,8 +121,8 @@ LEAST, FORCE_LEAST, TAKEN, TABLES = range(4)
 NOTHING, OPENS, SLIPS, ELSE = 0.0, 1.0, 2.0, 3.0  # HAPPENS
 NEVER = 1e300  # an indicator that is none
 INSTANT = 1e-300  # [s] time of an impact: forces do nothing in it, bounds of impulses are none
-MOST_EVENTS = 8  # in one step
-MOST_HITS = int(HALVES) + MOST_EVENTS + 2  # of a law in a step
+MOST_EVENTS, MOST_TRIED = 8, 40  # in one step
+MOST_HITS = int(HALVES) * (MOST_TRIED - MOST_EVENTS) + MOST_TRIED  # of a law in a step
 TRIALS, ITERATIONS, CHOICES = 60, 30, 6
 HIDDEN = 6  # iterations in which accelerations are looked at where positions hide them
 END, EVENT, LOST = 0, 1, 2
@@ -770,29 +770,35 @@ def capture(I: Any, F: Any, h: float, end: float) -> bool:
 
 @jit
 def take_step(I: Any, F: Any, h: float, end: float) -> bool:
-    """Take a step of size h to the time `end`, with all its events; tell whether that went."""
+    """Take a step of size h to the time `end`, with all its events; tell whether that went.
+
+    From `MOST_EVENTS` on the rest is captured, or where that fails from the next event on.
+    """
     S, events, left = ints(F), 0, h
-    while events <= MOST_EVENTS:
+    while events <= MOST_TRIED:
         how = go_to_event(I, F, left, end)
-        if how == LOST:
-            break
         part = F[own(I, F, TAKEN)]
-        if part > 0.0:
-            accept_step(I, F, part)
-        if how == END:
-            return True
-        events += 1
-        S[m.N_LOCATED] += 1
-        left -= part
-        if not restart(I, F, h):
-            break
-        if left <= ROUND_OFF * (abs(end) + h):
-            F[m.T] = end
-            return True
-    if not capture(I, F, left, end):
-        return False
-    restart(I, F, h)
-    return True
+        if how != LOST:
+            if part > 0.0:
+                accept_step(I, F, part)
+            if how == END:
+                return True
+            events += 1
+            S[m.N_LOCATED] += 1
+            left -= part
+            if not restart(I, F, h):
+                how = LOST
+            elif left <= ROUND_OFF * (abs(end) + h):
+                F[m.T] = end
+                return True
+        if how == LOST or events > MOST_EVENTS:
+            if capture(I, F, left, end):
+                restart(I, F, h)
+                return True
+            if how == LOST:
+                return False
+            left = end - F[m.T]
+    return False
 
 
 @jit
