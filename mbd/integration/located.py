@@ -585,18 +585,17 @@ def note_impacts(I: Any, F: Any) -> None:
 
 @jit
 def closes(I: Any, F: Any, k: int, hit: bool) -> bool:
-    """Tell whether law k is closed with its velocity now, after an impact or without one."""
+    """Tell whether law k is closed with its velocity now, after an impact or without one.
+
+    What rises so little before it is back that its gap counts as zero is closed.
+    """
     at, j, _, form = law_of(I, F, k)
-    if form == c.DRY:
+    if form == c.DRY or (not hit and F[at + c.MODE] != c.OPEN):
         return True
+    rate, rise = F[array(I, F, RATE) + j], F[array(I, F, ACCELERATION) + j]
     if not touches(I, F, k):
         return False
-    least, rate = speed_least(I, F, k), F[array(I, F, RATE) + j]
-    if not hit:
-        return F[at + c.MODE] != c.OPEN or rate <= least
-    if F[array(I, F, IMPULSE) + j] > 0.0:
-        return not F[at + c.RESTITUTION] * F[at + c.BEFORE] < -least
-    return rate <= least  # type: ignore[no-any-return]
+    return rate <= speed_least(I, F, k) or rate * rate <= -2 * rise * gap_least(I, F, k)  # type: ignore[no-any-return]
 
 
 @jit
@@ -684,7 +683,6 @@ def choose_branches(I: Any, F: Any, h: float, hit: bool) -> bool:
     """Find the branches that accelerations ask for, and forces; tell whether all laws are met."""
     z, now, good = array(I, F, FORCE), array(I, F, FORCE_0), False
     n = int(F[place(I, COUNT)])
-    clear(F, now, int(F[place(I, N_ROWS)]))
     begin_choice(I, F, h, hit)
     for k in range(n):
         at, _, _, form = law_of(I, F, k)
@@ -727,15 +725,19 @@ def restart(I: Any, F: Any, h: float) -> bool:
             clear(F, z + j, rows_of(form))
     answers(I, F)
     good = S[m.SMALL_PIVOTS] == 0
+    clear(F, array(I, F, FORCE_0), n_rows)
     if hit:
         good = impact(I, F) and good
         F[place(I, RESTITUTION_PART)] = 1.0
         free_accelerations(I, F)
-    good = choose_branches(I, F, h, hit) and good
+    chosen = good or not hit  # else it is still to hit
+    if chosen:
+        good = choose_branches(I, F, h, hit) and good
     add_answers(I, F, I[m.A], z, array(I, F, FORCE_0))
     for k in range(int(F[place(I, COUNT)])):
         at, j, _, form = law_of(I, F, k)
-        F[at + c.MODE] = F[at + c.NEXT]
+        if chosen:
+            F[at + c.MODE] = F[at + c.NEXT]
         F[at + c.BEFORE] = F[rate + j] if F[at + c.MODE] == c.OPEN else 0.0
         if form == c.DRY:
             F[at + c.SLIP1] = F[rate + j]
