@@ -123,6 +123,7 @@ from mbd.beams.beam import Beam as Beam
 from mbd.beams.beam import LineLoad as LineLoad
 from mbd.beams.cable import Cable as Cable
 from mbd.beams.section import Section as Section
+from mbd.beams.section_load import SectionLoad as SectionLoad
 from mbd.fitting.experiments import Experiment as Experiment
 from mbd.fitting.fit import fit as fit
 from mbd.fitting.optimize import optimize as optimize

@@ -22,7 +22,7 @@ GLOSSARY = {
     ),
     "memory": (
         "of elements: numbers that change at accepted steps, State.memory",
-        {"interactions", "model", "history", "front", "store", "derivatives"},
+        {"interactions", "model", "history", "front", "store", "derivatives", "parts", "beams"},
         {"checked_memory", "memory_labels", "last_memory", "t_memory", "e_memory", "n_memory"},
     ),
     "law": (

@@ -271,9 +271,12 @@ def with_its_bodies(who: str, part: Any, what: str = "a joint or a force") -> Sy
     system = System(gravity=(1.3, -0.7, -9.81))
     for body in part.bodies:
         owner = body.owner or body
+        for other in (body, *owner.bodies):  # nodes may be held by ground
+            if not other.moves:
+                system.ground = other
         if not body.moves:
-            system.ground = body
-        elif owner is not part and owner.name not in system:
+            continue
+        if owner is not part and owner.name not in system:
             system.add(owner)
     system.add(part)
     return system

@@ -170,6 +170,11 @@ class Beam(Part):
         """Return the integrals of a function of the length s [m] times the nodes' polynomials."""
         return self._mesh.integral(np.asarray(per_length(self._mesh.at)))
 
+    def section_at(self, e: int, s: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return r0 (3,) and R0 (3, 3) at a length s [m] in element e, and axis 1 at its ends."""
+        r, R = self._curve.at(int(self._mesh.piece[e]), np.array([s]))
+        return r[0], R[0], self._mesh.frames[e, [0, -1], :, 0]
+
     def _warn(self) -> None:
         """Refuse, or warn of, elements that turn far in the reference."""
         turns = self._turns()
@@ -272,6 +277,8 @@ class LineLoad(Part):
     follow : bool
         Whether the load turns with the nodes.
     """
+
+    relative = False
 
     def __init__(
         self,

@@ -99,7 +99,8 @@ class Cable(Part):
         s, piece = path.nodes(n)
         free = path.length if length is None else length
         self.length = number(self.name, "length", free, "m", positive=True)
-        l0 = np.diff(s) * (self.length / path.length)
+        self.stations = s * (self.length / path.length)  # free lengths at the nodes (n + 1,) [m]
+        l0 = np.diff(self.stations)
         places = path.places(s, piece)
         if (gaps := np.linalg.norm(np.diff(places, axis=0), axis=1)).min() < 1e-9 * path.length:
             i = int(np.argmin(gaps))

@@ -30,7 +30,7 @@ from mbd.model.frozen import state_of
 from mbd.model.model import Model
 from mbd.model.state import State
 from mbd.model.turns_so_far import turns_so_far
-from mbd.model.values import changed
+from mbd.model.values import changed, declared
 from mbd.runs.failed_step import explain
 from mbd.runs.interrupts import Interrupt
 from mbd.runs.methods import checked_method
@@ -126,6 +126,17 @@ class Setup:
         )
 
 
+def _refuse_laws_that_remember(owner: str, model: Any) -> None:
+    """Refuse laws of motion that remember: what they do is not carried from step to step."""
+    for name in model.system.parts:
+        if any(e.memory and e.law is not None and e.law.of_motion
+               for e in declared(model, name).elements):  # fmt: skip
+            raise ValueError(
+                f"{owner}: {name!r} has a memory, whose derivatives steps do not carry; leave out "
+                "memory=, or differentiate an equilibrium, which holds it"
+            )
+
+
 def setup(
     owner: str, model: Any, variables: Variables, *, method: Any = None, state: Any = None,
     project: Any = None, free: bool = False, sizes: Iterable[tuple[float, float]] = (),
@@ -133,6 +144,7 @@ def setup(
 ) -> Setup:  # fmt: skip
     """Check what a run begins with; `free` steps are at velocity level."""
     method = _method(owner, model, method, free)
+    _refuse_laws_that_remember(owner, model)
     if state is not None:
         state = state_of(owner, model, state)
         if state.alg is not None:

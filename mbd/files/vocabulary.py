@@ -90,7 +90,7 @@ ARGUMENTS: dict[str, ValueType] = {
     **dict.fromkeys(("rotation", "axes"), Turn()),
     **dict.fromkeys(("length", "radius", "pitch"), Number("m")),
     **dict.fromkeys(("a", "rho", "tol", "rtol", "scale", "alpha", "ratio"), Number("-")),
-    **dict.fromkeys(("friction", "friction_static", "restitution"), Number("-")),
+    **dict.fromkeys(("exponent", "friction", "friction_static", "restitution"), Number("-")),
     **dict.fromkeys(("t_end", "step", "max_step"), Number("s")),
     **dict.fromkeys(("every", "order", "face", "fewest", "max_iterations", "stages"), Whole),
     **dict.fromkeys(("follow", "plane", "project", "rigid"), Flag),
@@ -136,8 +136,8 @@ ARGUMENTS: dict[str, ValueType] = {
 }
 
 OF: dict[str, dict[str, ValueType]] = {
-    "PointForce": {"body": END},
-    "Moment": {"body": END},
+    "PointForce": {"body": END, "reference": END},
+    "Moment": {"body": END, "reference": END},
     "RotationalSpring": {**ROTATIONAL, "joint": JOINT},
     **dict.fromkeys(("JointSpring", "Stop"), ALONG),
     "JointFriction": {"friction": Along("F")},
@@ -203,6 +203,19 @@ OF: dict[str, dict[str, ValueType]] = {
         **dict.fromkeys(("mass_factor", "stiffness_factor"), Number("-")),
     },
     "LineLoad": {"beam": PartName("structures"), "force": Array("N/m"), "law": FunctionOf(("t",))},
+    "SectionLoad": {
+        "beam": PartName("structures"),
+        **dict.fromkeys(("load", "accept", "derivative"), OfPython()),
+        "stations": OneOf(lambda x: isinstance(x, str), Word, Several(Number("m"))),
+        "lengths": Several(Number("m"), single=True),
+        "parameters": Mapping(Several(Number("-"), single=True)),
+        "tables": Mapping(Several(Number("-"))),
+        "reference": END,
+        "memory": Whole,
+        "settles": Flag,
+        "force": Several(Array("N/m")),
+        "moment": Several(Array("N")),
+    },
     "Section": {
         "stiffness": Array(("N",) * 3 + ("N m^2",) * 3, ((6,), (6, 6))),
         "mass": Number("kg/m"),

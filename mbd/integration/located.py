@@ -77,7 +77,6 @@ from mbd.integration.set_valued_laws import (
     JUMP0,
     KEPT,
     LAWS,
-    MET,
     N_ENTRIES,
     N_ROWS,
     N_TREES,
@@ -90,6 +89,7 @@ from mbd.integration.set_valued_laws import (
     ROWS,
     SHIFT,
     STARTED,
+    UNMET,
     WHOLE,
     add_answers,
     array,
@@ -521,6 +521,7 @@ def strike(I: Any, F: Any, part: float) -> Any:
         F[law + 1] = max(F[at + c.STATIC], F[at + c.FRICTION]) if sticks else F[at + c.FRICTION]
         F[at + c.BEFORE] = F[base + j]
         F[base + j] += part * F[at + c.RESTITUTION] * min(F[base + j], 0.0)
+    F[place(I, UNMET)] = 0.0
     w, work, size = meet(I, F, P, P0, base), 0.0, 0.0
     for k in range(n):
         at, j, _, form = law_of(I, F, k)
@@ -533,7 +534,7 @@ def strike(I: Any, F: Any, part: float) -> Any:
             after, before = F[w + j + r], F[base + j + r]
             work += 0.5 * F[P + j + r] * (after + before)
             size += abs(F[P + j + r]) * (abs(after) + abs(before))
-    return work, size, F[place(I, MET)] != 0.0
+    return work, size, F[place(I, UNMET)] == 0.0
 
 
 @jit
@@ -690,8 +691,9 @@ def choose_branches(I: Any, F: Any, h: float, hit: bool) -> bool:
             copy(F, array(I, F, REACTION) + 3 * k, I[m.A] + int(F[at + c.REACTION]), 3)
     for _ in range(CHOICES):
         set_laws(I, F)
+        F[place(I, UNMET)] = 0.0
         w = meet(I, F, z, now, array(I, F, ACCELERATION))
-        good = F[place(I, MET)] != 0.0
+        good = F[place(I, UNMET)] == 0.0
         if not revise(I, F, w):
             break
     for k in range(n):

@@ -97,6 +97,7 @@ from mbd.integration.set_valued_laws import (
     SPEED,
     STARTED,
     THERE,
+    UNMET,
     WHOLE,
     across,
     add_answers,
@@ -622,7 +623,10 @@ def percussions(I: Any, F: Any, h: float, part: float) -> None:
 
 @jit
 def pressures(I: Any, F: Any, base: int) -> None:
-    """Find the forces where velocities are closed; of those without any NEXT becomes OPEN."""
+    """Find the forces where velocities are closed; of those without any NEXT becomes OPEN.
+
+    Where none meet the laws (Painleve) contacts have none: the percussion of the next step acts.
+    """
     n, laws = int(F[place(I, COUNT)]), array(I, F, LAWS)
     z, rows, now = array(I, F, FORCE), array(I, F, ROWS), array(I, F, FORCE_0)
     for j in range(int(F[place(I, N_ROWS)])):
@@ -645,6 +649,8 @@ def pressures(I: Any, F: Any, base: int) -> None:
     meet(I, F, z, now, base)
     for k in range(n):
         at, j, _, form = law_of(I, F, k)
+        if F[candidate + k] != 0.0 and F[array(I, F, RESOLVED) + k] == math.inf:
+            copy(F, z + j, now + j, rows_of(form))
         if form != c.DRY and not F[z + j] > 0.0:
             F[at + c.NEXT] = c.OPEN
 
@@ -780,6 +786,7 @@ def correct_by_laws(I: Any, F: Any, h: float, k: int) -> float:
     add_candidates(I, F)
     answers(I, F)
     choose_totals(I, F, h)
+    F[place(I, UNMET)] = 0.0
     shifts(I, F, h, k < FRICTION_MOVES)
     keep_reactions(I, F, h)
     percussions(I, F, h, F[place(I, RESTITUTION_PART)])
@@ -828,10 +835,10 @@ def iterate(I: Any, F: Any, h: float) -> bool:
             F[place(I, QUIET)] = 1.0 if quiet else 0.0
             if quiet and has_aged(I, F, k + 1):
                 S[m.HAVE_FACTOR] = 0
-            return True
+            return quiet or F[place(I, UNMET)] == 0.0  # type: ignore[no-any-return]
         if not quiet and size <= 1.0:
             F[place(I, QUIET)] = 0.0
-            return True
+            return F[place(I, UNMET)] == 0.0  # type: ignore[no-any-return]
         if quiet and k > 12:
             S[m.HAVE_FACTOR] = 0
         last = size

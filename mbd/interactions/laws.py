@@ -35,10 +35,10 @@ from mbd.machine.jit import (
 
 _OF_TIME = ("t",)
 _MANY = 15  # numbers that a law may give
-_STEP = 6e-6  # relative, the cube root of round-off
+STEP = 6e-6  # relative, the cube root of round-off
 TICK = 2e-3  # s, of the differences in time
 _TIMES = (0.0, 0.0137, 0.1071, 0.3319, 0.7129, 1.3871, 2.9173, 7.1931)  # where laws are checked [s]
-_WRONG = 1e-4  # relative difference that is no round-off
+WRONG = 1e-4  # relative difference that is no round-off
 
 
 class LawError(RuntimeError):
@@ -67,6 +67,9 @@ class Law:
         ``write(function)``: what evaluates a function at ``inputs`` and writes to ``outputs``.
     table : TimeTable, optional
         That in the place of the function: compiled code reads it, as ``tables_of_time`` says.
+    of_motion : bool
+        Whether it takes more than its ``arguments``, which say where it was evaluated: nobody but
+        its kernel can ask it.
     """
 
     name: str
@@ -74,6 +77,7 @@ class Law:
     arguments: tuple[str, ...]
     write: Callable[[Callable[..., Any]], Evaluate]
     table: TimeTable | None = None
+    of_motion: bool = False
     raised: dict[int, BaseException] = field(default_factory=dict)
     address: int = field(init=False)
     keeper: Any = field(init=False)
@@ -91,7 +95,8 @@ class Law:
     def at(self, values: Any) -> str:
         """Return the arguments of an evaluation as text."""
         pairs = zip(self.arguments, values, strict=False)
-        return ", ".join(f"{name} = {float(x):.9g}" for name, x in pairs) + " s"
+        text = ", ".join(f"{name} = {float(x):.9g}" for name, x in pairs)
+        return text if self.of_motion else f"{text} s"
 
     def forget(self, F: np.ndarray) -> list[BaseException]:
         """Return what was raised for outputs in these floats, and forget it."""
@@ -117,6 +122,8 @@ class Law:
 
     def _again(self, values: list[float]) -> tuple[BaseException | None, list[float]]:
         """Evaluate the law again; return what it raises and at which arguments."""
+        if self.of_motion:
+            return None, values
         last = [values]
 
         def watched(*at: float) -> Any:
@@ -346,7 +353,7 @@ def check_motion(owner: str, function: Callable[[float], Any], order: int) -> No
             scale = max(
                 abs(derivative), abs(difference), 1e-6 * (abs(before) + abs(after)) / h, 1e-9
             )
-            if not abs(derivative - difference) <= _WRONG * scale:
+            if not abs(derivative - difference) <= WRONG * scale:
                 wrong += 1
                 worst = (
                     f"{'first' if k == 1 else 'second'} derivative at t = {t:g} s is "
@@ -397,7 +404,7 @@ def _stiff_by_differences(sign: float) -> Callable[[Callable[..., Any]], Evaluat
     def write(function: Callable[..., Any]) -> Evaluate:
         def evaluate(inputs: Any, outputs: Any) -> None:
             u, rate, t = inputs[0], inputs[1], inputs[2]
-            du, dr = _STEP * (1 + abs(u)), _STEP * (1 + abs(rate))
+            du, dr = STEP * (1 + abs(u)), STEP * (1 + abs(rate))
             du2, dr2 = 2 * du * sign, 2 * dr * sign  # sign is 1 or -1
             outputs[0] = sign * function(u, rate, t)
             outputs[1] = (function(u + du, rate, t) - function(u - du, rate, t)) / du2
@@ -426,25 +433,32 @@ def spring_law(
 
 @jit
 def evaluate_law(I: Any, F: Any, law: int) -> None:
+    """Run the law whose address is at I[law] on three inputs of the scratch space."""
+    s = I[m.SCRATCH]
+    evaluate_law_at(I, F, law, (s + LAW_IN, s + LAW_OUT, 3, s + LAW_IN))
+
+
+@jit
+def evaluate_law_at(I: Any, F: Any, law: int, places: Any) -> None:
     """Run the law whose address is at I[law]; note the first that raises, or is not finite.
 
+    Places are those of inputs, of outputs, how many of these, and of three inputs that tell where.
     The value of one that fails is NaN: no step that needs it converges.
     """
-    S = ints(F)
-    s = I[m.SCRATCH]
+    S, (first, out, n, told) = ints(F), places
     address, how = address_at(I, law), 0
-    if law_call(address, F, s + LAW_IN, s + LAW_OUT) != 0:
+    if law_call(address, F, first, out) != 0:
         how = m.RAISED
-        for i in range(3):
-            F[s + LAW_OUT + i] = math.nan
+        for i in range(n):
+            F[out + i] = math.nan
     else:
         size = 0.0
-        for i in range(3):
-            size += abs(F[s + LAW_OUT + i])
+        for i in range(n):
+            size += abs(F[out + i])
         if not size <= LARGEST:  # nor if it is NaN
             how = m.NOT_FINITE
-            F[s + LAW_OUT] = math.nan
+            F[out] = math.nan
     if how > S[m.BAD_HOW]:
         S[m.BAD_LAW], S[m.BAD_HOW] = address, how
         for i in range(3):
-            F[m.BAD_AT + i] = F[s + LAW_IN + i]
+            F[m.BAD_AT + i] = F[told + i]

@@ -25,6 +25,7 @@ import inspect
 import logging
 import re
 import sys
+import warnings
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext, suppress
 from functools import cached_property
@@ -38,7 +39,7 @@ import numpy as np
 from llvmlite import ir
 from numba import carray, types  # type: ignore[attr-defined]
 from numba.core import cgutils
-from numba.core.errors import NumbaError
+from numba.core.errors import NumbaError, NumbaPerformanceWarning
 from numba.extending import intrinsic
 
 from mbd.machine import kernel_cache
@@ -88,7 +89,8 @@ def _named(function: Callable[..., Any]) -> Callable[..., Any]:
 
 _fingerprint = Fingerprints(source_of)
 _VERSIONS = (
-    "own copies of functions, optimised with them",  # how kernels are made, if not of what
+    # how kernels are made, if not of what
+    "own copies of functions, optimised with them, under names of their own",
     sys.version, numba.__version__, llvmlite.__version__, np.__version__,
     *(getattr(numba.config, name) for name in ("OPT", "BOUNDSCHECK", "DEBUGINFO_DEFAULT")),
 )  # fmt: skip
@@ -279,8 +281,18 @@ def external(function: Callable[[Any, Any], int], *, compiled: bool) -> tuple[in
     """
     if compiled and not PYTHON:
         law = CFunction(function, _LAW, _OPTIONS)
-        return law.compile(), law
+        with warnings.catch_warnings():  # of columns of R, which are short, though not contiguous
+            warnings.simplefilter("ignore", NumbaPerformanceWarning)
+            return law.compile(), law
     return _in_python(function, _C_LAW)
+
+
+def law_on_arrays(address: int, inputs: np.ndarray, outputs: np.ndarray) -> int:
+    """Run the law at an address on arrays of floats."""
+    if PYTHON:
+        return int(_PYTHON_KERNELS[address - 1](inputs, outputs))
+    places = (x.ctypes.data_as(ctypes.POINTER(ctypes.c_double)) for x in (inputs, outputs))
+    return int(_C_LAW(address)(*places))
 
 
 def measure_function(function: Callable[..., float]) -> Kernel:

@@ -17,7 +17,9 @@ from mbd.interactions.kind import Attachment, Element, Kind
 from mbd.interactions.laws import number_law, spring_law, time_law
 from mbd.interactions.loads import FORCE, MOMENT, SCALING
 from mbd.interactions.measures import LENGTH
+from mbd.interactions.motion_laws import Returns
 from mbd.interactions.springs import spring
+from mbd.parts.by_motion import law_of_motion, point_load
 from mbd.parts.coordinates import AngleBetween, offset_along
 from mbd.parts.interpolated import components_law
 from mbd.parts.joint import (
@@ -70,6 +72,28 @@ def _load(kind: Kind, frame: Frame, ends: Sequence[Attachment], applied: Applied
     return Element(kind, (*ends, along), (breathes,), law=applied.law)
 
 
+def _by_motion(
+    owner: str, frame: Frame, law: Any, returns: Returns, follow: Any, reference: Any
+) -> Element | None:
+    """Return the element of a law of motion, or None where the load is another one."""
+    if law_of_motion(law) is None:
+        if reference is not None:
+            raise ValueError(f"{owner}: reference= is seen by a law of motion only; leave it out")
+        return None
+    if flag(owner, "follow", follow):
+        raise ValueError(
+            f"{owner}: a law of motion has the axes, so that follow=True says nothing; leave it "
+            "out and return R @ components"
+        )
+    return point_load(owner, frame, law, reference, returns)
+
+
+def _with_reference(body: Any, reference: Any) -> tuple[Any, ...]:
+    """Return the bodies of a load: that acted upon, and the one that its law sees."""
+    other = reference.body if isinstance(reference, Frame) else reference
+    return (body,) if other is None or other is body else (body, other)
+
+
 class PointForce(Part):
     """A force at a point of a body.
 
@@ -80,30 +104,46 @@ class PointForce(Part):
         A Frame is where the force acts, in place of ``at``.
     force : (3,) array [N] or callable
         Constant, or a law of time ``f(t) -> (x, y, z)``, Python or numba-jitted; components may be
-        an ``mbd.Interpolated``.
+        an ``mbd.Interpolated``. Or a law of motion, a numba-jitted function that takes by name any
+        of ``t`` [s], ``x`` (3,) [m], ``R`` (3, 3), ``v`` (3,) [m/s] and ``omega`` (3,) [rad/s] of
+        the point and the axes of the body there, all inertial (R is zero of a body without axes);
+        an ``mbd.Function`` hands it numbers and arrays.
     at : (3,) array [m], optional
         Inertial, at the initial pose; default the origin of the body.
     follow : bool
         If true, the components are in body axes and turn with the body.
+    reference : body, ground or Frame, optional
+        What a law of motion sees as ``reference``, (x, R, v, omega).
     """
 
-    applied: Applied
+    relative = False
+    applied: Applied | None = None
 
     def __init__(
-        self, name: str, body: Any, force: Any, *, at: Any = None, follow: bool = False
-    ) -> None:
+        self, name: str, body: Any, force: Any, *, at: Any = None, follow: bool = False,
+        reference: Any = None,
+    ) -> None:  # fmt: skip
         self.name = label(name, "PointForce")
         self.body = acted_upon(self.name, body, frames=True)
         self.frame = frame_at(self.name, body, at)
         place = self.frame.position
-        self.applied = _applied(self.name, self.frame, force, follow, place, moment=False)
-        self.law = self.applied.law
+        by_motion = _by_motion(self.name, self.frame, force, "force", follow, reference)
+        if by_motion is None:
+            self.applied = _applied(self.name, self.frame, force, follow, place, moment=False)
+            self.law = self.applied.law
+            by_motion = _load(FORCE, self.frame, [self.frame.end()], self.applied)
+        self.reference, self._element = reference, by_motion
         only = "is a point; a force acts at its position, leave out at="
         at_its_position(self.name, self.frame, only=only)
 
+    @property
+    def bodies(self) -> Sequence[Any]:
+        """The body acted upon, and the reference."""
+        return _with_reference(self.body, self.reference)
+
     def elements(self) -> list[Element]:
         """Return the force on its point."""
-        return [_load(FORCE, self.frame, [self.frame.end()], self.applied)]
+        return [self._element]
 
 
 class Moment(Part):
@@ -115,26 +155,40 @@ class Moment(Part):
     body : RigidBody or Frame
     moment : (3,) array [N m] or callable
         Constant, or a law of time ``f(t) -> (x, y, z)``, Python or numba-jitted; components may be
-        an ``mbd.Interpolated``.
+        an ``mbd.Interpolated``. Or a law of motion, as ``PointForce`` takes it.
     follow : bool
         If true, the components are in body axes and turn with the body.
+    reference : body, ground or Frame, optional
+        What a law of motion sees as ``reference``, (x, R, v, omega).
     """
 
-    applied: Applied
+    relative = False
+    applied: Applied | None = None
 
-    def __init__(self, name: str, body: Any, moment: Any, *, follow: bool = False) -> None:
+    def __init__(
+        self, name: str, body: Any, moment: Any, *, follow: bool = False, reference: Any = None
+    ) -> None:
         self.name = label(name, "Moment")
         self.body = acted_upon(self.name, body, frames=True)
         self.frame = frame_at(self.name, body, None)
         needs_axes(self.name, "a moment", self.frame)
-        middle = np.zeros(3) if self.frame.face else self.body.center_of_mass
-        self.applied = _applied(self.name, self.frame, moment, follow, middle, moment=True)
-        self.law = self.applied.law
+        by_motion = _by_motion(self.name, self.frame, moment, "moment", follow, reference)
+        if by_motion is None:
+            middle = np.zeros(3) if self.frame.face else self.body.center_of_mass
+            self.applied = _applied(self.name, self.frame, moment, follow, middle, moment=True)
+            self.law = self.applied.law
+            ends = [Attachment(self.frame.name, w, self.frame.face) for w in _DIRECTORS]
+            by_motion = _load(MOMENT, self.frame, ends, self.applied)
+        self.reference, self._element = reference, by_motion
+
+    @property
+    def bodies(self) -> Sequence[Any]:
+        """The body acted upon, and the reference."""
+        return _with_reference(self.body, self.reference)
 
     def elements(self) -> list[Element]:
         """Return the moment on the three directors."""
-        ends = [Attachment(self.frame.name, w, self.frame.face) for w in _DIRECTORS]
-        return [_load(MOMENT, self.frame, ends, self.applied)]
+        return [self._element]
 
 
 class Spring(Part):

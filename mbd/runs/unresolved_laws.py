@@ -140,7 +140,7 @@ def _watched(model: Model) -> list[_Watched]:
     watched: dict[int, _Watched] = {}
     for name, part in model.system.parts.items():
         for element, record in zip(part.elements(), model.records[name], strict=True):
-            if (law := element.law) is not None:
+            if (law := element.law) is not None and not law.of_motion:
                 several = not element.kind.n_rows or element.kind is DRIVEN_ROTATION
                 values = 3 if several and len(law.arguments) == 1 else 1
                 watched.setdefault(law.address, _Watched(name, law, element, record, values))

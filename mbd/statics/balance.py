@@ -216,6 +216,7 @@ def accepted(model: Model, state: State) -> State:
         return state
     work = Workspace(model, state)
     work.evaluate()
+    work.S[m.PHASE] = m.AT_REST
     for kernel, k in calls:
         kernel(work.I, work.F, k)
     return state.replace(memory=work.store().memory)

@@ -179,6 +179,17 @@ def everything(formulation):
                                section=[section, section], elements=3, first=b, damping=0.1,
                                smooth=False, formulation=formulation))  # fmt: skip
     system.add(mbd.LineLoad("wind", beam, (0, 1, 2), law=mbd.Expression("sin(t)"), follow=True))
+    system.add(
+        mbd.SectionLoad(
+            "flow",
+            beam,
+            stations=(0.1, 1.0),
+            lengths=0.5,
+            reference=b,
+            force=[(1, 0, 0), (0, 2, 0)],
+            moment=[(0, 0, 1), (0, 0, 0)],
+        )
+    )
     system.add(mbd.Cable("hanging line", points=[(0, 0, 3), (1, 0, 3)], stiffness=1e3, mass=0.1,
                          elements=2, length=1.1, damping=0.01, last=b))  # fmt: skip
     if not formulation == "se3":
@@ -229,6 +240,9 @@ def machine():
     system.add(mbd.Freewheel("clutch", hinge, most=3.0, drag=0.1))
     system.add(mbd.Stop("rigid", hinge, upper=1.0, restitution=0.5))
     system.add(mbd.Stop("stop", slide, lower=-0.1, stiffness=1e4, dissipation=0.5))
+    system.add(
+        mbd.Stop("soft", slide, upper=0.2, stiffness=1e4, exponent=1.5, restitution=0.5, speed=2.0)
+    )
     system.add(mbd.Coupler("sum", [hinge, screw.angle], [1, 2.0], 0.5))
     system.add(mbd.Gear("gear", hinge, other.angle, ratio=-2.0))
     system.add(mbd.RackPinion("rack", other, slide, radius=0.1))

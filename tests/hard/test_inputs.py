@@ -162,6 +162,8 @@ PARTS = {
     "Scalable": lambda w: {},
     "ScalingForce": lambda w: {"name": "x", "body": w.swelling, "force": 1.0},
     "Screw": pair(pitch=0.1, **PLACED),
+    "SectionLoad": lambda w: {"name": "x", "beam": mbd.Beam(**PARTS["Beam"](w)),
+                              "force": np.ones((3, 3))},
     "Sensor": lambda w: {"offset": 0.1},
     "SmoothStep": lambda w: {"start": 0.0, "end": 1.0, "t_start": 0.0, "t_end": 2.0},
     "Section": lambda w: {"stiffness": (1e5, 1e4, 1e4, 10.0, 10.0, 10.0), "mass": 1.0},

@@ -9,6 +9,7 @@ import pkgutil
 import numpy as np
 import pytest
 from charts import CHARTS
+from numba import njit
 from scenes import GRAVITY
 from scipy.spatial.transform import Rotation
 
@@ -307,6 +308,16 @@ PAIR_FORCES = {
     ("Stop", "touching"): _along(
         "Stop", "angle", lower=-9.0, upper=-6.0, stiffness=30.0, dissipation=0.1
     ),
+    ("Stop", "of a power"): _along(
+        "Stop",
+        "displacement",
+        lower=-9.0,
+        upper=-6.0,
+        stiffness=3.0,
+        exponent=1.5,
+        restitution=0.8,
+        speed=4.0,
+    ),
     ("Spring", "elastic"): lambda a, b, s: _spring(a, b, s, stiffness=40.0, length=0.7),
     ("Spring", "damped"): lambda a, b, s: _spring(a, b, s, stiffness=40.0, damping=6.0),
     ("Spring", "law"): lambda a, b, s: _spring(a, b, s, law=hardening),
@@ -336,6 +347,22 @@ LOADS = {
     ("Moment", "dead"): lambda b, s: mbd.Moment("part", b, s.vector((3.0, -2.0, 5.0))),
     ("Moment", "follower"): lambda b, s: mbd.Moment("part", b, (3.0, -2.0, 5.0), follow=True),
     ("Moment", "law"): lambda b, s: mbd.Moment("part", b, _turning(s)),
+}
+
+
+@njit
+def by_motion(t, R, v, omega, k):
+    """Return a load that turns with all that it is seen with."""
+    size, along = (v @ v) ** 0.5, R[0, 0] * v[0] + R[1, 0] * v[1] + R[2, 0] * v[2]
+    u = -2.0 * size * v + 3.0 * along * np.cross(omega, R[:, 0]) + t * k * R[:, 1]
+    return u[0], u[1], u[2]
+
+
+LOADS |= {
+    ("PointForce", "motion"): lambda b, s: mbd.PointForce(
+        "part", b, mbd.Function(by_motion, k=0.3), at=s.point(AT)
+    ),
+    ("Moment", "motion"): lambda b, s: mbd.Moment("part", b, mbd.Function(by_motion, k=0.3)),
 }
 
 # (class, variant): (body, motion) -> loads on the scale of a body that has one

@@ -11,6 +11,7 @@ from recipes import (
     PAIR_FORCES,
     SCALINGS,
     STILL,
+    by_motion,
     elsewhere,
     pair,
 )
@@ -57,18 +58,25 @@ def test_power_and_impulses(load, body):
     s2 = np.sum(y[1:] ** 2) / 3
     R = y[1:].T / np.sqrt(s2)
     omega = 0.5 * np.cross(y[1:], yd[1:]).sum(0) / s2
-    size = part.value if load[0] == "ScalingForce" else part.applied.value
-    value = LAW if part.law else np.asarray(size)
+    at = np.array(part.frame.point()) if load[0] != "ScalingForce" else None
+    if load[1] == "motion":
+        value, follow = (
+            np.array(getattr(by_motion, "py_func", by_motion)(T, R, at @ yd, omega, 0.3)),
+            False,
+        )
+    else:
+        size = part.value if load[0] == "ScalingForce" else part.applied.value
+        value, follow = LAW if part.law else np.asarray(size), part.applied and part.applied.follow
     force, moment, power, x, v = (np.zeros(3), np.zeros(3), 0.0, np.zeros(3), np.zeros(3))
     if load[0] == "ScalingForce":
         size = value if part.law is None else 2.0 - 9 * T
         power = size * np.sum(y[1:] * yd[1:]) / 3 / np.sqrt(s2)  # times the rate of the scale
     else:
-        value = R @ value if part.applied.follow else value  # of the size given, whatever the scale
+        value = R @ value if follow else value  # of the size given, whatever the scale
         if load[0] == "Moment":
             moment = value
         else:
-            force, at = value, np.array(part.frame.point())
+            force = value
             x, v = at @ y, at @ yd
         power = force @ v + moment @ omega
     Wa, Wv = (part.body.mass_matrix @ z for z in (ydd, yd))

@@ -1,0 +1,293 @@
+"""Laws of motion of a user: numba-jitted functions, whose arguments are told by their names.
+
+``t`` [s], ``s`` [m], ``x`` (3,) [m], ``R`` (3, 3), ``v`` (3,) [m/s], ``omega`` (3,) [rad/s],
+``reference`` (x, R, v, omega), ``memory`` (k,), of what a memory follows from ``dt`` [s], and
+parameters and tables by names of their own. In compiled code arrays are views of the inputs, see
+``motion_loads.py``; tables stand where they are, so that no size of them is compiled.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import math
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from mbd.base.checked import shown
+from mbd.interactions import motion_loads as ml
+from mbd.interactions.laws import STEP, WRONG, Law
+from mbd.machine.jit import (
+    PYTHON,
+    address_of,
+    floats_at,
+    is_compiled,
+    law_on_arrays,
+    vector_at,
+)
+
+Returns = Literal["force", "moment", "both"]
+_FRAME = {
+    "x": (ml.AT_X, "3)"), "R": (ml.AT_R, "9).reshape(3, 3)"), "v": (ml.AT_V, "3)"),
+    "omega": (ml.AT_OMEGA, "3)"),
+}  # fmt: skip
+_FORM = {
+    "force": "a force, three numbers [N]",
+    "moment": "a moment, three numbers [N m]",
+    "both": "a force and a moment, (f, m) of three numbers each",
+}
+
+
+class LawOfMotion(NamedTuple):
+    """What a user gives: functions, the sizes of what they take, and tables.
+
+    Attributes
+    ----------
+    owner : str
+    load : callable
+    derivative, accept : callable or None
+    returns : str
+        "force", "moment" or "both".
+    parameters : tuple of (str, int)
+        Names and sizes, 0 of a number.
+    tables : tuple of (str, tuple, bytes)
+        Names, shapes and numbers.
+    n_memory : int
+    reference : bool
+    along : bool
+        Whether there is a length s.
+    """
+
+    owner: str
+    load: Callable[..., Any]
+    returns: Returns = "both"
+    derivative: Callable[..., Any] | None = None
+    accept: Callable[..., Any] | None = None
+    parameters: tuple[tuple[str, int], ...] = ()
+    tables: tuple[tuple[str, tuple[int, ...], bytes], ...] = ()
+    n_memory: int = 0
+    reference: bool = False
+    along: bool = True
+
+    def prepared(self, inputs: np.ndarray) -> Law:
+        """Return the law, tried where inputs (n, k) are those of the described pose."""
+        arguments = self._arguments()
+        try:
+            law = _law(self)
+        except Exception as error:  # of numba, which says what it cannot make of it
+            self._refuse(arguments, inputs[0])
+            lines = [x.strip() for x in str(error).splitlines() if x.strip()]
+            reason = next((x for x in lines if "Error" not in x and "nopython" not in x), lines[0])
+            raise TypeError(
+                f"{self.owner}: load= must be a function that numba compiles and that returns "
+                f"{_FORM[self.returns]}; numba says: {reason}"
+            ) from error
+        outputs = np.zeros(6 * 2 * ml.COLUMNS + ml.MOST)
+        for row in inputs:
+            for word in arguments:
+                row[ml.WHAT], n = self._question(word)
+                outputs[:] = 0.0
+                failed = law_on_arrays(law.address, row, outputs)
+                if failed or not np.isfinite(outputs[:n]).all():
+                    self._refuse({word: arguments[word]}, row)
+                    raise ValueError(
+                        f"{self.owner}: {word}= must return finite numbers, got "
+                        f"{outputs[:n].tolist()} {self._where(row)}"
+                    )
+        law.raised.clear()
+        if self.derivative is not None:
+            self._check_derivative(law, inputs)
+        return law
+
+    def _question(self, word: str) -> tuple[float, int]:
+        """Return what an input says of a question, and how many numbers are its answer."""
+        return {"load": (ml.ASK_LOAD, 6), "derivative": (ml.ASK_DERIVATIVE, 6 * self._columns),
+                "accept": (ml.ASK_NEXT, self.n_memory)}[word]  # fmt: skip
+
+    def _refuse(self, arguments: Mapping[str, str], row: np.ndarray) -> None:
+        """Raise what functions raise where they are called as Python."""
+        functions = self.load, self.derivative, self.accept
+        load, derivative, accept = (getattr(x, "py_func", x) for x in functions)
+        tables = {f"table_{i}": np.frombuffer(x) for i, (_, _, x) in enumerate(self.tables)}
+        scope = {
+            "load": load, "derivative": derivative, "accept": accept,
+            "vector_at": lambda F, i, n: F[i : i + n], **tables,
+        }  # fmt: skip
+        evaluate, outputs = self._function(arguments, scope), np.zeros(6 * 2 * ml.COLUMNS + ml.MOST)
+        for word in arguments:
+            row[ml.WHAT], _ = self._question(word)
+            try:
+                evaluate(row, outputs)
+            except Exception as error:
+                form = f" {_FORM[self.returns]}" if word == "load" else ""
+                raise ValueError(
+                    f"{self.owner}: {word}= raised {type(error).__name__}: {error} "
+                    f"{self._where(row)}; it must return{form} there"
+                ) from error
+
+    def _where(self, row: np.ndarray) -> str:
+        """Say where inputs are."""
+        return "at the described pose" + f" (s = {row[ml.PLACE]:g} m)" * self.along
+
+    def _check_derivative(self, law: Law, inputs: np.ndarray) -> None:
+        """Refuse a derivative that is not that of the load; a kink may lie near some places."""
+        rng, wrong, worst = np.random.default_rng(60427), 0, ""
+        for trial in range(4):
+            row = inputs[trial % len(inputs)].copy()
+            firsts = (ml.SECTION, ml.REFERENCE)[: 2 if self.reference else 1]
+            for first in firsts:
+                row[first + ml.AT_V :][:6] += rng.uniform(-1.0, 1.0, 6)
+            own = self._answer(law, row, ml.ASK_DERIVATIVE).reshape(6, -1)
+            told = np.column_stack([self._by_differences(law, row, x) for x in firsts])
+            size = np.maximum(np.abs(told).max(axis=1), np.abs(own).max(axis=1))[:, None]
+            gap = np.abs(own - told) - WRONG * np.where(size > 0.0, size, 1.0)
+            if gap.max() > 0.0:
+                wrong += 1
+                r, c = np.unravel_index(np.argmax(gap), gap.shape)
+                by = f"{('x', 'theta', 'v', 'omega')[c // 3 % 4]}[{c % 3}]"
+                by += " of the reference" if c >= ml.COLUMNS else ""
+                worst = (
+                    f"that of {'fm'[r // 3]}[{r % 3}] by {by} is {own[r, c]:.9g}, differences "
+                    f"give {told[r, c]:.9g}"
+                )
+        if wrong > 2:
+            raise ValueError(
+                f"{self.owner}: derivative= is not that of load=: {worst}; correct it, or leave it "
+                "out: differences in compiled code take its place"
+            )
+
+    def _answer(self, law: Law, row: np.ndarray, what: float) -> np.ndarray:
+        """Return what the law answers."""
+        outputs = np.zeros(6 * 2 * ml.COLUMNS + ml.MOST)
+        row[ml.WHAT] = what
+        law_on_arrays(law.address, row, outputs)
+        return outputs[: 6 if what == ml.ASK_LOAD else 6 * self._columns]
+
+    def _by_differences(self, law: Law, row: np.ndarray, first: int) -> np.ndarray:
+        """Return the derivatives (6, 12) by a frame."""
+        R = row[first + ml.AT_R :][:9].reshape(3, 3)
+        columns = []
+        for c in range(ml.COLUMNS):
+            sides = []
+            kind, i = divmod(c, 3)
+            for h in (-STEP, STEP):
+                moved = row.copy()
+                if kind == 1:
+                    turned = np.cross(np.eye(3)[i], R.T).T
+                    moved[first + ml.AT_R :][:9] += h * turned.ravel()
+                else:
+                    moved[first + (ml.AT_X, 0, ml.AT_V, ml.AT_OMEGA)[kind] + i] += h
+                sides.append(self._answer(law, moved, ml.ASK_LOAD))
+            columns.append((sides[1] - sides[0]) / (2 * STEP))
+        return np.array(columns).T
+
+    @property
+    def _columns(self) -> int:
+        return ml.COLUMNS * (2 if self.reference else 1)
+
+    def _names(self, word: str) -> dict[str, str]:
+        """Return the code of each argument that a function may take."""
+
+        def of_frame(first: int) -> dict[str, str]:
+            return {x: f"vector_at(inputs, {first + i}, {n}" for x, (i, n) in _FRAME.items()}
+
+        names = {"t": f"inputs[{ml.TIME}]", **of_frame(ml.SECTION)}
+        if self.along:
+            names["s"] = f"inputs[{ml.PLACE}]"
+        if self.reference:
+            names["reference"] = f"({', '.join(of_frame(ml.REFERENCE).values())})"
+        at = ml.NUMBERS
+        for name, size in self.parameters:
+            names[name] = f"vector_at(inputs, {at}, {size})" if size else f"inputs[{at}]"
+            at += size or 1
+        if self.n_memory:
+            names["memory"] = f"vector_at(inputs, {at}, {self.n_memory})"
+        for i, (name, shape, _) in enumerate(self.tables):
+            names[name] = f"vector_at(table_{i}, 0, {math.prod(shape)}).reshape({shape})"
+        if word == "accept":
+            names["dt"] = f"inputs[{ml.ELAPSED}]"
+        return names
+
+    def _arguments(self) -> dict[str, str]:
+        """Return the code of the arguments of each function that there is."""
+        words = {"load": self.load, "derivative": self.derivative, "accept": self.accept}
+        return {word: self._of(word, x) for word, x in words.items() if x is not None}
+
+    def _of(self, word: str, function: Any) -> str:
+        """Return the code of the arguments of a function; refuse one that asks for others."""
+        if not callable(function):
+            raise TypeError(f"{self.owner}: {word}= must be a function, got {shown(function)}")
+        if not (PYTHON or is_compiled(function)):
+            raise TypeError(
+                f"{self.owner}: {word}= must be jitted, since compiled code calls it, got "
+                f"{shown(function)}; write @numba.njit above it"
+            )
+        names = self._names(word)
+        taken = inspect.signature(getattr(function, "py_func", function)).parameters
+        unknown = [x for x in taken if x not in names]
+        if unknown:
+            raise TypeError(
+                f"{self.owner}: {word}= has an argument {unknown[0]!r}; arguments are told by "
+                f"their names, here there are {', '.join(names)}"
+            )
+        return ", ".join(f"{x}={names[x]}" for x in taken)
+
+    def compiled(self) -> Callable[[Any, Any], None]:
+        """Return the function for compiled code: tables stand at addresses."""
+        scope = {
+            "load": self.load, "derivative": self.derivative, "accept": self.accept,
+            "vector_at": vector_at, "floats_at": floats_at,
+        }  # fmt: skip
+        places = {f"table_{i}": address_of(np.frombuffer(x)) for i, (_, _, x) in
+                  enumerate(self.tables)}  # fmt: skip
+        return self._function(self._arguments(), scope, places)
+
+    def _function(
+        self, arguments: Mapping[str, str], scope: dict[str, Any], places: Mapping[str, int] = {}
+    ) -> Callable[[Any, Any], None]:
+        """Return the function of inputs and outputs from its text."""
+        lines = [f"    {name} = floats_at({at})" for name, at in places.items()]
+        parts = {"both": "fm", "force": "f", "moment": "m"}[self.returns]
+        if "load" in arguments:
+            lines += [f"    if inputs[{ml.WHAT}] == {ml.ASK_LOAD}:",
+                      f"        {', '.join(parts)} = load({arguments['load']})"]  # fmt: skip
+        for i, x in enumerate("fm" if "load" in arguments else ""):
+            if x in parts:
+                word = "a force" if x == "f" else "a moment"
+                lines += [f"        if len({x}) != 3:",
+                          f"            raise ValueError('{word} has three numbers')"]  # fmt: skip
+            lines += [f"        outputs[{3 * i + j}] = {f'{x}[{j}]' if x in parts else '0.0'}"
+                      for j in range(3)]  # fmt: skip
+        if "derivative" in arguments:
+            n = self._columns
+            lines += [
+                f"    if inputs[{ml.WHAT}] == {ml.ASK_DERIVATIVE}:",
+                f"        J = derivative({arguments['derivative']})",
+                f"        if J.shape != (6, {n}):",
+                f"            raise ValueError('the derivative must have the shape (6, {n}): f and "
+                "m by x, theta, v and omega')",
+                f"        for i in range(6):\n            for j in range({n}):",
+                f"                outputs[{n} * i + j] = J[i, j]",
+            ]
+        if "accept" in arguments:
+            lines += [
+                f"    if inputs[{ml.WHAT}] == {ml.ASK_NEXT}:",
+                f"        new = accept({arguments['accept']})",
+                f"        if len(new) != {self.n_memory}:",
+                f"            raise ValueError('the memory has {self.n_memory} numbers')",
+                *(f"        outputs[{i}] = new[{i}]" for i in range(self.n_memory)),
+            ]
+        text = "\n".join(lines)
+        name = f"law_of_motion_{hashlib.sha256(text.encode()).hexdigest()[:16]}"
+        scope = {"__name__": __name__, **scope}
+        exec(f"def {name}(inputs, outputs):\n{text}\n", scope)
+        return scope[name]  # type: ignore[no-any-return]
+
+
+@lru_cache(maxsize=64)
+def _law(of: LawOfMotion) -> Law:
+    """Return the law; equal ones are compiled once, parts that are described again keep it."""
+    return Law(of.owner, of.load, ("t", "s"), lambda _: of.compiled(), of_motion=True)
