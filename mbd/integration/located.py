@@ -121,8 +121,8 @@ LEAST, FORCE_LEAST, TAKEN, TABLES = range(4)
 NOTHING, OPENS, SLIPS, ELSE = 0.0, 1.0, 2.0, 3.0  # HAPPENS
 NEVER = 1e300  # an indicator that is none
 INSTANT = 1e-300  # [s] time of an impact: forces do nothing in it, bounds of impulses are none
-MOST_EVENTS = 8  # in one step
-MOST_HITS = int(HALVES) + MOST_EVENTS + 2  # of a law in a step
+MOST_EVENTS, MOST_TRIED = 8, 40  # in one step
+MOST_HITS = int(HALVES) * (MOST_TRIED - MOST_EVENTS) + MOST_TRIED  # of a law in a step
 TRIALS, ITERATIONS, CHOICES = 60, 30, 6
 HIDDEN = 6  # iterations in which accelerations are looked at where positions hide them
 END, EVENT, LOST = 0, 1, 2
@@ -586,18 +586,17 @@ def note_impacts(I: Any, F: Any) -> None:
 
 @jit
 def closes(I: Any, F: Any, k: int, hit: bool) -> bool:
-    """Tell whether law k is closed with its velocity now, after an impact or without one."""
+    """Tell whether law k is closed with its velocity now, after an impact or without one.
+
+    What rises so little before it is back that its gap counts as zero is closed.
+    """
     at, j, _, form = law_of(I, F, k)
-    if form == c.DRY:
+    if form == c.DRY or (not hit and F[at + c.MODE] != c.OPEN):
         return True
+    rate, rise = F[array(I, F, RATE) + j], F[array(I, F, ACCELERATION) + j]
     if not touches(I, F, k):
         return False
-    least, rate = speed_least(I, F, k), F[array(I, F, RATE) + j]
-    if not hit:
-        return F[at + c.MODE] != c.OPEN or rate <= least
-    if F[array(I, F, IMPULSE) + j] > 0.0:
-        return not F[at + c.RESTITUTION] * F[at + c.BEFORE] < -least
-    return rate <= least  # type: ignore[no-any-return]
+    return rate <= speed_least(I, F, k) or rate * rate <= -2 * rise * gap_least(I, F, k)  # type: ignore[no-any-return]
 
 
 @jit
@@ -685,7 +684,6 @@ def choose_branches(I: Any, F: Any, h: float, hit: bool) -> bool:
     """Find the branches that accelerations ask for, and forces; tell whether all laws are met."""
     z, now, good = array(I, F, FORCE), array(I, F, FORCE_0), False
     n = int(F[place(I, COUNT)])
-    clear(F, now, int(F[place(I, N_ROWS)]))
     begin_choice(I, F, h, hit)
     for k in range(n):
         at, _, _, form = law_of(I, F, k)
@@ -729,15 +727,19 @@ def restart(I: Any, F: Any, h: float) -> bool:
             clear(F, z + j, rows_of(form))
     answers(I, F)
     good = S[m.SMALL_PIVOTS] == 0
+    clear(F, array(I, F, FORCE_0), n_rows)
     if hit:
         good = impact(I, F) and good
         F[place(I, RESTITUTION_PART)] = 1.0
         free_accelerations(I, F)
-    good = choose_branches(I, F, h, hit) and good
+    chosen = good or not hit  # else it is still to hit
+    if chosen:
+        good = choose_branches(I, F, h, hit) and good
     add_answers(I, F, I[m.A], z, array(I, F, FORCE_0))
     for k in range(int(F[place(I, COUNT)])):
         at, j, _, form = law_of(I, F, k)
-        F[at + c.MODE] = F[at + c.NEXT]
+        if chosen:
+            F[at + c.MODE] = F[at + c.NEXT]
         F[at + c.BEFORE] = F[rate + j] if F[at + c.MODE] == c.OPEN else 0.0
         if form == c.DRY:
             F[at + c.SLIP1] = F[rate + j]
@@ -772,29 +774,35 @@ def capture(I: Any, F: Any, h: float, end: float) -> bool:
 
 @jit
 def take_step(I: Any, F: Any, h: float, end: float) -> bool:
-    """Take a step of size h to the time `end`, with all its events; tell whether that went."""
+    """Take a step of size h to the time `end`, with all its events; tell whether that went.
+
+    From `MOST_EVENTS` on the rest is captured, or where that fails from the next event on.
+    """
     S, events, left = ints(F), 0, h
-    while events <= MOST_EVENTS:
+    while events <= MOST_TRIED:
         how = go_to_event(I, F, left, end)
-        if how == LOST:
-            break
         part = F[own(I, F, TAKEN)]
-        if part > 0.0:
-            accept_step(I, F, part)
-        if how == END:
-            return True
-        events += 1
-        S[m.N_LOCATED] += 1
-        left -= part
-        if not restart(I, F, h):
-            break
-        if left <= ROUND_OFF * (abs(end) + h):
-            F[m.T] = end
-            return True
-    if not capture(I, F, left, end):
-        return False
-    restart(I, F, h)
-    return True
+        if how != LOST:
+            if part > 0.0:
+                accept_step(I, F, part)
+            if how == END:
+                return True
+            events += 1
+            S[m.N_LOCATED] += 1
+            left -= part
+            if not restart(I, F, h):
+                how = LOST
+            elif left <= ROUND_OFF * (abs(end) + h):
+                F[m.T] = end
+                return True
+        if how == LOST or events > MOST_EVENTS:
+            if capture(I, F, left, end):
+                restart(I, F, h)
+                return True
+            if how == LOST:
+                return False
+            left = end - F[m.T]
+    return False
 
 
 @jit
