@@ -46,6 +46,7 @@ from mbd.integration.newton_loop import (
 from mbd.integration.nonsmooth import (
     BISECTIONS,
     HALVES,
+    SHARE_CHANGE,
     accept_contacts,
     account,
     answers,
@@ -157,13 +158,19 @@ def fill(I: Any, F: Any, to: int, source: int) -> None:
 
 # --- steps in which branches are held -------------------------------------------------------------
 @jit
-def follow_slip(I: Any, F: Any) -> None:
-    """Set the rows of friction of what slips: e and q; from where slip turns round on e = -d."""
+def follow_slip(I: Any, F: Any, begins: bool) -> bool:
+    """Set the rows of friction of what slips: e and q; from where slip turns round on e = -d.
+
+    Where slip begins e = -d is that of the forces which held it; the iterate has round-off only.
+    Tell whether e has turned far: jumps that obeyed other rows are not those of these.
+    """
+    far = False
     for k in range(int(F[place(I, COUNT)])):
         at, _, u, form = law_of(I, F, k)
         d, mu, turned = at + c.LEAVES1, F[at + c.FRICTION], table(I, F, TURNED, k)
         if F[at + c.MODE] != c.SLIP:
             continue
+        e1, e2, share = F[at + c.E1], F[at + c.E2], F[at + c.SHARE]
         F[at + c.E1], F[at + c.E2], F[at + c.SHARE] = -F[d], -F[d + 1], 0.0
         if form == c.DRY:
             continue
@@ -171,6 +178,8 @@ def follow_slip(I: Any, F: Any) -> None:
             F[at + c.E1] = F[at + c.E2] = 0.0
             continue
         s1, s2 = -F[I[m.PHID] + u + 1], -F[I[m.PHID] + u + 2]
+        if begins and math.hypot(s1, s2) <= speed_least(I, F, k):
+            continue
         if F[turned] == 0.0 and not s1 * F[d] + s2 * F[d + 1] > 0.0:
             F[turned] = 1.0
             ints(F)[m.HAVE_FACTOR] = 0
@@ -179,6 +188,10 @@ def follow_slip(I: Any, F: Any) -> None:
             part = max(mu * F[I[m.A] + u], 0.0) * F[m.W_G] * F[at + c.DELASSUS_T] / slow
             F[at + c.E1], F[at + c.E2] = -s1 / slow, -s2 / slow
             F[at + c.SHARE] = part / (1.0 + part)
+        if abs(F[at + c.SHARE] - share) > SHARE_CHANGE:
+            ints(F)[m.HAVE_FACTOR] = 0
+        far = far or (not begins and 2.0 * (e1 * F[at + c.E1] + e2 * F[at + c.E2]) < 1.0)
+    return far
 
 
 @jit
@@ -218,7 +231,11 @@ def settle(I: Any, F: Any, h: float) -> bool:
             copy(F, old, I[m.A], n)
         evaluate_rows(I, F)
         set_weights(I, F, h, True)
-        follow_slip(I, F)
+        if follow_slip(I, F, k == 0):
+            clear(F, own_vector(I, JUMP), n)
+            clear(F, own_vector(I, SHIFT), n)
+            S[m.HAVE_FACTOR], last, theta = 0, 0.0, 0.5
+            continue
         size = correct_quietly(I, F, h)
         S[m.N_ITER] += 1
         if not size < 1e300:
@@ -426,7 +443,9 @@ def go_to_event(I: Any, F: Any, h: float, end: float) -> int:
         at, _, _, form = law_of(I, F, k)
         F[table(I, F, TURNED, k)] = 0.0
         if form != c.SIDE and F[at + c.MODE] == c.SLIP:
-            set_direction(F, at, F[at + c.SLIP1], F[at + c.SLIP2] if form == c.POINT else 0.0)
+            s1, s2 = F[at + c.SLIP1], F[at + c.SLIP2] if form == c.POINT else 0.0
+            if math.hypot(s1, s2) > speed_least(I, F, k):
+                set_direction(F, at, s1, s2)
     F[taken] = 0.0
     if not trial(I, F, h, end):
         go_back(I, F, t)

@@ -134,6 +134,7 @@ MOST = 60  # iterations
 # From this one on friction of a jump moves no positions, a part of the error of the step: where it
 # lifts another corner off, whose own friction lets that one down again, no step agrees with it.
 FRICTION_MOVES = 8
+SHARE_CHANGE = 0.1  # of q in rows of friction, after which their matrix is another one
 BISECTIONS = 7  # of restitution
 HALVES = 64.0  # the smallest part of a step
 
@@ -343,9 +344,14 @@ def keeps_branches(I: Any, F: Any, h: float) -> bool:
         slow = math.hypot(s1, s2)
         if not s1 * F[at + c.SLIP1] + s2 * F[at + c.SLIP2] > 0.0 or slow < 1e-300:
             return False
-        F[at + c.E1], F[at + c.E2] = -s1 / slow, -s2 / slow
-        part = max(mu * F[p], 0.0) * F[m.W_G] / (rt * slow)
+        e1, e2 = -s1 / slow, -s2 / slow
+        if 2.0 * (e1 * F[at + c.E1] + e2 * F[at + c.E2]) < 1.0:  # jumps obeyed other rows
+            return False
+        F[at + c.E1], F[at + c.E2] = e1, e2
+        part, share = max(mu * F[p], 0.0) * F[m.W_G] / (rt * slow), F[at + c.SHARE]
         F[at + c.SHARE] = part / (1.0 + part)
+        if abs(F[at + c.SHARE] - share) > SHARE_CHANGE:
+            ints(F)[m.HAVE_FACTOR] = 0
     return True
 
 
@@ -861,6 +867,8 @@ def accept_contacts(I: Any, F: Any, quiet: bool) -> None:
             F[at + c.SLIP1] = F[rate + j]
         elif form == c.POINT:
             F[at + c.SLIP1], F[at + c.SLIP2] = F[rate + j + 1], F[rate + j + 2]
+            slow = max(math.hypot(F[at + c.SLIP1], F[at + c.SLIP2]), 1e-300)
+            F[at + c.E1], F[at + c.E2] = -F[at + c.SLIP1] / slow, -F[at + c.SLIP2] / slow
 
 
 @jit
