@@ -14,8 +14,10 @@ Motions that meet no stiffness at the start of a path are free on all of it, and
 curvature is round-off. They are carried along the path by inverse iteration, and rows of their own
 take them out of Newton's steps and of the count.
 
-At one load `along_a_valley` goes from an unstable point to a stable one, along the motion that gives
-way, which is held while all others come to rest. Three searches go along a path. `along_the_load` keeps to points without negative curvature, from
+At one load `along_a_valley` goes from an unstable point to a stable one, along the motion that
+gives way, which is held while all others come to rest.
+
+Three searches go along a path. `along_the_load` keeps to points without negative curvature, from
 branch to branch. `first_critical` doubles its steps until the number of negative curvatures
 changes; between two such factors the root of the curvature nearest to zero, negative where the
 number is another one, is found by Brent's method [1]_. Towards a limit point, beyond which there is
