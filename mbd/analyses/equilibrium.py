@@ -28,7 +28,7 @@ from mbd.model.workspace import Workspace, displaced
 from mbd.small_motions.small_motion import SmallMotion, small_motion
 from mbd.statics.balance import Statics, least_multipliers, scaled_loads
 from mbd.statics.imbalance import LoadSize, largest_forces
-from mbd.statics.load_path import along_the_load, follow
+from mbd.statics.load_path import along_a_valley, along_the_load, follow
 from mbd.statics.search import EquilibriumError, SearchResult, descend, nearest
 from mbd.statics.steady_motion import turned_on
 
@@ -314,11 +314,22 @@ def _sought(
         result = nearest(problem, start, factor, most)
         return result, stability(problem, result.balance)
     by_load = cache(partial(along_the_load, problem, start, factor, most))
-    result = descend(problem, start, factor, most, by_load)
+    lost: EquilibriumError | None = None
+    try:
+        result = descend(problem, start, factor, most, by_load)
+    except EquilibriumError as error:  # as where a motion meets next to no stiffness
+        lost = error
+        try:
+            result = nearest(problem, start, factor, most)
+        except EquilibriumError:
+            raise lost from None
     held = stability(problem, result.balance)
     if held.downhill is not None and (other := by_load()) is not None:
         result, held = other, stability(problem, other.balance)
-    return _settled(problem, result, held, factor, most)
+    result, held = _settled(problem, result, held, factor, most)
+    if lost is not None and not held.stable:
+        raise lost
+    return result, held
 
 
 def _settled(
@@ -330,12 +341,16 @@ def _settled(
     """
     part = 0.02
     while held.downhill is not None and result.iterations < most:
-        away = part * held.downhill / float(np.abs(held.downhill).max())
-        start = displaced(problem.model, result.balance.state, away)
-        try:
-            lower = descend(problem, start, factor, most)
-        except EquilibriumError:
-            break
+        lower = None
+        if not problem.turning:
+            lower = along_a_valley(problem, result.balance, held.downhill, factor, most)
+        if lower is None:
+            away = part * held.downhill / float(np.abs(held.downhill).max())
+            start = displaced(problem.model, result.balance.state, away)
+            try:
+                lower = descend(problem, start, factor, most)
+            except EquilibriumError:
+                break
         result = replace(lower, iterations=result.iterations + max(1, lower.iterations))
         held, part = stability(problem, result.balance), 1.5 * part
     return result, held

@@ -14,6 +14,9 @@ Motions that meet no stiffness at the start of a path are free on all of it, and
 curvature is round-off. They are carried along the path by inverse iteration, and rows of their own
 take them out of Newton's steps and of the count.
 
+At one load `along_a_valley` goes from an unstable point to a stable one, along the motion that
+gives way, which is held while all others come to rest.
+
 Three searches go along a path. `along_the_load` keeps to points without negative curvature, from
 branch to branch. `first_critical` doubles its steps until the number of negative curvatures
 changes; between two such factors the root of the curvature nearest to zero, negative where the
@@ -141,13 +144,33 @@ class LoadPath:
         size = float(np.sqrt(t @ (self.weight * t) + last[-1] ** 2))
         return PathTangent(t / size, float(last[-1]) / size)
 
+    def held(self, point: LoadPoint, move: np.ndarray) -> tuple[LoadPoint, np.ndarray] | None:
+        """Return where a motion leads that is held while all others come to rest, and goes on."""
+        at, border = point.balance, (self.stiff @ move)[:, None]
+        stress = self.problem.stresses(at.state, move)
+        balance = replace(at, state=displaced(self.model, at.state, move), stress=stress)
+        border = border / np.abs(border).max()
+        new = self._newton(replace(point, balance=balance), border, held=True)
+        if new is None:
+            return None
+        B, Bt = self._rows(new)
+        rows, columns = sp.vstack([B, border.T]), sp.hstack([Bt, border])
+        inverse = SaddlePoint(new.balance.K, sp.csr_matrix(rows), sp.csr_matrix(columns))
+        forward = np.append(np.zeros(B.shape[0]), 1.0)
+        return new, inverse.solve(np.zeros(self.model.n_v), forward)[0]
+
+    def work(self, point: LoadPoint, move: np.ndarray) -> float:
+        """Return what an increment takes against the forces, negative where they do it."""
+        at = point.balance
+        return float(at.residual @ (self._curvature(at).test @ move))
+
     def _newton(
-        self, point: LoadPoint, border: np.ndarray, corner: float = 0.0
+        self, point: LoadPoint, border: np.ndarray, corner: float = 0.0, held: bool = False
     ) -> LoadPoint | None:
         """Return the balance at the factor of a point, from its pose, or None.
 
         With a border (n_v, k) the load changes: delta has no part in its columns, but for what the
-        corner makes of a change of the factor.
+        corner makes of a change of the factor. Where they are `held`, forces along them do so.
         """
         state, stress, last = point.balance.state, point.balance.stress, np.inf
         factor, k, rows = point.factor, border.shape[1], point.balance.B.shape[0]
@@ -163,8 +186,8 @@ class LoadPath:
             B, Bt = self._rows(point)
             if k:
                 B = sp.csr_matrix(sp.vstack([B, border.T]))
-                load = self.problem.load(state)[:, None]
-                Bt = sp.csr_matrix(sp.hstack([Bt, border[:, 1:], load]))
+                push = border[:, :1] if held else self.problem.load(state)[:, None]
+                Bt = sp.csr_matrix(sp.hstack([Bt, border[:, 1:], push]))
             open_rows = np.append(now.gap, np.zeros(B.shape[0] - rows))
             delta, lam = SaddlePoint(now.K, B, Bt, corner).solve(-now.forces, -open_rows)
             size = float(self.metric.steps(delta).max())
@@ -174,7 +197,7 @@ class LoadPath:
                 break
             stress, last = self.problem.stresses(state, delta), size
             state = displaced(self.model, state, delta).replace(lam=lam[:rows])
-            factor += lam[-1] if k else 0.0
+            factor += lam[-1] if k and not held else 0.0
         else:
             return None
         return replace(point, balance=replace(now, state=accepted(self.model, now.state)))
@@ -292,6 +315,34 @@ def _followed(problem: Statics, start: State, factor: float, most: int) -> LoadP
         if abs(step) <= 1e-10 * abs(factor):
             return None
     return point if point.factor == factor and point.iterations <= most else None
+
+
+def along_a_valley(
+    problem: Statics, start: Balance, shape: np.ndarray, factor: float, most: int
+) -> SearchResult | None:
+    """Return the equilibrium to which a motion leads that gives way, or None.
+
+    It is held, a quarter of the longest step at a time, until forces resist: where it meets next to
+    no stiffness, as a wheel of many blades under its weight, forces tell nothing of how far to go.
+    """
+    path = LoadPath(problem, start, factor)
+    point, move, work, part = path.start, shape, -1.0, 0.25
+    while work < 0.0 and point.iterations < most:
+        new = path.held(point, part * move / path.metric.steps(move).max())
+        if new is None:
+            return None
+        (point, move), last = new, work
+        work = path.work(point, move / path.metric.steps(move).max())
+    if work < 0.0:
+        return None
+    part *= work / (last - work)
+    new = path.held(point, part * move / path.metric.steps(move).max())
+    point = point if new is None else new[0]
+    try:
+        end = nearest(problem, point.balance.state, factor, most)
+    except EquilibriumError:
+        return None
+    return SearchResult(end.balance, point.iterations + end.iterations, end.imbalance)
 
 
 def follow(

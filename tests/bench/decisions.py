@@ -22,6 +22,7 @@ from physics import test_kept_matrices as kept
 from physics import test_past_buckling as past
 from physics import test_spectrum as damped
 from physics.test_independent_rows import axle, cross, leaving
+from physics.test_statics import rotor
 from physics.tools import RIGID, scene
 from scenes import parallelograms
 
@@ -261,29 +262,14 @@ def statics():
         system.add(mbd.PointForce("load", column.last, -end))
         worst = max(worst, abs(mbd.buckling(system).factors[0] / (np.pi**2 / 4) - 1))
     yield "Euler to EA L^2/EI = 1e10", worst, 1e-6
-    for n in (2, 3, 4, 5, 6):
+    for n in (2, 3, 4, 5, 6, 7):
         for EA in (1e5, 1e8):
             with warnings.catch_warnings(record=True):
                 warnings.simplefilter("always")
-                found = attempted(mbd.equilibrium, rotor(n, EA))
+                found = attempted(mbd.equilibrium, rotor(n, EA, 8))
             stable = not isinstance(found, str) and found.stable
             words = "" if isinstance(found, str) else f", {found.iterations} iterations"
             yield f"rotor of {n} blades, EA {EA:g}: stable balance{words}", float(stable), 1.0
-
-
-def rotor(n, EA):
-    """Return a shaft under gravity with blades alike, which may turn."""
-    system = mbd.System(gravity=(0, 0, -9.81))
-    hub = system.add(mbd.RigidBody("hub", mass=10.0, inertia=(1, 1, 1)))
-    system.add(mbd.Revolute("shaft", system.ground, hub, at=(0, 0, 0), axis=(0, 1, 0)))
-    section = mbd.Section(stiffness=(EA, EA, EA, 200, 200, 400), mass=1.0)
-    for i, angle in enumerate(2 * np.pi * np.arange(n) / n + 0.3):
-        out = np.array([np.cos(angle), 0, np.sin(angle)])
-        blade = mbd.Beam(f"blade {i}", points=(0.2 * out, 3 * out), section=section, elements=8,
-                         up=(0, 1, 0))  # fmt: skip
-        system.add(blade)
-        system.add(mbd.Fixed(f"root {i}", hub, blade.first, at=0.2 * out))
-    return system
 
 
 # --- free steps -----------------------------------------------------------------------------------

@@ -303,3 +303,29 @@ def test_a_load_that_turns_by_a_law_of_time_turns_with_the_frame():
     system = in_bearings(load=lambda t: (3.0 * np.cos(5 * t), 3.0 * np.sin(5 * t), 0.0))
     pose = mbd.equilibrium(system, rotating=(0, 0, 5.0))
     assert pose["rotor"].position[0] == pytest.approx(3.0 / (2e4 - 25.0), rel=1e-9)
+
+
+def rotor(n, EA, elements):
+    """Return a shaft under gravity with blades alike, which may turn."""
+    s = mbd.System(gravity=(0, 0, -9.81))
+    hub = s.add(mbd.RigidBody("hub", mass=10.0, inertia=(1, 1, 1)))
+    s.add(mbd.Revolute("shaft", s.ground, hub, at=(0, 0, 0), axis=(0, 1, 0)))
+    section = mbd.Section(stiffness=(EA, EA, EA, 200, 200, 400), mass=1.0)
+    for i, angle in enumerate(2 * np.pi * np.arange(n) / n + 0.3):
+        out = np.array([np.cos(angle), 0, np.sin(angle)])
+        blade = mbd.Beam(f"blade {i}", points=(0.2 * out, 3 * out), section=section,
+                         elements=elements, up=(0, 1, 0))  # fmt: skip
+        s.add(blade)
+        s.add(mbd.Fixed(f"root {i}", hub, blade.first, at=0.2 * out))
+    return s
+
+
+@pytest.mark.parametrize("blades", [4, 5, pytest.param(7, marks=pytest.mark.slow)])
+def test_a_wheel_of_blades_comes_to_rest_with_one_of_them_upright(blades):
+    """By symmetry; what turns it there are bends of higher order, 1e-8 of the weight for seven."""
+    pose = mbd.equilibrium(rotor(blades, 1e6, 3))
+    assert pose.stable
+    assert not pose.free
+    x, _, z = pose["hub"].rotation[:, 0]
+    turned = 0.3 + np.arctan2(z, x)
+    assert abs(np.cos(blades * (turned - np.pi / 2))) == pytest.approx(1.0, abs=1e-4)
