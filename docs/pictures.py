@@ -70,6 +70,12 @@ PICTURES = {
     "bricard": Picture("rod 3.position", 0.6, None, _trail(("rod 2", (0.5, 0, 0)))),
     "cart_pole": Picture("cart.position.x", 0.3, 2.0, _trail("mass")),
     "catenary": Picture("left.force"),
+    "goland_wing": Picture(
+        "wing.12.position.z", 0.2, None, _trail("wing.12", view=(1, -1, 0.6), show=BARE)
+    ),
+    "rope_in_current": Picture(
+        "rope.16.position", 6.0, None, {"up": (0, 1, 0), "view": (0.1, 0.1, 1)}
+    ),
     "elastic_crank": Picture("guide.force", 0.03, None, _trail("rod/2")),
     "modal_rotor": Picture("left pin.force", 0.012),
     "cassie": Picture(

@@ -178,14 +178,21 @@ class SectionLoad(Part):
         words = _OF_POINTS if isinstance(self.beam, Cable) else _OF_FRAMES
         return [f"{node.name}.{word}" for node in self.beam.nodes() for word in words]
 
-    def motion(self, y: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    def motion(self, of: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Return x (..., n, 3) [m], R (..., n, 3, 3), v and omega of the sections.
 
-        They follow from the numbers y (..., k) of ``observed``, such as ``stepper.y``.
+        They follow from the numbers (..., k) of ``observed``, such as ``stepper.y``, or from what
+        has histories of the nodes by name, such as a solution.
         """
-        line, n = isinstance(self.beam, Cable), len(self.beam.nodes())
-        width = 6 if line else 18
-        y = array(self.name, "y", y, f"(..., {n * width}) numbers")
+        line, nodes = isinstance(self.beam, Cable), self.beam.nodes()
+        n, width = len(nodes), 6 if line else 18
+        words = _OF_POINTS if line else _OF_FRAMES
+        if isinstance(of, np.ndarray | Sequence):
+            y = array(self.name, "y", of, f"(..., {n * width}) numbers")
+        else:
+            every = [np.asarray(getattr(of[node.name], word)) for node in nodes for word in words]
+            leading = every[0].shape[:-1]
+            y = np.concatenate([x.reshape(*leading, -1) for x in every], axis=-1)
         if y.shape[-1:] != (n * width,):
             raise ValueError(
                 f"{self.name}: y must be the {n * width} numbers of observed, in this order, got "

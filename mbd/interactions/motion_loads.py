@@ -85,7 +85,8 @@ _ROW = 2 * COLUMNS
 _U = _J + 6 * _ROW
 _TURN = _U + 6 * m.MAP_ROW
 _WORK = _TURN + 3 * m.MAP_ROW
-_POLAR = 6  # iterations: of directors within a turn of 2 rad, each squares what is left
+_POLAR = 8  # iterations: of directors within a turn of 2 rad, each squares what is left
+_SQUARED = 2.0**-52  # of d: the next would change no digit
 
 
 class SiteForm(NamedTuple):
@@ -120,15 +121,16 @@ class SiteForm(NamedTuple):
 
 @jit
 def polar(b: Any) -> Any:
-    """Return the rotation next to three vectors, as columns: R <- (R + R^-T)/2."""
+    """Return the rotation next to three vectors, as columns: R <- R - d/2, d = R - R^-T."""
     size = math.sqrt((dot(b[0], b[0]) + dot(b[1], b[1]) + dot(b[2], b[2])) / 3.0)
     r1, r2, r3 = times(1.0 / size, b[0]), times(1.0 / size, b[1]), times(1.0 / size, b[2])
     for _ in range(_POLAR):
         c1, c2, c3 = cross(r2, r3), cross(r3, r1), cross(r1, r2)
-        k = 0.5 / dot(r1, c1)
-        r1 = plus(times(0.5, r1), times(k, c1))
-        r2 = plus(times(0.5, r2), times(k, c2))
-        r3 = plus(times(0.5, r3), times(k, c3))
+        k = 1.0 / dot(r1, c1)
+        d1, d2, d3 = minus(r1, times(k, c1)), minus(r2, times(k, c2)), minus(r3, times(k, c3))
+        r1, r2, r3 = minus(r1, times(0.5, d1)), minus(r2, times(0.5, d2)), minus(r3, times(0.5, d3))
+        if dot(d1, d1) + dot(d2, d2) + dot(d3, d3) < _SQUARED:
+            break
     return r1, r2, r3
 
 
@@ -310,8 +312,11 @@ def motion_load(form: SiteForm) -> Kind:
             store3(F, q, two)
 
     @jit
-    def write_jacobian(I: Any, F: Any, e: Any, w: int) -> None:
-        """Write J of the present section, by the law or by differences."""
+    def write_jacobian(I: Any, F: Any, e: Any, w: int) -> int:
+        """Write J of the present section, by the law or by differences; return its rows, 3 or 6.
+
+        Three where no number of the moment depends on motion, as of most loads.
+        """
         for i in range(6 * _ROW):
             F[w + _J + i] = 0.0
         if F[e.numbers + SWITCHES] % 2.0 == 1.0:
@@ -319,10 +324,14 @@ def motion_load(form: SiteForm) -> Kind:
             for r in range(6):
                 for c in range(columns):
                     F[w + _J + _ROW * r + c] = F[w + _OUT + columns * r + c]
-            return
-        by_differences(I, F, e, w, SECTION, 0, frames)
-        if reference:
-            by_differences(I, F, e, w, REFERENCE, COLUMNS, True)
+        else:
+            by_differences(I, F, e, w, SECTION, 0, frames)
+            if reference:
+                by_differences(I, F, e, w, REFERENCE, COLUMNS, True)
+        for i in range(3 * _ROW, 6 * _ROW):
+            if F[w + _J + i] != 0.0:
+                return 6
+        return 3
 
     @jit
     def add_point(I: Any, F: Any, e: Any, w: int, a: int, c: int, column: int) -> None:
@@ -351,9 +360,9 @@ def motion_load(form: SiteForm) -> Kind:
 
     @jit
     def add_frame(I: Any, F: Any, e: Any, w: int, a: int, share: float, of: Any) -> None:
-        """Add the columns by a frame, whose attachments begin with a: J from a column on."""
-        column, M, r = of
-        for c in range(6):
+        """Add what is by a frame, whose attachments begin with a: rows of J from a column on."""
+        rows, column, M, r = of
+        for c in range(rows):
             add_point(I, F, e, w, a, c, column)
             row = w + _J + _ROW * c + column
             mt, jw = mat_vec(M, load3(F, row + 3)), load3(F, row + 9)
@@ -364,23 +373,23 @@ def motion_load(form: SiteForm) -> Kind:
                 add_director(I, F, e, to, a + 1 + i, kappa, share, (mt, r[i], jw))
 
     @jit
-    def add_columns(I: Any, F: Any, e: Any, w: int, j: int) -> int:
-        """Write the six columns by what is seen, number j, to U; return its first attachment."""
+    def add_columns(I: Any, F: Any, e: Any, w: int, rows: int, j: int) -> int:
+        """Write the rows by what is seen, number j, to U; return its first attachment."""
         a = each_has * j
         if j < nodes:
             if frames:
                 b = sum_of_directors(I, F, e)
                 r = polar(b)
-                add_frame(I, F, e, w, a, F[e.numbers + SHARES + j], (0, turning(b, r), r))
+                add_frame(I, F, e, w, a, F[e.numbers + SHARES + j], (rows, 0, turning(b, r), r))
             else:
-                for c in range(6):
+                for c in range(rows):
                     add_point(I, F, e, w, a, c, 0)
             return a
         if line and j < nodes + 2:
             a = own - 2 + j - nodes
             d, k = tangent_of_line(I, F, e)
             k = -k * F[m.W_K] if j == nodes else k * F[m.W_K]
-            for c in range(6):
+            for c in range(rows):
                 x = times(k, cross(load3(F, w + _J + _ROW * c + 3), d))
                 to = w + _U + m.MAP_ROW * c
                 add_map(F, to, map_of(I, a, m.PT), I[I[e.ends + a] + m.ATT_N], x[0], x[1], x[2])
@@ -388,7 +397,7 @@ def motion_load(form: SiteForm) -> Kind:
         if reference:
             b = directors(I, F, m.Y, e, own + 1)
             r = polar(b)
-            add_frame(I, F, e, w, own, 1.0, (COLUMNS, turning(b, r), r))
+            add_frame(I, F, e, w, own, 1.0, (rows, COLUMNS, turning(b, r), r))
         return own
 
     @jit
@@ -405,12 +414,12 @@ def motion_load(form: SiteForm) -> Kind:
             add_map(F, w + _TURN + 2 * m.MAP_ROW, P, n_v, -y, x, 0.0)
 
     @jit
-    def add_blocks(I: Any, F: Any, e: Any, w: int) -> None:
-        """Add -W P J of all pairs of nodes with what is seen."""
+    def add_blocks(I: Any, F: Any, e: Any, w: int, n_rows: int) -> None:
+        """Add -W P J of all pairs of nodes with what is seen, of J with some rows."""
         W = F[e.numbers + LENGTH]
         for j in range(n_starts):
-            clear(F, w + _U, 6)
-            a = add_columns(I, F, e, w, j)
+            clear(F, w + _U, n_rows)
+            a = add_columns(I, F, e, w, n_rows, j)
             columns_ = I[I[e.ends + a] + m.ATT_N]
             for k in range(nodes):
                 p, point = k * n_starts + j, each_has * k
@@ -419,7 +428,7 @@ def motion_load(form: SiteForm) -> Kind:
                 block, rows = e.pairs + 2 * p, I[I[e.ends + point] + m.ATT_N]
                 to, ld, P = I[block], I[block + 1], map_of(I, point, m.P)
                 add_outer3(F, to, ld, rows, columns_, -W, P, w + _U)
-                if frames:
+                if frames and n_rows > 3:
                     add_turns(I, F, e, w, k)
                     turn, U = w + _TURN, w + _U + 3 * m.MAP_ROW
                     add_outer3(F, to, ld, rows, columns_, -W, turn, U)
@@ -444,9 +453,8 @@ def motion_load(form: SiteForm) -> Kind:
         form_maps(I, F, e, n, True)
         w, _, moment = load(I, F, e)
         if e.law != 0:
-            write_jacobian(I, F, e, w)
-            add_blocks(I, F, e, w)
-        if frames:
+            add_blocks(I, F, e, w, write_jacobian(I, F, e, w))
+        if frames and dot(moment, moment) > 0.0:
             add_moment_tangent(I, F, e, moment)
 
     @each

@@ -99,9 +99,12 @@ def test_forces_and_power_are_those_of_the_sections(formulation, stations):
     system, part = loaded(formulation, stations)
     system.add(part)
     model = system.build()
-    state = mbd.simulate(system, 0.2, 2e-3).state
+    run = mbd.simulate(system, 0.2, 2e-3)
+    state = run.state
     hub = [f"hub.{word}" for word in ("position", "rotation", "velocity", "angular_velocity")]
     *section, h = *part.motion(model.observe(part.observed)(state)), model.observe(hub)(state)
+    for one, over_time in zip(section, part.motion(run), strict=True):
+        assert np.allclose(over_time[-1], one, rtol=0, atol=1e-12)
     seen = h[:3], h[3:12].reshape(3, 3), h[12:15], h[15:]
     force, moment, power = np.zeros(3), np.zeros(3), 0.0
     memory = state.memory.reshape(-1, 2)
@@ -366,6 +369,24 @@ def test_a_point_feels_the_air_that_another_body_carries():
     run = mbd.simulate(system, 1.0, 1e-3)
     assert np.allclose(run["fly"].velocity[:, 0], 3 * (1 - np.exp(-4 * run.t)), rtol=0, atol=1e-5)
     assert np.allclose(run["train"].velocity, (3, 0, 0), rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", [mbd.PointForce, mbd.Moment])
+def test_flexible_bodies_take_laws_of_motion(kind):
+    mesh = mbd.System()
+    beam = mesh.add(mbd.Beam("mesh", [(0, 0, 0), (1, 0, 0)], section=ROD, elements=3))
+    matrices = mesh.build().assemble()
+    nodes = [node.position for node in beam.nodes()]
+    rod = mbd.FlexibleBody("rod", matrices.M, matrices.K, nodes, {"left": [0], "right": [3]})
+    law = mbd.Function(between_ends, k=0.3)
+    part = kind("load", rod.interface("right"), law, reference=rod.interface("left"))
+    assert mbd.check_part(part).ok
+
+
+@njit
+def between_ends(R, v, omega, reference, k):
+    X, RR, V, W = reference
+    return k * (np.cross(omega - W, R[:, 0]) - (v - V) * np.sqrt(v @ v) + R[:, 1] * RR[0, 2] + X)
 
 
 @njit

@@ -139,7 +139,7 @@ def motions():
         "Andrews": (
             scene("andrews").build(), 0.03, end_of("K1", (0.007, 0, 0)), crank, 4e-5,
         ),
-        "Bennett": (scene("bennett").build(), 0.5, end_of("link 1"), None, 0.02),
+        "Bennett": (scene("bennett").build(), 0.5, end_of("link 1"), None, 0.0125),
         "four-bar": (scene("fourbar").build(), 2.0, end_of("crank"), None, 0.01),
         "slider-crank": (scene("slider_crank").build(), 1.0, end_of("slider"), None, 4e-3),
         "rolling disc": (scene("rolling_disc").build(), 2.0, end_of("disc"), None, 0.01),
