@@ -218,6 +218,10 @@ STIFF_STABLE = 6.1
 """[h times the largest frequency] Where the method of order 8 by Dormand and Prince ceases to be
 stable: Hairer and Wanner, Solving Ordinary Differential Equations II, section IV.2."""
 
+STIFF_ALLOWED = 1e-4
+"""[error allowed to a step] With less a step covers less of an oscillation that it follows, in the
+power of its order, and so much less of a frequency is stiff."""
+
 STIFF_STEPS = (15, 6)
 """[-] So many steps at that bound are stiffness, and so many others in a row begin anew: those of
 the same section."""

@@ -46,7 +46,14 @@ import numpy as np
 
 from mbd.algebra.vec import larger
 from mbd.base.checked import one_of
-from mbd.base.tolerances import RANK_STAYS, ROUND_OFF, STIFF_STABLE, STIFF_STEPS, TURN_UNSURE
+from mbd.base.tolerances import (
+    RANK_STAYS,
+    ROUND_OFF,
+    STIFF_ALLOWED,
+    STIFF_STABLE,
+    STIFF_STEPS,
+    TURN_UNSURE,
+)
 from mbd.integration.adaptive import share_of_step
 from mbd.integration.explicit_tableaus import TABLEAUS, Tableau, tableau
 from mbd.integration.method import Facts, FreeSteps
@@ -308,7 +315,8 @@ def combined(error: float, lower: float) -> float:
 def local_error(I: Any, F: Any, h: float, allowed: float) -> float:
     r"""Return the error of the step, of increments by their units and velocities by their speeds.
 
-    Note :math:`h|\rho|` of the last two stages, which are both at the end of the step.
+    Note :math:`h|\rho|` of the last two stages, which are both at the end of the step; the less a
+    step is allowed, the less of a motion that it follows it covers.
 
     That of velocities is none where it is more than allowed and round-off of their accelerations is
     as large, but near a singular pose.
@@ -347,6 +355,7 @@ def local_error(I: Any, F: Any, h: float, allowed: float) -> float:
             change = larger(change, abs(fast) / speed)
             change_lower = larger(change_lower, abs(fast_lower) / speed)
     F[b + FREQUENCY] = math.sqrt(driven / moved) if moved > 0.0 else 0.0
+    F[b + FREQUENCY] *= max(1.0, STIFF_ALLOWED / allowed) ** (1.0 / F[b + POWER])
     error = combined(larger(way, change), larger(way_lower, change_lower))
     if error <= allowed or F[b + NOW_NEAR] * RANK_STAYS**2 > F[b + FIRST_NEAR]:
         return error  # type: ignore[no-any-return]

@@ -64,7 +64,7 @@ def bennett():
     """Return Bennett's linkage beyond 1.15 s, where it comes close to a singular pose."""
 
     def change(run):  # of energy by errors of velocities
-        return (run.energy.total[-1] - run.energy.total[0]) / 3.0
+        return (run.energy.total[-1] - run.energy.total[0]) / (2.0 * run.energy.kinetic.max())
 
     return scene("bennett").build(), 1.5, change
 
