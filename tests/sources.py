@@ -2,6 +2,7 @@
 
 import ast
 import functools
+import gc
 from pathlib import Path
 
 import mbd
@@ -19,8 +20,13 @@ def text(name):
 
 @functools.cache
 def tree(name):
-    """Return the syntax tree of a file."""
-    return ast.parse(text(name))
+    """Return the syntax tree of a file; it stays, and is left out of the search for garbage."""
+    gc.disable()
+    try:
+        return ast.parse(text(name))
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 @functools.cache

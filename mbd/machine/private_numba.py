@@ -38,6 +38,7 @@ from numba.core import (
     dispatcher,
     extending,
     registry,
+    runtime,
     serialize,
     typed_passes,
 )
@@ -72,7 +73,7 @@ RELIED_ON = {
     "extending._Intrinsic": "holds the Python function of an intrinsic, _defn",
     "registry.CPUDispatcher": "is what numba.njit makes",
     "registry.cpu_target.target_context.insert_user_function": "lets compiled code call a function",
-    "registry.cpu_target.target_context.refresh": "knows what was registered since",
+    "runtime.rtsys.initialize": "makes known what machine code may call",
     "serialize.dumps": "pickles with references to functions",
 }
 
@@ -208,7 +209,7 @@ def _has(thing: Any, name: str) -> bool:
 def lacking() -> list[str]:
     """Return a sentence about everything relied on that the installed numba does not have."""
     rooms = [ccallback, codegen, compiler, compiler_machinery, dispatcher, extending, registry,
-             serialize, typed_passes]  # fmt: skip
+             runtime, serialize, typed_passes]  # fmt: skip
     by_name = {room.__name__.rpartition(".")[2]: room for room in rooms}
     missing = {f"numba.core.{x}": f", which {y}" for x, y in RELIED_ON.items()
                if not _has(by_name[x.partition(".")[0]], x.partition(".")[2])}  # fmt: skip
@@ -295,7 +296,8 @@ class Kept:
 
     def load_overload(self, _sig: Any, target_context: Any) -> Any:
         """Return what is kept, or None."""
-        target_context.refresh()
+        # what compiles refreshes all of the context: a third of a second more
+        cast(Any, runtime).rtsys.initialize(target_context)
         try:
             payload = None if self.file is None else kernel_cache.load(self.file)
             if payload is not None:

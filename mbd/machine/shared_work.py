@@ -27,7 +27,7 @@ from mbd.machine.private_numba import carried_code
 
 Job = tuple[Path, bytes, Any]  # a kernel to be compiled: its file, its function, its signature
 _SIZE = struct.Struct("<Q")  # of jobs, which follow pickled
-_PACE = 1.1e-4  # s to compile a byte of a function and those it calls
+_PACE = 8.5e-5  # s to compile a byte of a function and those it calls
 _LONG = 3.0  # s of compiling, from which on other processes take part
 _MOST = 4  # compilers
 _IDLE = 20.0  # s, after which one ends

@@ -141,7 +141,8 @@ def test_a_load_of_any_size(load, method):
 @pytest.mark.parametrize("seek", ["minimum", "nearest"])
 def test_an_equilibrium_under_a_load_of_any_size(seek):
     """A body on a bushing moves by force over stiffness, or it is said that it does not."""
-    for size in (1e-300, 1e-155, 1e-20, 1e-9, 1.0, 1e7, 1e16, 1e155):
+    lost = 1e16 if seek == "minimum" else 1e18  # sought for long; given up at once
+    for size in (1e-300, 1e-155, 1e-20, 1e-9, 1.0, 1e7, lost, 1e155):
         system, body = free()
         system.add(
             mbd.Bushing("k", system.ground, body, at=(0, 0, 0), stiffness=(50.0,) * 3 + (9.0,) * 3)

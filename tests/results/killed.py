@@ -37,7 +37,7 @@ def main() -> None:
             os._exit(0)
         try:
             alive = instants(path)
-            time.sleep(random.uniform(0.0, 0.3))
+            time.sleep(random.uniform(0.0, 0.1))
         finally:
             os.kill(child, signal.SIGKILL)
             os.waitpid(child, 0)
