@@ -467,6 +467,9 @@ def motion_load(form: SiteForm) -> Kind:
             if settles:
                 F[w + _IN + ELAPSED] = math.inf
             _ask(I, F, e, w, ASK_NEXT, count)
+            if math.isnan(F[w + _OUT]):  # of a memory there is no going on
+                ints(F)[m.BAD_HOW] = m.RAISED
+                return
             for i in range(count):
                 F[e.memory + i] = F[w + _OUT + i]
 

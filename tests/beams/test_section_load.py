@@ -422,6 +422,23 @@ def raising(v):
 
 
 @njit
+def writing(v):
+    v[0] -= 1.0
+    return (v[0], 0.0, 0.0), (0.0, 0.0, 0.0)
+
+
+@njit
+def writing_to_a_table(polar):
+    polar[1] = 7.0
+    return (polar[0], 0.0, 0.0), (0.0, 0.0, 0.0)
+
+
+@njit
+def forgetting(t):
+    return (1.0 if t < 0.005 else np.nan,)
+
+
+@njit
 def wrong_slope(R, q):
     return slope(R, q) * 1.1
 
@@ -444,6 +461,8 @@ BAD = [
     (two_numbers, {}, "load= .*three numbers"),
     (force_alone, {}, "load= .*a force and a moment, .f, m."),
     (raising, {}, "load= raised ValueError: too slow at the described pose .s = 0 m"),
+    (writing, {}, "load= must not write to what it is handed.*v.copy"),
+    (writing_to_a_table, {"tables": {"polar": [1.0, 2.0]}}, "load= must not write to what"),
     (tangential, Q | {"derivative": wrong_slope}, "derivative= is not that of load="),
     (tangential, Q | {"derivative": small}, "derivative= .*6, 12"),
     (tangential, {"parameters": {"q": [1.0, 2.0]}}, "parameters.'q'. must be a number, or .5,."),
@@ -485,6 +504,8 @@ def test_a_law_that_fails_in_a_run_is_named():
         mbd.SimulationError, match="load: its law returned .*not finite at t = 0.051"
     ):
         mbd.simulate(rod(late, 4), 0.1, 1e-3)
+    with pytest.raises(mbd.SimulationError, match="load: .*a memory that is not finite.*t = 0.005"):
+        mbd.simulate(rod(tangential, 4, **Q, memory=1, accept=forgetting), 0.1, 1e-3)
 
 
 @pytest.mark.parametrize("law", [tangential, in_python, no_number])
