@@ -86,6 +86,7 @@ _U = _J + 6 * _ROW
 _TURN = _U + 6 * m.MAP_ROW
 _WORK = _TURN + 3 * m.MAP_ROW
 _POLAR = 8  # iterations: of directors within a turn of 2 rad, each squares what is left
+_GAP = 1e-7  # of the length of the model, steps of x: films and gaps may be thin
 _SQUARED = 2.0**-52  # of d: the next would change no digit
 
 
@@ -286,7 +287,7 @@ def motion_load(form: SiteForm) -> Kind:
             spin += abs(F[x + AT_OMEGA + i])
         for i in range(3):
             for c in range(3):
-                place_, h = x + AT_X + c, STEP * F[m.LENGTH]
+                place_, h = x + AT_X + c, _GAP * F[m.LENGTH]
                 if i == 1:
                     place_, h = x + AT_V + c, STEP * (1.0 + size)
                 elif i == 2:

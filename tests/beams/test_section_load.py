@@ -353,6 +353,19 @@ def test_a_spinning_ball_flies_in_circles(formulation):
 
 
 @njit
+def in_a_gap(x, gap):
+    return -gap * np.sin(x[0] / gap), -x[1], -x[2]
+
+
+@pytest.mark.parametrize("gap", [1e-5, 1.0])
+def test_a_law_may_change_within_a_gap(gap):
+    system = mbd.System()
+    point = system.add(mbd.PointMass("point", mass=1.0))
+    system.add(mbd.PointForce("film", point, mbd.Function(in_a_gap, gap=gap)))
+    assert np.allclose(mbd.modes(system).eigenvalues.imag, 1.0, rtol=0, atol=1e-4)
+
+
+@njit
 def drag_of_air(reference, v, c):
     """Return the resistance of air that moves with another body."""
     V = reference[2]
