@@ -88,6 +88,8 @@ PICTURES = {
     "strandbeest": Picture(
         "wind.load", 1.0, None, _trail("left foot", "right foot", view=(0.15, -1, 0.15))
     ),
+    "quadruped": Picture("trunk.position", 1.0, None, {"view": (0.6, -1, 0.4), "show": BARE}),
+    "quadruped.xml": Picture("trunk.position", 0.5, 0.5, {"view": (0.6, -1, 0.4), "show": BARE}),
     "leg.xml": Picture("hip.angle", 0.3, 0.5),
     "three_blade_rotor": Picture("yaw bearing.moment"),
     "chain": Picture("joint 1.force", 0.6, None, _trail(("bar 2", (0.5, 0, 0)))),

@@ -46,7 +46,7 @@ from mbd.integration.energy_momentum import EnergyMomentum as EnergyMomentum
 from mbd.integration.explicit_runge_kutta import ExplicitRungeKutta as ExplicitRungeKutta
 from mbd.integration.generalized_alpha import GeneralizedAlpha as GeneralizedAlpha
 from mbd.integration.lie_runge_kutta import LieRungeKutta4 as LieRungeKutta4
-from mbd.integration.nonsmooth import NonsmoothAlpha as NonsmoothAlpha
+from mbd.integration.nonsmooth_alpha import NonsmoothAlpha as NonsmoothAlpha
 from mbd.integration.radau_collocation import RadauCollocation as RadauCollocation
 from mbd.joint_tree.coordinates import JointCoordinates as JointCoordinates
 from mbd.model.model import Model as Model

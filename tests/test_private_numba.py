@@ -61,6 +61,38 @@ def test_a_function_is_kept_and_loaded(tmp_path):
     assert inlined(2.0) == 3.0
 
 
+@pytest.mark.parametrize("first", ["kernel", "Python"])
+def test_a_function_in_a_kernel_is_no_copy_for_python(first):
+    """One that is too long to become part of its callers takes other arguments within a kernel."""
+    text = "def long(a, unused, c):\n x = a\n s = 0.0\n"
+    line = " s += np.sin(x + {j}.0) * np.cos(a * x) + np.sqrt(x * x + c)\n x += np.exp(-{j} * x)\n"
+    text += "".join(line.format(j=j) for j in range(30))
+    exec(f"{text} return x, s", scope := {"np": np})
+    options = {"nopython": True, **_OPTIONS}
+    long = Inlined(scope["long"], targetoptions=options)
+
+    def function(F):
+        F[0], F[1] = long(F[0], 2.0, 4.0)
+        F[2], F[3] = long(F[2], 3.0, 4.0)
+
+    def twice(x):
+        a, b = long(x, 2.0 * x, 7.0)
+        c, d = long(x, 3.0 * x, 7.0)
+        return a + c, b + d
+
+    F, called = np.full(4, 0.5), Inlined(twice, targetoptions=options)
+    compiled = CFunction(function, types.void(types.CPointer(types.float64)), _OPTIONS)
+    if first == "Python":
+        called(0.5)
+    ctypes.CFUNCTYPE(None, ctypes.c_void_p)(compiled.compile())(F.ctypes.data)
+    assert F == pytest.approx(2 * scope["long"](0.5, 2.0, 4.0), rel=1e-14)
+    assert called(0.5) == pytest.approx(np.multiply(2, scope["long"](0.5, 1.0, 7.0)), rel=1e-14)
+    after = Inlined(lambda x: long(x, x, 7.0), targetoptions=options)
+    assert after(0.5) == pytest.approx(scope["long"](0.5, 0.5, 7.0), rel=1e-14)
+    within = [x.name for x in compiled.compiled._library._final_module.functions]
+    assert "long" not in " ".join(within)
+
+
 def test_sources_and_processor():
     def double(x):
         return 2 * x

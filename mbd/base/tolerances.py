@@ -73,6 +73,10 @@ CONTACT_RESOLVED = 1e-12
 """[largest normal force] What the forces of contacts are resolved to: slower slip is none. At
 round-off itself one of sixty boxes that tumble finds no branches that agree."""
 
+CONTACT_UNMET = 1e-6
+"""[largest force of an island] What laws may lack where a step ends: sweeps that only creep to the
+solution, as where what slips is redundant, leave 1e-8. More is no solution; the step is halved."""
+
 # --- initial states -------------------------------------------------------------------------------
 
 START_POSITION = 1e-7

@@ -90,9 +90,9 @@ def simulate(
         size of the first step (default: estimated).
     method : GeneralizedAlpha, EnergyMomentum, LieRungeKutta4 or one of your own, optional
         Default ``GeneralizedAlpha(rho=0.8)``. With ``rtol`` the default is
-        ``RadauCollocation(stages=3)``, below 1e-6 that of five stages, and generalized-alpha, in
-        its stabilised form, where a formulation does not say how increments go along with
-        velocities (``flow``).
+        ``RadauCollocation(stages=3)``, below 1e-6 (with beams 1e-8) that of five stages, and
+        generalized-alpha, in its stabilised form, where a formulation does not say how increments
+        go along with velocities (``flow``).
     rtol : float [-]
         Let the steps be chosen: relative tolerance of positions (to the extent of the model, or to
         one radian) and velocities (to the largest so far) over the whole run.
@@ -100,8 +100,9 @@ def simulate(
         Absolute tolerance, also by kind of unknown: ``{"translation": 1e-9, "rotation": 1e-9,
         "director": 1e-9}``. Default 0.
     max_step : float [s]
-        Largest step of free steps; default a hundredth of the run (a tenth with a
-        ``RadauCollocation`` or ``ExplicitRungeKutta`` that is given).
+        Largest step of free steps; default a fiftieth of the run (a hundredth by
+        generalized-alpha, a tenth with a ``RadauCollocation`` or ``ExplicitRungeKutta`` that is
+        given).
     order : int, optional
         Extrapolate runs with steps h, h/2, ... (Richardson) to this order, up to three above that
         of the method. ``solution.lower`` has one order less: what any result differs from it by

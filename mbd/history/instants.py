@@ -6,10 +6,11 @@ put into the system (``interactions/kind.py``); work is summed by the rule of tr
 
 .. math:: \int_0^{t_n} P\,dt \approx \tfrac12\sum_i (t_{i+1} - t_i)(P_i + P_{i+1}) ,
 
-of second order in the distance of the instants. Impulses, of changes at events and of steps of some
-methods, have a work I that no power shows; runs record it. With D, what dampers took, and W, what
-loads, motors and drives put in, T + V + D - W - I stays what it was, up to the error of the method
-and of the sums.
+of second order in the distance of the instants. An impact is at the end of its step, with forces
+before it: there :math:`(t_{i+1} - t_i) P_i` is taken. Impulses, of changes at events and of steps
+of some methods, have a work I that no power shows; runs record it. With D, what dampers took, and
+W, what loads, motors and drives put in, T + V + D - W - I stays what it was, up to the error of the
+method and of the sums.
 
 One run and many runs of models with the same
 tables are evaluated by the same kernel, with the same bits.
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from mbd.history.trajectory import Trajectory
     from mbd.model.model import Model
 
-_WORK = ".work"  # key in what came before: t, dissipated energy and work there, both powers
+_WORK = ".work"  # key in what came before: t, lost and put in until there, both powers, impacts
 _TURNS = ".turns"  # another one: t, all that is remembered there, and its rates
 _RUNS = 1 << 20  # bytes of runs that are evaluated at once, and stay in the cache
 _NUMBERS = 3 + TOTALS  # numbers of an instant: largest row, both powers, sums
@@ -94,16 +95,28 @@ def acting(model: Model, lam: np.ndarray) -> np.ndarray:
     return acts
 
 
-def _work(t: np.ndarray, power: np.ndarray, last: np.ndarray | None) -> np.ndarray:
+def _work(
+    t: np.ndarray, power: np.ndarray, impulses: np.ndarray, last: np.ndarray | None
+) -> np.ndarray:
     """Return the integrals (..., n, 2) of dissipated and supplied power; `last`: see _WORK."""
     if last is None and not power.any():  # most models: nothing to sum
         return np.zeros_like(power)
     first, so_far, t_last = power[..., :1, :], np.zeros_like(power[..., :1, :]), t[0]
+    lost = _of_impacts(impulses)
+    lost_before = lost[..., :1, :]
     if last is not None:
-        first, so_far, t_last = last[None, 3:], last[None, 1:3], last[0]
+        first, so_far, t_last = last[None, 3:5], last[None, 1:3], last[0]
+        lost_before = last[None, 5:]
     h = np.diff(t, prepend=t_last)[:, None]
-    mean = 0.5 * (power + np.concatenate([first, power[..., :-1, :]], axis=-2))
+    before = np.concatenate([first, power[..., :-1, :]], axis=-2)
+    hit = np.diff(lost, axis=-2, prepend=lost_before) != 0.0
+    mean = np.where(hit, before, 0.5 * (power + before))
     return np.cumsum(np.concatenate([so_far, h * mean], axis=-2), axis=-2)[..., 1:, :]
+
+
+def _of_impacts(impulses: np.ndarray) -> np.ndarray:
+    """Return what impacts took, (..., n, 1); zeros of models without set-valued laws."""
+    return impulses[..., 2:] if impulses.shape[-1] > 1 else np.zeros_like(impulses)
 
 
 def _program(model: Model, runs: np.ndarray | None = None, most: int = 0) -> tuple[Program, int]:
@@ -133,8 +146,9 @@ def instants(trajectory: Trajectory) -> Instants:
     v, lam = trajectory.v, trajectory.acting_lam(slice(None))
     # results are not lost by what they are asked for
     values = program.over_time(t, trajectory.q, v, v, lam, told="energies are not known")
-    exchanged = _work(t, values[:, 1:3], trajectory.before.get(_WORK))
-    last = np.concatenate([t[-1:], exchanged[-1], values[-1, 1:3]])
+    exchanged = _work(t, values[:, 1:3], trajectory.impulses, trajectory.before.get(_WORK))
+    lost = _of_impacts(trajectory.impulses)[-1]
+    last = np.concatenate([t[-1:], exchanged[-1], values[-1, 1:3], lost])
     now = np.concatenate([t[-1:], work.F[turns]])
     after = {MEMORY: work.F[model.memory], _WORK: last, _TURNS: now}
     return Instants(values, exchanged, trajectory.impulses, after)
@@ -158,4 +172,4 @@ def instants_of_runs(
         values[here] = program.of_rows(rows[here][..., taken])
     t = rows[0, :, 0] if n else np.empty(0)
     impulses = rows[..., 1 + n_q + 2 * n_u :]
-    return Instants(values, _work(t, values[..., 1:3], None), impulses, {})
+    return Instants(values, _work(t, values[..., 1:3], impulses, None), impulses, {})

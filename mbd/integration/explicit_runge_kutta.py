@@ -44,6 +44,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from mbd.algebra.vec import larger
 from mbd.base.checked import one_of
 from mbd.base.tolerances import RANK_STAYS, ROUND_OFF, STIFF_STABLE, STIFF_STEPS, TURN_UNSURE
 from mbd.integration.adaptive import share_of_step
@@ -298,7 +299,9 @@ advance = explicit(_step, _back, worn)
 @jit
 def combined(error: float, lower: float) -> float:
     """Return the estimate of two that counts."""
-    return error * error / math.sqrt(error * error + 0.01 * lower * lower) if error > 0.0 else 0.0
+    if error == 0.0:
+        return 0.0
+    return error * error / math.sqrt(error * error + 0.01 * lower * lower)
 
 
 @jit
@@ -338,12 +341,13 @@ def local_error(I: Any, F: Any, h: float, allowed: float) -> float:
             moved += of_speed + (h * apart / F[m.UNIT + k]) ** 2
             driven += of_speed + (h * h * jerk / F[m.UNIT + k]) ** 2
             unit = (F[m.UNIT + k] + F[m.ATOL + k] / F[m.RTOL]) / h
-            way, way_lower = max(way, abs(far) / unit), max(way_lower, abs(far_lower) / unit)
+            way = larger(way, abs(far) / unit)
+            way_lower = larger(way_lower, abs(far_lower) / unit)
             speed = F[sizes + k] / h
-            change = max(change, abs(fast) / speed)
-            change_lower = max(change_lower, abs(fast_lower) / speed)
+            change = larger(change, abs(fast) / speed)
+            change_lower = larger(change_lower, abs(fast_lower) / speed)
     F[b + FREQUENCY] = math.sqrt(driven / moved) if moved > 0.0 else 0.0
-    error = combined(max(way, change), max(way_lower, change_lower))
+    error = combined(larger(way, change), larger(way_lower, change_lower))
     if error <= allowed or F[b + NOW_NEAR] * RANK_STAYS**2 > F[b + FIRST_NEAR]:
         return error  # type: ignore[no-any-return]
     round_off(I, F)

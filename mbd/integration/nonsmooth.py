@@ -51,19 +51,13 @@ References
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
-from mbd.algebra.newmark import damping_weights
-from mbd.base.door import number
 from mbd.base.tolerances import (
     NEWTON_FREE,
     START_POSITION,
     START_VELOCITY,
 )
-from mbd.integration.method import Facts
 from mbd.integration.newton_loop import CONVERGED, FAILED, has_aged, keep_record, next_time
 from mbd.integration.one_step import AT_START
 from mbd.integration.set_valued_laws import (
@@ -103,6 +97,7 @@ from mbd.integration.set_valued_laws import (
     SPEED,
     STARTED,
     THERE,
+    UNMET,
     WHOLE,
     across,
     add_answers,
@@ -118,9 +113,7 @@ from mbd.integration.set_valued_laws import (
     row_times,
     rows_of,
 )
-from mbd.integration.tables_of_laws import begun, laws_of, own_floats, write_laws
 from mbd.interactions import set_valued as c
-from mbd.linear.fronts import factor_and_solve
 from mbd.linear.onto_rows import add, clear, copy
 from mbd.machine import buffer as m
 from mbd.machine.jit import call, ints, jit, kernel, loop
@@ -136,12 +129,7 @@ from mbd.model.evaluation import (
     stage,
     switch_off,
 )
-from mbd.model.frozen import FrozenModel
-from mbd.model.independent_rows import selected
-from mbd.model.state import State
-from mbd.model.workspace import Workspace
 
-LAWS_MET = ("contact", "rigid stop", "dry friction")  # the laws that it meets
 MOST = 60  # iterations
 # From this one on friction of a jump moves no positions, a part of the error of the step: where it
 # lifts another corner off, whose own friction lets that one down again, no step agrees with it.
@@ -635,7 +623,10 @@ def percussions(I: Any, F: Any, h: float, part: float) -> None:
 
 @jit
 def pressures(I: Any, F: Any, base: int) -> None:
-    """Find the forces where velocities are closed; of those without any NEXT becomes OPEN."""
+    """Find the forces where velocities are closed; of those without any NEXT becomes OPEN.
+
+    Where none meet the laws (Painleve) contacts have none: the percussion of the next step acts.
+    """
     n, laws = int(F[place(I, COUNT)]), array(I, F, LAWS)
     z, rows, now = array(I, F, FORCE), array(I, F, ROWS), array(I, F, FORCE_0)
     for j in range(int(F[place(I, N_ROWS)])):
@@ -658,6 +649,8 @@ def pressures(I: Any, F: Any, base: int) -> None:
     meet(I, F, z, now, base)
     for k in range(n):
         at, j, _, form = law_of(I, F, k)
+        if F[candidate + k] != 0.0 and F[array(I, F, RESOLVED) + k] == math.inf:
+            copy(F, z + j, now + j, rows_of(form))
         if form != c.DRY and not F[z + j] > 0.0:
             F[at + c.NEXT] = c.OPEN
 
@@ -793,6 +786,7 @@ def correct_by_laws(I: Any, F: Any, h: float, k: int) -> float:
     add_candidates(I, F)
     answers(I, F)
     choose_totals(I, F, h)
+    F[place(I, UNMET)] = 0.0
     shifts(I, F, h, k < FRICTION_MOVES)
     keep_reactions(I, F, h)
     percussions(I, F, h, F[place(I, RESTITUTION_PART)])
@@ -841,10 +835,10 @@ def iterate(I: Any, F: Any, h: float) -> bool:
             F[place(I, QUIET)] = 1.0 if quiet else 0.0
             if quiet and has_aged(I, F, k + 1):
                 S[m.HAVE_FACTOR] = 0
-            return True
+            return quiet or F[place(I, UNMET)] == 0.0  # type: ignore[no-any-return]
         if not quiet and size <= 1.0:
             F[place(I, QUIET)] = 0.0
-            return True
+            return F[place(I, UNMET)] == 0.0  # type: ignore[no-any-return]
         if quiet and k > 12:
             S[m.HAVE_FACTOR] = 0
         last = size
@@ -1133,105 +1127,3 @@ def advance(I: Any, F: Any, k: int) -> None:
 def start_kernel(I: Any, F: Any, k: int) -> None:
     """Find modes, accelerations and forces of the state at hand."""
     begin_contacts(I, F)
-
-
-@dataclass(frozen=True)
-class NonsmoothAlpha:
-    """Generalized-alpha for contacts, impacts and dry friction.
-
-    Parameters
-    ----------
-    rho : float [-]
-        Spectral radius at infinite frequency, from 0 to 1.
-    tol : float [-]
-        Accepted error of accelerations in one step, relative to the largest of their kind.
-    """
-
-    rho: float = 0.8
-    tol: float = 1e-9
-
-    def __post_init__(self) -> None:
-        """Check the parameters."""
-        who = "NonsmoothAlpha"
-        if not 0.0 <= number(who, "rho", self.rho, "-") <= 1.0:
-            raise ValueError(f"{who}: rho must be in [0, 1] [-], got {self.rho}")
-        if not 0.0 < number(who, "tol", self.tol, "-") < 1.0:
-            raise ValueError(f"{who}: tol must be in (0, 1) [-], got {self.tol}")
-
-    @property
-    def kernel(self) -> Any:
-        """The compiled loop over steps."""
-        return advance
-
-    @property
-    def facts(self) -> Facts:
-        """What the runs are told of it."""
-        return Facts(
-            title=f"nonsmooth generalized-alpha with rho = {self.rho:g}",
-            orders=(2, 2), level="stabilized", set_valued=LAWS_MET,
-            own_floats=own_floats, impacts=most_impacts, start=self._start, failure=_failed,
-        )  # fmt: skip
-
-    def _start(
-        self, model: FrozenModel, state: State, h: float, continued: bool, saddle: Any = None
-    ) -> tuple[State, None]:
-        """Return the state with accelerations and forces of the contacts that are closed."""
-        if continued and begun(model, state):
-            return state, None
-        work = Workspace(model, state, own=own_floats(model))
-        self.prepare(model, work.S, work.F)
-        work.S[m.LINEAR] = factor_and_solve.address
-        work.drop(selected(model, state).dropped)
-        self._refuse_overlap(model, work)
-        start_kernel(work.I, work.F)
-        done = work.store()
-        return done.replace(alg=done.a.copy()), None
-
-    def _refuse_overlap(self, model: FrozenModel, work: Workspace) -> None:
-        """Refuse a state in which bodies are in planes, by the name of the deepest."""
-        laws = laws_of(model)
-        apart = laws.form != c.DRY
-        normals = laws.first[apart]
-        if not len(normals):
-            return
-        work.evaluate()
-        gaps = -work.vector(m.X)[normals]
-        allowed, worst = START_POSITION * model.F[m.LENGTH], int(np.argmin(gaps))
-        if gaps[worst] >= -allowed:
-            return
-        names = model.numbering
-        row = names.lam_labels[int(np.flatnonzero(names.lam == normals[worst])[0])]
-        part, depth = row.rpartition(".")[0], f"{-gaps[worst]:.3g}"
-        if laws.form[apart][worst] == c.SIDE:
-            u = model.system.parts[part].coordinate
-            unit = u.unit if u is not None else "m"
-            raise ValueError(
-                f"{part}: must start within its limits, got {depth} {unit} beyond the {row!r} one; "
-                "move the bodies, or the limit"
-            )
-        raise ValueError(
-            f"{part}: must not overlap at the start, got a depth of {depth} m at {row!r}; move the "
-            "body, or the plane (through=)"
-        )
-
-    def prepare(self, model: FrozenModel, S: np.ndarray, F: np.ndarray) -> None:
-        """Write the parameters, and where the contacts are."""
-        F[m.TOL], F[m.THETA] = self.tol, 0.5
-        F[m.ALPHA_M], F[m.ALPHA_F], F[m.BETA], F[m.GAMMA] = damping_weights(self.rho)
-        S[m.LEVEL], S[m.ELASTIC] = m.STABILIZED, 1
-        S[m.HAVE_FACTOR] = S[m.HISTORY] = 0
-        write_laws(model, F)
-
-
-def most_impacts(model: FrozenModel) -> int:
-    """Return the most impacts of a step."""
-    return int(HALVES) * len(laws_of(model).at)
-
-
-def _failed(model: FrozenModel, where: str) -> str:
-    """Return the message on a step that failed."""
-    names = ", ".join(repr(part) for part, _ in model.set_valued)
-    return (
-        f"no branches of the contacts {names} were found that agree {where}, a smaller restitution "
-        "or friction"
-    )

@@ -11,6 +11,7 @@ import math
 from typing import Any
 
 from mbd.algebra.radau_points import cardinal
+from mbd.algebra.vec import larger
 from mbd.base.tolerances import ERROR_SLOW, NEWTON_CONTRACTION, TURN_UNSURE
 from mbd.integration.newton_loop import (
     CONVERGED,
@@ -129,9 +130,7 @@ def size_of(I: Any, F: Any, x: int) -> float:
     for u in range(I[N_U]):
         size = F[base(I) + SIZES + I[I[UNKNOWN_KIND] + u]]
         if size > 0.0:
-            y = abs(F[x + u]) / size
-            if not y <= largest:  # no number, too
-                largest = y
+            largest = larger(largest, abs(F[x + u]) / size)
     return largest
 
 
@@ -190,9 +189,7 @@ def sweep(I: Any, F: Any, t: float, h: float, each: bool) -> float:
     measure(I, F)
     largest = 0.0
     for i in range(s):
-        size = h * size_of(I, F, own(I, F, DACC, i))
-        if not size <= largest:  # no number, too
-            largest = size
+        largest = larger(largest, h * size_of(I, F, own(I, F, DACC, i)))
     return largest
 
 
@@ -208,7 +205,8 @@ def noise(I: Any, F: Any, t: float, h: float) -> float:
     copy(F, I[V], own(I, F, VEL, last), n)
     copy(F, I[A], own(I, F, ACC, last), n)
     shake(I, F, other(I, F, SPARE))
-    F[b + NOISE] = h * size_of(I, F, I[X])
+    size = h * size_of(I, F, I[X])
+    F[b + NOISE] = size if size < 1e300 else 0.0
     return F[b + NOISE]  # type: ignore[no-any-return]
 
 
@@ -283,7 +281,7 @@ def local_error(I: Any, F: Any, t: float, h: float, bound: float) -> float:
     for u in range(n):
         k = I[I[UNKNOWN_KIND] + u]
         if k < FORCE:
-            far = max(far, abs(F[I[D] + u]) / (F[m.UNIT + k] + F[m.ATOL + k] / F[m.RTOL]))
+            far = larger(far, abs(F[I[D] + u]) / (F[m.UNIT + k] + F[m.ATOL + k] / F[m.RTOL]))
     copy(F, I[V], I[VN], n)
     clear(F, I[D], n)
     F[T] = t
@@ -298,7 +296,7 @@ def local_error(I: Any, F: Any, t: float, h: float, bound: float) -> float:
     matters = F[b + NOISE] >= 0.0 or part * max(far, error) > bound  # or sweeps ended in it
     if matters and h * error <= parts * noise(I, F, t, h):
         error = 0.0
-    return part * max(far, error)  # type: ignore[no-any-return]
+    return part * larger(far, error)  # type: ignore[no-any-return]
 
 
 @jit

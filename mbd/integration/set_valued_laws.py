@@ -26,7 +26,7 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-from mbd.base.tolerances import CONTACT_RESOLVED, CONTACT_SOFT, ROUND_OFF
+from mbd.base.tolerances import CONTACT_RESOLVED, CONTACT_SOFT, CONTACT_UNMET, ROUND_OFF
 from mbd.interactions import set_valued as c
 from mbd.linear.onto_rows import clear
 from mbd.machine import buffer as m
@@ -50,8 +50,9 @@ from mbd.machine.unknowns import own_vector
     COUNT, N_ROWS, STARTED, QUIET, RESTITUTION_PART,
     N_ENTRIES, N_TREES,
     N_LISTED,  # rows of candidates
+    UNMET,  # one if a law was not met
     ARRAYS,
-) = range(9)  # fmt: skip
+) = range(10)  # fmt: skip
 (
     RECORDS,  # places of the numbers of laws
     FIRST_ROWS,  # first of their rows among those of all laws
@@ -61,7 +62,7 @@ from mbd.machine.unknowns import own_vector
     KAPPA_0, IMPULSE_0,  # their part by quadrature of the accelerations
     FORCE_0,  # forces at the iterate
     MOVED,  # rates with the forces at hand
-    KEPT,  # forces that are put aside
+    KEPT, LEFT,  # forces that are put aside, in a step of Newton's method and before many
     REACTION,  # of bearings without forces of laws; three numbers a law, as in all that follow
     _R2, _R3,
     LAWS, _L2, _L3, _L4,  # of each law which set, and three numbers of it
@@ -73,10 +74,11 @@ from mbd.machine.unknowns import own_vector
     RESOLVED,  # of each law how far forces of its island are sure
     ENTRIES, OWN,  # of each row where its entries begin, and the place of its diagonal
     N_ARRAYS,
-) = range(32)  # fmt: skip
+) = range(33)  # fmt: skip
 # LAWS: no force, only the one along the normal, the whole set, on the edge of it by the slip
 NONE, FIXED, WHOLE, ALONG = 0.0, 1.0, 2.0, 3.0
-ROUNDS, SWEEPS, NEWTONS = 40, 30, 12  # of the laws: rounds, and of each sweeps and Newton's steps
+# of the laws: rounds, and of each sweeps, Newton's steps, those of rounded laws, each in parts
+ROUNDS, SWEEPS, NEWTONS, ROUNDINGS, HALVINGS = 12, 10, 12, 25, 10
 
 
 @jit
@@ -321,29 +323,85 @@ def _bounds(I: Any, F: Any, k: int, z: int, z0: int) -> Any:
 
 
 @jit
-def _met(I: Any, F: Any, k: int, z: int, z0: int, w: int) -> Any:
-    """Return what law k has, from forces at F[z] and rates at F[w]."""
+def _positive(y: float, width: float) -> float:
+    """Return max(y, 0), its corner rounded by a width."""
+    if width == 0.0:
+        return max(y, 0.0)
+    return 0.5 * (y + math.sqrt(y * y + 4.0 * width * width)) if y > -math.inf else 0.0
+
+
+@jit
+def _rise(y: float, width: float) -> float:
+    """Return the slope of max(y, 0), its corner rounded by a width."""
+    if width == 0.0 or abs(y) == math.inf:
+        return 1.0 if y > 0.0 else 0.0
+    return 0.5 * (1.0 + y / math.sqrt(y * y + 4.0 * width * width))
+
+
+@jit
+def _met(I: Any, F: Any, k: int, z: int, z0: int, w: int, width: float) -> Any:
+    """Return what law k has, from forces at F[z] and rates at F[w]; rounded by a width, or strict.
+
+    P(z - w/D), the nearest point of the set of the law; the width is one of sqrt(D) z.
+    """
     at, j, _, form = law_of(I, F, k)
-    law = array(I, F, LAWS) + 4 * k
+    law, wide = array(I, F, LAWS) + 4 * k, width / math.sqrt(F[at + c.DELASSUS_T])
     if form == c.DRY:
         if F[law] == FIXED:
             return F[z + j], 0.0, 0.0
         low, high = _bounds(I, F, k, z, z0)
         y = F[z + j] - F[w + j] / F[at + c.DELASSUS_T]
-        return min(max(y, low), high), 0.0, 0.0
+        if width == 0.0 or low == high:
+            return min(max(y, low), high), 0.0, 0.0
+        return y + _positive(low - y, wide) - _positive(y - high, wide), 0.0, 0.0
     if F[law] == NONE:
         return 0.0, 0.0, 0.0
-    normal = max(0.0, F[z + j] - F[w + j] / F[at + c.DELASSUS_N])
+    y = F[z + j] - F[w + j] / F[at + c.DELASSUS_N]
+    normal = _positive(y, width / math.sqrt(F[at + c.DELASSUS_N]))
     if form == c.SIDE:
         return normal, 0.0, 0.0
-    most = F[law + 1] * normal
     if F[law] == FIXED:
         return normal, F[z + j + 1], F[z + j + 2]
+    most = F[law + 1] * normal
     if F[law] == ALONG:
         return normal, most * F[law + 2], most * F[law + 3]
-    r = 1.0 / F[at + c.DELASSUS_T]
-    y1, y2 = _disk(F[z + j + 1] - r * F[w + j + 1], F[z + j + 2] - r * F[w + j + 2], most)
-    return normal, y1, y2
+    y1 = F[z + j + 1] - F[w + j + 1] / F[at + c.DELASSUS_T]
+    y2 = F[z + j + 2] - F[w + j + 2] / F[at + c.DELASSUS_T]
+    size = math.hypot(y1, y2)
+    if width == 0.0 and size <= most:
+        return normal, y1, y2
+    part = most / max(most + _positive(size - most, wide), 1e-300)
+    return normal, y1 * part, y2 * part
+
+
+@jit
+def _slopes(I: Any, F: Any, k: int, z: int, z0: int, w: int, width: float) -> Any:
+    """Return the derivative C of what a contact or a stop has by z - w/D, row by row."""
+    at, j, _, form = law_of(I, F, k)
+    law, wide = array(I, F, LAWS) + 4 * k, width / math.sqrt(F[at + c.DELASSUS_T])
+    if F[law] == NONE:
+        return 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    y, narrow = F[z + j] - F[w + j] / F[at + c.DELASSUS_N], width / math.sqrt(F[at + c.DELASSUS_N])
+    closed, mu, e1, e2 = _rise(y, narrow), F[law + 1], F[law + 2], F[law + 3]
+    if form == c.SIDE or F[law] == FIXED:
+        return closed, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    if F[law] == ALONG:
+        return closed, 0.0, 0.0, mu * e1 * closed, 0.0, 0.0, mu * e2 * closed, 0.0, 0.0
+    y1 = F[z + j + 1] - F[w + j + 1] / F[at + c.DELASSUS_T]
+    y2 = F[z + j + 2] - F[w + j + 2] / F[at + c.DELASSUS_T]
+    size, most = math.hypot(y1, y2), mu * _positive(y, narrow)
+    e1, e2 = y1 / max(size, 1e-300), y2 / max(size, 1e-300)
+    outside = _rise(size - most, wide)
+    larger = max(most + _positive(size - most, wide), 1e-300)
+    q, turn = most / larger, most / larger * outside * size / larger
+    grows = (1.0 - most / larger * (1.0 - outside)) * size / larger * mu * closed
+    if outside == 0.0:  # also where both are zero
+        q, grows = 1.0, 0.0
+    return (
+        closed, 0.0, 0.0,
+        e1 * grows, q - turn * e1 * e1, -turn * e1 * e2,
+        e2 * grows, -turn * e1 * e2, q - turn * e2 * e2,
+    )  # fmt: skip
 
 
 class Island(NamedTuple):
@@ -388,7 +446,7 @@ def _sweeps(I: Any, F: Any, island: Any, z: int, z0: int, w: int) -> bool:
             k = int(F[laws + (island.a + one if sweep % 2 == 0 else island.b - 1 - one)])
             at, j, _, form = law_of(I, F, k)
             for part in range(1 if form != c.POINT else 2):  # the disk is that of the new normal
-                x = _met(I, F, k, z, z0, w)
+                x = _met(I, F, k, z, z0, w, 0.0)
                 for r in range(1 if part == 0 else 3):
                     change = x[r] - F[z + j + r]
                     if change != 0.0:
@@ -407,110 +465,94 @@ def _sweeps(I: Any, F: Any, island: Any, z: int, z0: int, w: int) -> bool:
 
 
 @jit
-def _unmet(I: Any, F: Any, a: int, b: int, z: int, z0: int, w: int) -> Any:
-    """Return the largest change that laws in LIST from a to b ask for, and the largest force."""
-    worst, largest = 0.0, 0.0
-    for one in range(a, b):
+def _unmet(I: Any, F: Any, island: Any, z: int, z0: int, w: int, width: float) -> Any:
+    """Return of changes that laws of an island ask for the largest, the largest force, the norm."""
+    worst, largest, squares = 0.0, 0.0, 0.0
+    for one in range(island.a, island.b):
         k = int(F[array(I, F, LIST) + one])
         at, j, _, form = law_of(I, F, k)
-        x = _met(I, F, k, z, z0, w)
+        x = _met(I, F, k, z, z0, w, width)
         for r in range(rows_of(form)):
             change = size_of(F, at, r, x[r] - F[z + j + r])
             worst = max(worst, change) if change == change else math.inf
-            largest = max(largest, size_of(F, at, r, F[z + j + r]))
-    return worst, largest
+            largest, squares = max(largest, size_of(F, at, r, F[z + j + r])), squares + change**2
+    return worst, largest, math.sqrt(squares)
 
 
 @jit
-def _held(I: Any, F: Any, island: Any, j: int, r: float, w: int) -> None:
-    """Write the equation of a row that holds, r w = 0, next to the present force."""
-    rows, D = array(I, F, ROW_LIST) + island.i, matrix(I, F) + int(F[place(I, N_ROWS)]) * j
-    n, A, own = island.n, _system(I, F), int(F[array(I, F, LOCAL) + j])
-    for l in range(n):
-        F[A + own * n + l] = r * F[D + int(F[rows + l])]
-    F[A + own * (n + 1)] += CONTACT_SOFT
-    F[A + n * n + own] = -r * F[w + j]
-
-
-@jit
-def _dry_equation(I: Any, F: Any, island: Any, k: int, z: int, z0: int, w: int) -> None:
-    """Write the equation of a dry row: it holds, or it has its bound, by the reaction there."""
+def _dry_equation(
+    I: Any, F: Any, island: Any, k: int, z: int, z0: int, w: int, width: float
+) -> None:
+    """Write the equation of a dry row, whose bounds depend on the reaction of a bearing."""
     at, j, _, _ = law_of(I, F, k)
     law, n, A = array(I, F, LAWS) + 4 * k, island.n, _system(I, F)
+    own = int(F[array(I, F, LOCAL) + j])
+    F[A + own * (n + 1)] = 1.0
     if F[law] == FIXED:
         return
     low, high = _bounds(I, F, k, z, z0)
-    r, own = 1.0 / F[at + c.DELASSUS_T], int(F[array(I, F, LOCAL) + j])
-    y = F[z + j] - r * F[w + j]
-    if low < y < high:
-        _held(I, F, island, j, r, w)
-        return
-    upper = y >= high
-    F[A + n * n + own] = (high if upper else low) - F[z + j]
+    wide = width / math.sqrt(F[at + c.DELASSUS_T])
+    y = F[z + j] - F[w + j] / F[at + c.DELASSUS_T]
+    below, above = _rise(low - y, wide), _rise(y - high, wide)
+    if F[law] == ALONG:
+        below, above = (1.0, 0.0) if F[at + c.LEAVES1] > 0.0 else (0.0, 1.0)
+    _add_row(I, F, island, own, j, (1.0 - below - above) / F[at + c.DELASSUS_T])
+    F[A + own * (n + 1)] -= (1.0 - CONTACT_SOFT) * (1.0 - below - above)
     if F[law + 3] != 0.0:
         _, e1, e2, e3 = reaction(I, F, k, z, z0)
-        slope, u = F[law + 3] * (1.0 if upper else -1.0), int(F[at + c.REACTION])
+        slope, u = F[law + 3] * (above - below), int(F[at + c.REACTION])
         for l in range(n):
             a = answer(I, F, int(F[array(I, F, ROW_LIST) + island.i + l])) + u
             F[A + own * n + l] -= slope * (e1 * F[a] + e2 * F[a + 1] + e3 * F[a + 2])
 
 
 @jit
-def _point_equations(I: Any, F: Any, island: Any, k: int, z: int, w: int) -> None:
-    """Write the equations of a contact by its branch, or the one of a stop."""
-    at, j, _, form = law_of(I, F, k)
-    law, n, A = array(I, F, LAWS) + 4 * k, island.n, _system(I, F)
-    own, x = int(F[array(I, F, LOCAL) + j]), A + n * n
-    rn, rt, mu = 1.0 / F[at + c.DELASSUS_N], 1.0 / F[at + c.DELASSUS_T], F[law + 1]
-    if F[law] == NONE or F[z + j] - rn * F[w + j] <= 0.0:
-        for r in range(1 if F[law] == FIXED else rows_of(form)):
-            F[x + own + r] = -F[z + j + r]
+def _add_row(I: Any, F: Any, island: Any, own: int, j: int, weight: float) -> None:
+    """Add a weight times row j of D to an equation."""
+    if weight == 0.0:
         return
-    _held(I, F, island, j, rn, w)
-    if form == c.SIDE or F[law] == FIXED:
-        return
-    y1, y2 = F[z + j + 1] - rt * F[w + j + 1], F[z + j + 2] - rt * F[w + j + 2]
-    size, most, q = math.hypot(y1, y2), mu * max(F[z + j], 0.0), 0.0
-    if F[law] == WHOLE and size <= most:
-        for r in range(1, 3):
-            _held(I, F, island, j + r, rt, w)
-        return
-    e1, e2 = F[law + 2], F[law + 3]
-    if F[law] == WHOLE:
-        e1, e2, q = y1 / size, y2 / size, most / size
-    rows, D, all_rows = array(I, F, ROW_LIST) + island.i, matrix(I, F), int(F[place(I, N_ROWS)])
-    for r in range(1, 3):  # e, and the row r of Q = q (I - e e^T)
-        e, one, two = (e1, 1.0, 0.0) if r == 1 else (e2, 0.0, 1.0)
-        a, b = q * (one - e * e1), q * (two - e * e2)
-        row, first, second = A + (own + r) * n, D + (j + 1) * all_rows, D + (j + 2) * all_rows
-        for l in range(n):
-            i = int(F[rows + l])
-            F[row + l] = rt * (a * F[first + i] + b * F[second + i])
-        F[row + own + 1] += one - a
-        F[row + own + 2] += two - b
-        F[row + own] -= mu * e
-        lack = F[z + j + r] - a * F[z + j + 1] - b * F[z + j + 2] - mu * F[z + j] * e
-        F[x + own + r] = -lack - rt * (a * F[w + j + 1] + b * F[w + j + 2])
+    n, row = island.n, matrix(I, F) + int(F[place(I, N_ROWS)]) * j
+    rows, to = array(I, F, ROW_LIST) + island.i, _system(I, F) + own * island.n
+    for l in range(n):
+        F[to + l] += weight * F[row + int(F[rows + l])]
 
 
 @jit
-def _newton(I: Any, F: Any, island: Any, z: int, z0: int, w: int) -> bool:
-    """Take a step of Newton's method for all laws of an island at once; tell whether it went.
+def _point_equations(
+    I: Any, F: Any, island: Any, k: int, z: int, z0: int, w: int, width: float
+) -> None:
+    """Write the equations of a contact, or the one of a stop."""
+    at, j, _, form = law_of(I, F, k)
+    C, n, A = _slopes(I, F, k, z, z0, w, width), island.n, _system(I, F)
+    own, m_rows = int(F[array(I, F, LOCAL) + j]), rows_of(form)
+    for r in range(m_rows):
+        for s in range(m_rows):
+            part, to = C[3 * r + s], A + (own + r) * n + own + s
+            delassus = F[at + (c.DELASSUS_N if s == 0 else c.DELASSUS_T)]
+            _add_row(I, F, island, own + r, j + s, part / delassus)
+            F[to] += (1.0 - (1.0 - CONTACT_SOFT) * part) if r == s else -part
 
-    Of redundant contacts the solution next to the present one is taken.
+
+@jit
+def _newton(I: Any, F: Any, island: Any, z: int, z0: int, w: int, width: float) -> bool:
+    r"""Take a step of Newton's method for all laws of an island at once; tell whether it went.
+
+    :math:`(I - C + C\,\mathrm{diag}(D)^{-1} D)\,\Delta z = P - z`. Of redundant contacts the
+    solution next to the present one is taken.
     """
     n, A, laws = island.n, _system(I, F), array(I, F, LIST)
     x, rows = A + n * n, array(I, F, ROW_LIST) + island.i
     clear(F, A, n * (n + 1))
-    for l in range(n):
-        F[A + l * (n + 1)] = 1.0
     for one in range(island.a, island.b):
         k = int(F[laws + one])
-        _, _, _, form = law_of(I, F, k)
+        _, j, _, form = law_of(I, F, k)
+        own, x_met = int(F[array(I, F, LOCAL) + j]), _met(I, F, k, z, z0, w, width)
+        for r in range(rows_of(form)):
+            F[x + own + r] = x_met[r] - F[z + j + r]
         if form == c.DRY:
-            _dry_equation(I, F, island, k, z, z0, w)
+            _dry_equation(I, F, island, k, z, z0, w, width)
         else:
-            _point_equations(I, F, island, k, z, w)
+            _point_equations(I, F, island, k, z, z0, w, width)
     if not _eliminate(F, A, x, n):
         return False
     for l in range(n):
@@ -546,45 +588,99 @@ def _eliminate(F: Any, A: int, x: int, n: int) -> bool:
 
 
 @jit
-def _put_aside(I: Any, F: Any, island: Any, z: int, back: bool) -> None:
-    """Keep the forces of an island in KEPT, or take them back."""
-    rows, kept = array(I, F, ROW_LIST) + island.i, array(I, F, KEPT)
+def _put_aside(I: Any, F: Any, island: Any, z: int, to: int) -> None:
+    """Keep the forces of an island."""
+    rows = array(I, F, ROW_LIST) + island.i
     for l in range(island.n):
         j = int(F[rows + l])
-        if back:
-            F[z + j] = F[kept + j]
-        else:
-            F[kept + j] = F[z + j]
+        F[to + j] = F[z + j]
+
+
+@jit
+def _go_back(I: Any, F: Any, island: Any, z: int, kept: int, part: float) -> None:
+    """Go back by a part of the way from forces that are kept."""
+    rows = array(I, F, ROW_LIST) + island.i
+    for l in range(island.n):
+        j = int(F[rows + l])
+        F[z + j] = F[kept + j] if part == 1.0 else F[z + j] + part * (F[kept + j] - F[z + j])
+
+
+@jit
+def _by_newton(I: Any, F: Any, island: Any, z: int, z0: int, base: int) -> bool:
+    """Take steps of Newton's method while they halve what is unmet; tell whether laws are met."""
+    w, kept = array(I, F, MOVED), array(I, F, KEPT)
+    worst, largest, _ = _unmet(I, F, island, z, z0, w, 0.0)
+    for _ in range(NEWTONS):
+        _put_aside(I, F, island, z, kept)
+        went = _newton(I, F, island, z, z0, w, 0.0)
+        if went:
+            _rates_of(I, F, island, z, z0, base)
+        now, largest, _ = _unmet(I, F, island, z, z0, w, 0.0)
+        if not (went and now < 0.5 * worst):
+            _go_back(I, F, island, z, kept, 1.0)
+            _rates_of(I, F, island, z, z0, base)
+            break
+        worst = now
+    return worst <= CONTACT_RESOLVED * largest  # type: ignore[no-any-return]
+
+
+@jit
+def _by_rounding(I: Any, F: Any, island: Any, z: int, z0: int, base: int) -> bool:
+    """Take steps of Newton's method for rounded laws, the width going to zero; tell if it went.
+
+    Where corners are redundant or slip, branches of the strict laws change from step to step and
+    come back. Rounded laws have no branches; a step is halved until less is unmet.
+    """
+    w, kept, left = array(I, F, MOVED), array(I, F, KEPT), array(I, F, LEFT)
+    worst, size, _ = _unmet(I, F, island, z, z0, w, 0.0)
+    began, width = worst / max(size, 1e-300), 0.1 * max(worst, size)
+    _put_aside(I, F, island, z, left)
+    for _ in range(ROUNDINGS):
+        _, _, before = _unmet(I, F, island, z, z0, w, width)
+        _put_aside(I, F, island, z, kept)
+        now = math.inf
+        if _newton(I, F, island, z, z0, w, width):
+            for halving in range(HALVINGS):
+                if halving > 0:
+                    _go_back(I, F, island, z, kept, 0.5)
+                _rates_of(I, F, island, z, z0, base)
+                _, _, now = _unmet(I, F, island, z, z0, w, width)
+                if now < before or now <= ROUND_OFF * size:
+                    break
+        worst, size, _ = _unmet(I, F, island, z, z0, w, 0.0)
+        if worst <= CONTACT_RESOLVED * size:
+            return True
+        if not now < math.inf:
+            break
+        if now < 3.0 * width * math.sqrt(island.n):
+            width *= 0.2
+    if not worst < began * size:
+        _go_back(I, F, island, z, left, 1.0)
+        _rates_of(I, F, island, z, z0, base)
+    return False
 
 
 @jit
 def _meet_island(I: Any, F: Any, island: Any, z: int, z0: int, base: int) -> None:
     """Let the forces of an island meet its laws.
 
-    Some sweeps, then Newton's method from there while it helps, then sweeps again.
+    Some sweeps, then Newton's method from there while it helps, then that for rounded laws.
     """
     w = _rates_of(I, F, island, z, z0, base)
     for _ in range(ROUNDS):
         if _sweeps(I, F, island, z, z0, w):
             break
-        worst, largest = _unmet(I, F, island.a, island.b, z, z0, w)
-        for _ in range(NEWTONS):
-            _put_aside(I, F, island, z, False)
-            went = _newton(I, F, island, z, z0, w)
-            if went:
-                _rates_of(I, F, island, z, z0, base)
-            now, largest = _unmet(I, F, island.a, island.b, z, z0, w)
-            if not (went and now < 0.5 * worst):
-                _put_aside(I, F, island, z, True)
-                _rates_of(I, F, island, z, z0, base)
-                break
-            worst = now
-        if worst <= CONTACT_RESOLVED * largest:
+        if _by_newton(I, F, island, z, z0, base):
             break
-    worst, largest = _unmet(I, F, island.a, island.b, z, z0, w)
+        if _by_rounding(I, F, island, z, z0, base):
+            break
+    worst, largest, _ = _unmet(I, F, island, z, z0, w, 0.0)
+    sure = max(worst, CONTACT_RESOLVED * largest)
+    if not worst <= CONTACT_UNMET * largest:
+        F[place(I, UNMET)], sure = 1.0, math.inf
     for one in range(island.a, island.b):
         k = int(F[array(I, F, LIST) + one])
-        F[array(I, F, RESOLVED) + k] = max(worst, CONTACT_RESOLVED * largest)
+        F[array(I, F, RESOLVED) + k] = sure
 
 
 @jit

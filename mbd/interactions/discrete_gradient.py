@@ -35,6 +35,7 @@ import math
 from typing import Any
 
 from mbd.algebra.vec import load3, plus, store3, times
+from mbd.base.tolerances import ROUND_OFF
 from mbd.interactions.gradients import (
     GAMMA,
     X,
@@ -143,13 +144,43 @@ def _mean_depth(first: float, last: float) -> Any:
 
 
 @jit
+def _mean_power(first: float, last: float, n: float) -> Any:
+    r"""Return the mean of max(x, 0)^n from first to last, and twice its derivative by last.
+
+    .. math:: \frac{b^{n+1} - a^{n+1}}{(n+1)(b - a)}, \quad
+              b^{n+1} - a^{n+1} = -b^{n+1}\operatorname{expm1}((n+1)\operatorname{log1p}(a/b - 1))
+    """
+    if n == 1.0:
+        return _mean_depth(first, last)
+    a, b, width = max(first, 0.0), max(last, 0.0), last - first
+    top = max(a, b)
+    if top == 0.0:
+        return 0.0, 0.0
+    part = abs(width) / top
+    if part < math.sqrt(ROUND_OFF):  # the error of the series and that of the quotient are alike
+        x = 0.5 * (a + b)
+        return x**n, n * x ** (n - 1.0)
+    if part > 0.5:
+        mean = (b ** (n + 1.0) - a ** (n + 1.0)) / ((n + 1.0) * width)
+    else:
+        mean = -(top**n) * math.expm1((n + 1.0) * math.log1p(-part)) / ((n + 1.0) * part)
+    return mean, 2.0 * (b**n - mean) / width
+
+
+@jit
+def load_stop(F: Any, number: int) -> Any:
+    """Return stiffness, dissipation, both limits and exponent of a stop."""
+    return F[number], F[number + 1], F[number + 2], F[number + 3], F[number + 4]
+
+
+@jit
 def mean_push(
     I: Any, F: Any, s: int, number: int, law: int, first: float, last: float, rate: float
 ) -> Any:
-    """Return the mean tension of two stops k d (1 + e d') and its derivatives, the same two."""
-    k, e, low, high = F[number], F[number + 1], F[number + 2], F[number + 3]
-    up, by_up = _mean_depth(first - high, last - high)
-    down, by_down = _mean_depth(low - first, low - last)
+    """Return the mean tension of two stops k d^n (1 + e d') and its derivatives, the same two."""
+    k, e, low, high, n = load_stop(F, number)
+    up, by_up = _mean_power(first - high, last - high, n)
+    down, by_down = _mean_power(low - first, low - last, n)
     above, below = max(1.0 + e * rate, 0.0), max(1.0 - e * rate, 0.0)
     damp = k * e * ((up if above > 0.0 else 0.0) + (down if below > 0.0 else 0.0))
     return k * (above * up - below * down), k * (above * by_up + below * by_down), damp

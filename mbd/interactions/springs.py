@@ -29,6 +29,7 @@ from typing import Any
 
 from mbd.interactions.discrete_gradient import (
     discrete_gradient,
+    load_stop,
     mean_held,
     mean_of_law,
     mean_pull,
@@ -61,11 +62,11 @@ def _tension(I: Any, F: Any, s: int, number: int, law: int, u: float, ud: float)
 
 @jit
 def _pushed_back(I: Any, F: Any, s: int, number: int, law: int, u: float, ud: float) -> Any:
-    """Return the tension of two stops and its derivatives: k d (1 + e d') at a depth d, never pull.
+    """Return the tension of two stops and its derivatives: k d^n (1 + e d') at d, never a pull.
 
     Growing with the depth, dissipation makes no jump at the impact (Hunt and Crossley).
     """
-    k, e, low, high = F[number], F[number + 1], F[number + 2], F[number + 3]
+    k, e, low, high, n = load_stop(F, number)
     if u > high:
         side, depth = 1.0, u - high
     elif u < low:
@@ -75,7 +76,8 @@ def _pushed_back(I: Any, F: Any, s: int, number: int, law: int, u: float, ud: fl
     factor = 1.0 + e * side * ud
     if factor <= 0.0:
         return 0.0, 0.0, 0.0
-    return side * k * depth * factor, k * factor, k * depth * e
+    k *= depth ** (n - 1.0)
+    return side * k * depth * factor, n * k * factor, k * depth * e
 
 
 @jit
@@ -154,10 +156,11 @@ def _potential(
 def _pushed_in(
     I: Any, F: Any, s: int, number: int, law: int, u: float, last: float, V: float
 ) -> Any:
-    """Return the potential k d^2/2 of two stops at a depth d, and the tension at rest twice."""
-    depth = max(u - F[number + 3], 0.0) + min(u - F[number + 2], 0.0)
-    f = F[number] * depth
-    return 0.5 * f * depth, f, f
+    """Return the potential k d^(n + 1)/(n + 1) of two stops at d, and the tension at rest twice."""
+    k, _, low, high, n = load_stop(F, number)
+    depth = max(u - high, 0.0) + min(u - low, 0.0)
+    f = k * abs(depth) ** (n - 1.0) * depth
+    return f * depth / (n + 1.0), f, f
 
 
 @jit
@@ -204,8 +207,8 @@ def held(measure: Measure) -> Kind:
 
 @cache
 def stop(measure: Measure) -> Kind:
-    """Return the stops of a measure; numbers are (stiffness, dissipation, lower, upper)."""
-    return _acting("stop", measure, _pushed_back, mean_push, _pushed_in, 4)
+    """Return the stops of a measure; numbers: stiffness, dissipation, lower, upper, exponent."""
+    return _acting("stop", measure, _pushed_back, mean_push, _pushed_in, 5)
 
 
 @cache

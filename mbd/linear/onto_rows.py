@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from mbd.algebra.vec import larger
 from mbd.base.tolerances import ROUND_OFF, START_POSITION, START_VELOCITY
 from mbd.machine import buffer as m
 from mbd.machine.jit import call, ints, jit
@@ -92,8 +93,8 @@ def onto_rows(I: Any, F: Any, spare: int, most: int, renew: bool) -> bool:
                 x = F[I[m.X] + u]
                 F[rate + u] = x
                 F[I[m.GAP] + u] = 0.0 if row_kind == m.VELOCITY_ROW else F[I[m.GAP] + u] + x
-                far = max(far, abs(F[I[m.GAP] + u]) / (F[I[m.DIAG] + u] * F[m.FAR]))
-                fast = max(fast, abs(x) / (F[I[m.DIAG] + u] * F[m.FAR]))
+                far = larger(far, abs(F[I[m.GAP] + u]) / (F[I[m.DIAG] + u] * F[m.FAR]))
+                fast = larger(fast, abs(x) / (F[I[m.DIAG] + u] * F[m.FAR]))
         done = far <= ROUND_OFF and fast <= ROUND_OFF * fastest
         stays = not (far < 0.7 * last_far or fast < 0.7 * last_fast)
         if k == most or done or (stays and (fresh or not renew)):

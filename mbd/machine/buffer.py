@@ -92,6 +92,7 @@ VECTORS = {
     N_ITER, N_FACTOR, N_REJECT, N_EVALUATE,
     N_PREDICTED,  # steps
     N_TAKEN,  # free steps
+    N_LOCATED,  # events of contacts that ended a step
     BASE,  # steps counted where the grid of times begins
     RECORD, RECORD_EVERY, N_RECORDED, RECORD_SIZE,
     CAPACITY,  # instants that the record can hold
@@ -111,7 +112,7 @@ VECTORS = {
     SHARED,  # address of the kernel that runs a task on both sides; 0: passes go in one go
     PUSH_TASK, RESIDUAL_TASK, TANGENT_TASK, FACTOR_TASK, UP_TASK, BACK_TASK,
     PREDICT_TASK, CORRECT_TASK, FINISH_TASK, RECORD_TASK, EXTENT_TASK, SPEED_TASK,
-) = range(52)  # fmt: skip
+) = range(53)  # fmt: skip
 ORDINARY, START, MIDDLE, END = 0, 1, 2, 3  # PHASE
 STRESS_AHEAD, STRESS_GIVEN, STRESS_HERE = 4, 5, 6  # PHASE of a search: see stresses in Kind
 AT_REST = 7  # PHASE of a search that lets memories take over a pose: no time goes by, or all
@@ -132,7 +133,7 @@ NOT_FINITE, RAISED = 1, 2  # BAD_HOW
     MOMENTA,  # and momenta of those with mass
     PIVOTS,  # by number of pivots of a front
     S_HEADER,
-) = range(52, 88, 2)  # fmt: skip
+) = range(53, 89, 2)  # fmt: skip
 STAGES = range(PLACE, S_HEADER, 2)
 
 # --- F: numbers of the step ----------------------------------------------------------------------

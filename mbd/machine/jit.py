@@ -89,7 +89,8 @@ def _named(function: Callable[..., Any]) -> Callable[..., Any]:
 
 _fingerprint = Fingerprints(source_of)
 _VERSIONS = (
-    "own copies of functions, optimised with them",  # how kernels are made, if not of what
+    # how kernels are made, if not of what
+    "own copies of functions, optimised with them, under names of their own",
     sys.version, numba.__version__, llvmlite.__version__, np.__version__,
     *(getattr(numba.config, name) for name in ("OPT", "BOUNDSCHECK", "DEBUGINFO_DEFAULT")),
 )  # fmt: skip

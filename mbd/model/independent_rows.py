@@ -26,6 +26,7 @@ import numpy as np
 from mbd.algebra.graphs import blocks, neighbours
 from mbd.base.read_only import read_only
 from mbd.base.tolerances import (
+    LARGEST,
     RANK,
     RANK_CANDIDATE,
     RANK_LACK,
@@ -169,8 +170,12 @@ def _selected(model: FrozenModel, state: State, before: np.ndarray | None) -> Se
     lack[model.numbering.lam_kinds == m.VELOCITY_ROW] = 0.0
     released = work.vector(m.OFF)[lam] == m.RELEASED
     stays, share = np.zeros(model.n_lam, bool), np.zeros(model.n_lam)
-    stays[before if before is not None else []] = True
-    for part in components(model, "B"):
+    parts, before = components(model, "B"), dropped[0] if before is None else before
+    numbers = [lack, *(work.F[part.places] for part in parts)]
+    if not all(np.abs(x).max(initial=0.0) < LARGEST for x in numbers):
+        return Selection(before, lack, share)  # at a pose that is lost nothing is told
+    stays[before] = True
+    for part in parts:
         acts = np.flatnonzero(~released[part.rows])
         rows, B = part.rows[acts], _scaled(model, part, work.F)[acts]
         late = model.numbering.lam_kinds[rows] == m.VELOCITY_ROW

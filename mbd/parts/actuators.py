@@ -2,6 +2,7 @@ r"""Springs and dampers, friction, motors and stops along a coordinate of a join
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, ClassVar
 
@@ -9,6 +10,7 @@ import numpy as np
 
 from mbd.base.checked import shown
 from mbd.base.door import label, number, within
+from mbd.base.dual import chained, value_of
 from mbd.interactions.kind import Element, Kind
 from mbd.interactions.laws import spring_law
 from mbd.interactions.measures import Measure
@@ -282,8 +284,8 @@ class Stop(Part):
 
     A rigid stop is set-valued, :math:`0\le\Phi\perp p\ge 0`, and throws back with e of the
     velocity; ``simulate`` takes ``mbd.NonsmoothAlpha`` then. A spring exerts
-    :math:`k\,d\,(1 + \chi\dot d)`, not below zero, at a depth d beyond the limit (Hunt and
-    Crossley).
+    :math:`k\,d^n\,(1 + \chi\dot d)`, not below zero, at a depth d beyond the limit (Hunt and
+    Crossley [1]_).
 
     Parameters
     ----------
@@ -294,17 +296,34 @@ class Stop(Part):
     lower, upper : float [rad or m], optional
         Leave one out for a stop on one side.
     restitution : float [-], optional
-        e, from 0 to 1, of a rigid stop.
-    stiffness : float [N m/rad or N/m], optional
+        e, from 0 to 1, of a rigid stop; with ``stiffness`` and ``speed`` that of a spring, above 0.
+    stiffness : float [N m/rad^n or N/m^n], optional
         k, of a spring instead.
-    dissipation : float [s/rad or s/m]
+    exponent : float [-]
+        n of the spring, at least 1; 3/2 of round bodies (Hertz).
+    dissipation : float [s/rad or s/m], optional
         The coefficient :math:`\chi` of the spring: damping grows with the depth, so that an impact
         begins without a jump.
+    speed : float [rad/s or m/s], optional
+        Of the impacts that a spring throws back with ``restitution``, which takes the place of
+        ``dissipation``. Slower ones are thrown back with a larger part of their speed.
 
     Notes
     -----
     The multipliers of a rigid stop are its loads [N or N m], at least zero: of the lower limit,
     then of the upper one.
+
+    A mass that meets the spring with the velocity u leaves it with e u, whatever its mass, k and n:
+
+    .. math:: \int_{-eu}^{u} \frac{v}{1 + \chi v}\,dv = 0, \qquad
+              \chi u\,(1 + e) = \ln\frac{1 + \chi u}{1 - \chi u\,e}
+
+    Steps must resolve the contact, a time of :math:`\pi\sqrt{m/k}` for n = 1, by ten or more.
+
+    References
+    ----------
+    .. [1] K. H. Hunt and F. R. E. Crossley, Coefficient of restitution interpreted as damping in
+       vibroimpact, J. Appl. Mech. 42 (1975).
     """
 
     coordinate: Coordinate
@@ -319,7 +338,9 @@ class Stop(Part):
         upper: float | None = None,
         restitution: float | None = None,
         stiffness: float | None = None,
-        dissipation: float = 0.0,
+        exponent: float = 1.0,
+        dissipation: float | None = None,
+        speed: float | None = None,
     ) -> None:
         self.name = label(name, "Stop")
         u = self.coordinate = chosen(self.name, joint, coordinate)
@@ -331,34 +352,57 @@ class Stop(Part):
             raise ValueError(
                 f"{self.name}: lower must be below upper [{u.unit}], got {lower} and {upper}"
             )
-        if (restitution is None) == (stiffness is None):
-            got = "neither" if stiffness is None else "both"
+        self.rigid = stiffness is None
+        if restitution is None and stiffness is None:
             raise ValueError(
                 f"{self.name}: give restitution= [-] of a rigid stop, or stiffness= "
-                f"[{u.load_unit}/{u.unit}] of a spring, got {got}"
+                f"[{u.load_unit}/{u.unit}] of a spring, got neither"
             )
-        self.dissipation = number(
-            self.name, "dissipation", dissipation, f"s/{u.unit}", positive=False
-        )
-        self.rigid = stiffness is None
-        if stiffness is not None:
-            unit = f"{u.load_unit}/{u.unit}"
-            self.stiffness = number(self.name, "stiffness", stiffness, unit, positive=True)
-            self.push = self._pushed
+        self.exponent = number(self.name, "exponent", exponent, "-")
+        if not self.exponent >= 1.0:
+            raise ValueError(f"{self.name}: exponent must be at least 1 [-], got {exponent:g}")
+        if restitution is not None:
+            self.restitution = within(self.name, "restitution", restitution, "-", 0.0, 1.0)
+        if stiffness is None:
+            self._refuse_of_springs(dissipation, speed)
             return
-        if self.dissipation:
+        power = "" if self.exponent == 1.0 else f"^{self.exponent:g}"
+        unit = f"{u.load_unit}/{u.unit}{power}"
+        self.stiffness = number(self.name, "stiffness", stiffness, unit, positive=True)
+        self.push = self._pushed
+        loss = 0.0 if dissipation is None else dissipation
+        self.dissipation = number(self.name, "dissipation", loss, f"s/{u.unit}", positive=False)
+        if (restitution is None) != (speed is None) or not (speed is None or dissipation is None):
             raise ValueError(
-                f"{self.name}: dissipation is of a spring, got {dissipation:g} s/{u.unit} with "
-                "restitution=; leave one out"
+                f"{self.name}: what a spring dissipates must be given by dissipation= [s/{u.unit}],"
+                f" or by restitution= [-] and speed= [{u.unit}/s] of an impact, got dissipation "
+                f"{shown(dissipation)}, restitution {shown(restitution)}, speed {shown(speed)}"
             )
-        self.restitution = within(self.name, "restitution", restitution, "-", 0.0, 1.0)
+        if speed is not None:
+            self.speed = number(self.name, "speed", speed, f"{u.unit}/s", positive=True)
+            self.dissipation = damping_of_impact(self.name, self.restitution) / self.speed
+
+    def _refuse_of_springs(self, dissipation: float | None, speed: float | None) -> None:
+        """Refuse what rigid stops do not have."""
+        unit = self.coordinate.unit
+        springs_have = {
+            f"dissipation [s/{unit}]": dissipation,
+            f"speed [{unit}/s]": speed,
+            "exponent [-]": None if self.exponent == 1.0 else self.exponent,
+        }
+        for what, value in springs_have.items():
+            if value is not None:
+                raise ValueError(
+                    f"{self.name}: {what} is of a spring, got {shown(value)} with restitution= "
+                    "alone; leave it out, or give stiffness="
+                )
 
     def elements(self) -> list[Element]:
         """Return the stops on the coordinate: two rigid ones are two laws, springs are one."""
         u = self.coordinate
         if not self.rigid:
-            numbers = (self.stiffness, self.dissipation, self.lower, self.upper, *u.numbers)
-            return [Element(stop(u.measure), u.attachments, numbers, (u.start,))]
+            law = (self.stiffness, self.dissipation, self.lower, self.upper, self.exponent)
+            return [Element(stop(u.measure), u.attachments, (*law, *u.numbers), (u.start,))]
         sides = (("lower", 1.0, self.lower), ("upper", -1.0, self.upper))
         return [
             one_row(rigid_stop, u, (0.0, 0.0, self.restitution, sign, limit), side)
@@ -369,8 +413,41 @@ class Stop(Part):
     def _pushed(self, u: np.ndarray, rate: np.ndarray) -> np.ndarray:
         """Return the load on the coordinate [N or N m]: upwards at the lower stop."""
         low, high = np.maximum(self.lower - u, 0.0), np.maximum(u - self.upper, 0.0)
-        e = self.dissipation * rate
-        return self.stiffness * (low * np.maximum(1.0 - e, 0.0) - high * np.maximum(1.0 + e, 0.0))
+        e, n = self.dissipation * rate, self.exponent
+        above, below = np.maximum(1.0 + e, 0.0), np.maximum(1.0 - e, 0.0)
+        return self.stiffness * (low**n * below - high**n * above)
+
+
+_SERIES = 24  # terms, for a up to 0.1
+
+
+def damping_of_impact(owner: str, e: float) -> Any:
+    r"""Return :math:`a = \chi u` of a spring that throws back with e of the velocity u.
+
+    .. math:: g(a) = \int_{-e}^{1} \frac{s}{1 + as}\,ds
+                   = \frac{1}{a}\Bigl(1 + e - \frac{1}{a}\ln\frac{1 + a}{1 - ae}\Bigr) = 0
+
+    It falls with a from :math:`(1 - e^2)/2` to minus infinity at 1/e.
+    """
+    r = value_of(e)
+    if not r > 0.0:
+        raise ValueError(
+            f"{owner}: restitution of a spring must be above 0 [-], got {r:g}; take a small number,"
+            " or a rigid stop (without stiffness=)"
+        )
+
+    def g(a: float) -> float:  # or a g, of the same sign
+        if a < 0.1:
+            terms = ((-a) ** k * (1.0 - (-r) ** (k + 2)) / (k + 2) for k in range(_SERIES))
+            return math.fsum(terms)
+        left = 1.0 - a * r
+        return 1.0 + r - math.log((1.0 + a) / left) / a if left > 0.0 else -math.inf
+
+    low, high = 0.0, 1.0 / r
+    while low < (a := 0.5 * (low + high)) < high:
+        low, high = (a, high) if g(a) > 0.0 else (low, a)
+    slope = r * a * (1.0 + a) / ((1.0 + r) * (1.0 - r - a * r)) if r < 1.0 else -1.5
+    return chained(a if r < 1.0 else 0.0, [slope], np.array([e], object))
 
 
 def one_row(

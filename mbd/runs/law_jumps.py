@@ -122,7 +122,10 @@ class Jumps:
         S, n = m.integers(begin), taken + 1 + failed
         if self.free:  # they have other sizes; one that failed had hardly any
             steps = np.linspace(begin[m.T], F[m.T], taken + 1)
-            return np.append(steps, F[m.T] + F[m.H] + 1e-3 * TICK) if failed else steps
+            if failed:  # the one before may have ended at the jump, but for the round-off of time
+                steps[-1] -= 1e-3 * TICK
+                steps = np.append(steps, F[m.T] + F[m.H] + 1e-3 * TICK)
+            return steps
         return np.asarray(
             begin[m.T_BASE] + (S[m.N_PREDICTED] - S[m.BASE] + np.arange(n)) * begin[m.H]
         )

@@ -510,6 +510,7 @@ class Stretch:
             "factorizations": int(S[m.N_FACTOR]),
             "evaluations": int(S[m.N_EVALUATE]),
             "rejected": int(S[m.N_REJECT]),
+            "located": int(S[m.N_LOCATED]),
             "pivoting_steps": self.pivoting,
             "divided_steps": len(self.divided.steps),
             "substeps": sum(self.divided.steps.values()),

@@ -52,6 +52,7 @@ ANSWERS = {
     "mbd/derivatives/step_kernels.py": "forward", "mbd/model/evaluation.py": "evaluate",
     "mbd/parts/joints.py": "Revolute", "mbd/interactions/rows.py": "COINCIDE",
     "mbd/interactions/contact.py": "CONTACT", "mbd/integration/nonsmooth.py": "attempt",
+    "mbd/integration/located.py": "go_to_event",
     "mbd/integration/set_valued_laws.py": "meet", "mbd/interactions/set_valued.py": "rigid_stop",
     "mbd/parts/part.py": "Part", "mbd/algebra/so3.py": "tangent",
     "mbd/formulations/so3.py": "add_tangent", "mbd/interactions/springs.py": "spring",

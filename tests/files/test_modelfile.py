@@ -240,6 +240,9 @@ def machine():
     system.add(mbd.Freewheel("clutch", hinge, most=3.0, drag=0.1))
     system.add(mbd.Stop("rigid", hinge, upper=1.0, restitution=0.5))
     system.add(mbd.Stop("stop", slide, lower=-0.1, stiffness=1e4, dissipation=0.5))
+    system.add(
+        mbd.Stop("soft", slide, upper=0.2, stiffness=1e4, exponent=1.5, restitution=0.5, speed=2.0)
+    )
     system.add(mbd.Coupler("sum", [hinge, screw.angle], [1, 2.0], 0.5))
     system.add(mbd.Gear("gear", hinge, other.angle, ratio=-2.0))
     system.add(mbd.RackPinion("rack", other, slide, radius=0.1))

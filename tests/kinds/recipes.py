@@ -308,6 +308,16 @@ PAIR_FORCES = {
     ("Stop", "touching"): _along(
         "Stop", "angle", lower=-9.0, upper=-6.0, stiffness=30.0, dissipation=0.1
     ),
+    ("Stop", "of a power"): _along(
+        "Stop",
+        "displacement",
+        lower=-9.0,
+        upper=-6.0,
+        stiffness=3.0,
+        exponent=1.5,
+        restitution=0.8,
+        speed=4.0,
+    ),
     ("Spring", "elastic"): lambda a, b, s: _spring(a, b, s, stiffness=40.0, length=0.7),
     ("Spring", "damped"): lambda a, b, s: _spring(a, b, s, stiffness=40.0, damping=6.0),
     ("Spring", "law"): lambda a, b, s: _spring(a, b, s, law=hardening),

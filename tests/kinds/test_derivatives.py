@@ -71,13 +71,13 @@ def with_formulas(part, p):
     bound = signature(type(part)).bind(*part.call.args, **part.call.options)
     bound.apply_defaults()
     for i, (argument, value) in enumerate(list(bound.arguments.items())):
-        zero, other = mbd.Parameter("p", 0.0), mbd.Parameter("p", 0.01)
-        zero, other, new = (varied(value, x, 0.1 + 0.03 * i) for x in (zero, other, p))
+        around = [mbd.Parameter("p", x) for x in (0.0, 0.01, -0.01)]
+        *around, new = (varied(value, x, 0.1 + 0.03 * i) for x in (*around, p))
         if new is None:
             continue
         try:
             kinds = []
-            for bound.arguments[argument] in (zero, other, new):
+            for bound.arguments[argument] in (*around, new):
                 thing = type(part)(*bound.args, **bound.kwargs)
                 kinds.append([e.kind for e in thing.elements()])
             if kinds[0] != kinds[1]:  # a compliance of zero is none: rows of another kind

@@ -111,6 +111,21 @@ def test_the_step_in_which_a_body_stops_counts_its_work(h):
     assert np.ptp(solution.energy.balance) < 1e-14
 
 
+def test_a_damper_works_with_the_velocity_before_an_impact():
+    """A mass held back by a damper alone is thrown back: the balance is of the second order."""
+    drift = []
+    for h in (4e-3, 2e-3):
+        system = mbd.System()
+        body = system.add(mbd.PointMass("p", mass=1.0, position=(0, 0, 1), velocity=(0, 0, -4)))
+        system.add(mbd.Spring("d", system.ground.frame((0, 0, 5)), body, damping=2.0))
+        system.add(mbd.Contact("floor", system.ground, body, restitution=0.7))
+        solution = mbd.simulate(system, 1.0, h)
+        assert len(solution.impacts) == 1
+        drift.append(np.ptp(solution.energy.balance))
+    assert drift[0] < 8e-4
+    assert drift[1] < 0.3 * drift[0]
+
+
 def test_a_ball_slides_until_it_rolls():
     """Rolling from 2 v/(7 mu g) on, at 5/7 of v; x(1 s) = 1.5117851421914 m; loss m v^2/7."""
     for h, bound in ((1e-2, 2.3e-5), (5e-3, 9.5e-6), (2.5e-3, 3.2e-6)):
@@ -232,7 +247,8 @@ def test_stacks_come_to_rest(n, gap, speed):
         force = solution[f"on {k}"].force[-1]
         assert force == pytest.approx([0, 0, (n - k) * G], abs=1e-6)
     assert solution.stats["rejected"] == 0
-    assert solution.stats["iterations"] < 2 * solution.stats["steps"]
+    assert solution.stats["iterations"] < 1.6 * solution.stats["steps"]
+    assert solution.stats["factorizations"] < solution.stats["steps"]
 
 
 def tumbling(seed, mu, restitution, h, *, scale=1.0, mass=3.0, origin=0.0, t_end=1.2):
@@ -477,9 +493,13 @@ def test_joints_may_leave_a_contact_nothing_to_move():
     assert solution["floor"].force[-1] == pytest.approx([0, 0, 3 * G], abs=1e-9)
 
 
-@pytest.mark.parametrize("mu", [1.0, 2.0, 5.0])
-def test_a_rod_that_jams(mu):
-    """Painleve: sliding on its tip at tan theta = 2 has no forces from mu = 4/3 on; it jams."""
+@pytest.mark.parametrize("h", [1e-3, 1e-4])
+@pytest.mark.parametrize("mu", [1.0, 1.4, 2.0, 5.0])
+def test_a_rod_that_jams(mu, h):
+    """Painleve: sliding on its tip at tan theta = 2 has no forces from mu = 4/3 on; it jams.
+
+    By an impulse that stops the tip: D P = (0, 1) with D = ((3.4, -1.2), (-1.2, 1.6)).
+    """
     along = np.array([1.0, 0.0, 2.0]) / np.sqrt(5)
     system = ground()
     rod = system.add(
@@ -489,10 +509,13 @@ def test_a_rod_that_jams(mu):
     )
     tip = rod.frame(-along / 2)
     system.add(mbd.Contact("tip", system.ground, tip, friction=mu))
-    solution = mbd.simulate(system, 0.1, 1e-3)
+    solution = mbd.simulate(system, 0.05, h)
     at_tip = mbd.contacts(solution, "tip")
     assert at_tip.gap.min() > -1e-12
     assert (at_tip.mode[1, 0] == "stick") == (mu > 4 / 3)
+    if mu > 4 / 3:
+        hit = solution.impacts.impulse[0]
+        assert [hit[0], np.linalg.norm(hit[1:])] == pytest.approx([0.3, 0.4], abs=10 * h)
     assert np.diff(energy(solution)).max() < 1e-6
 
 

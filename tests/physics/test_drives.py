@@ -6,6 +6,7 @@ import re
 import numba
 import numpy as np
 import pytest
+from scipy.special import lambertw
 
 import mbd
 
@@ -153,6 +154,76 @@ def test_motor_spring_and_stop():
     system.add(mbd.Stop("stop", hinge, upper=0.5, stiffness=5e3, dissipation=0.3))
     rate = mbd.simulate(system, 1.0, 2e-4)["hinge"].angle_rate
     assert -2.0 < rate[-1] < -1.0
+
+
+def bumped(n, mass, u, parts=200, **options):
+    """Return a run of a mass that meets a spring k d^n, and depth and time of one without loss.
+
+    By its potential energy, and [K. L. Johnson, Contact Mechanics (1985), 11.4] for every n.
+    """
+    k, turn = 1e5, 1 / (n + 1)
+    depth = ((n + 1) * mass * u**2 / (2 * k)) ** turn
+    time = 2 * math.sqrt(math.pi) * math.gamma(1 + turn) / math.gamma(0.5 + turn) * depth / u
+    system = mbd.System()
+    body = mbd.RigidBody("body", mass=mass, inertia=(mass,) * 3, velocity=(u, 0, 0))
+    rail = mbd.Prismatic("rail", system.ground, system.add(body), at=(0, 0, 0), axis=(1, 0, 0))
+    system.add(rail)
+    system.add(mbd.Stop("stop", rail, upper=0.0, stiffness=k, exponent=n, **options))
+    return mbd.simulate(system, 6 * time, time / parts), depth, time
+
+
+@pytest.mark.parametrize("n", [1.0, 1.5, 3.0])
+@pytest.mark.parametrize("mass", [1e-3, 1e6])
+def test_a_spring_of_any_power_is_met(n, mass):
+    run, depth, time = bumped(n, mass, 2.0)
+    x = run["rail"].displacement
+    assert x.max() == pytest.approx(depth, rel=1e-4)
+    assert np.interp(0.0, -x[len(x) // 12 :], run.t[len(x) // 12 :]) == pytest.approx(
+        time, rel=1e-3
+    )
+    assert run["rail"].displacement_rate[-1] == pytest.approx(-2.0, rel=1e-4)
+    assert np.ptp(run.energy.balance) < 1e-3 * run.energy.total[0]
+    assert mass * run["body"].acceleration[:, 0].min() == pytest.approx(-1e5 * depth**n, rel=1e-3)
+
+
+@pytest.mark.parametrize("n", [1.0, 1.5])
+@pytest.mark.parametrize("e", [0.1, 0.6, 0.95, 1.0])
+def test_a_spring_throws_back_what_it_is_told(n, e):
+    """With e at the speed it is told for, any mass; at others as a u (1 + e) = ln(...) asks for."""
+    for mass, part in ((1.0, 1.0), (1e4, 1.0), (1.0, 0.25)):
+        run, _, _ = bumped(n, mass, 3.0 * part, restitution=e, speed=3.0)
+        back = e
+        if part != 1.0 and e < 1.0:
+            w = 1 + part * 3.0 * run.model.system.parts["stop"].dissipation
+            back = (1 + lambertw(-w * np.exp(-w)).real) / (w - 1)
+        assert -run["rail"].displacement_rate[-1] / (3.0 * part) == pytest.approx(back, rel=2e-3)
+
+
+def test_steps_that_do_not_resolve_a_contact_are_told():
+    with pytest.warns(RuntimeWarning, match="are too large for this motion"):
+        bumped(1.0, 1.0, 2.0, parts=4)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"stiffness": 1.0, "restitution": 0.5}, "or by restitution= .-. and speed= .m/s."),
+        ({"stiffness": 1.0, "speed": 0.5}, "or by restitution= .-. and speed= .m/s."),
+        ({"stiffness": 1.0, "dissipation": 1, "restitution": 1, "speed": 1}, "got dissipation 1"),
+        ({"stiffness": 1.0, "restitution": 0.0, "speed": 1.0}, "must be above 0 .-., got 0"),
+        ({"stiffness": 1.0, "exponent": 0.5}, "exponent must be at least 1 .-., got 0.5"),
+        ({"restitution": 0.5, "exponent": 1.5}, "exponent .-. is of a spring, got 1.5"),
+        ({"restitution": 0.5, "dissipation": 0.2}, "dissipation .s/m. is of a spring, got 0.2"),
+        ({"restitution": 0.5, "speed": 0.2}, "speed .m/s. is of a spring, got 0.2"),
+        ({}, "give restitution= .-. of a rigid stop, or stiffness="),
+    ],
+)  # fmt: skip
+def test_stops_say_what_they_need(options, said):
+    system = mbd.System()
+    body = system.add(mbd.RigidBody("body", mass=1.0, inertia=(1, 1, 1)))
+    rail = mbd.Prismatic("rail", system.ground, body, at=(0, 0, 0), axis=(1, 0, 0))
+    with pytest.raises(ValueError, match=said):
+        mbd.Stop("stop", rail, upper=0.0, **options)
 
 
 def test_motor_with_a_law_of_rate():

@@ -128,6 +128,15 @@ def test_driven_wheels_are_where_they_should_be_or_the_run_says_why(formulation,
     assert right >= 1
 
 
+def test_stages_that_are_lost_end_no_step():
+    """Sweeps whose numbers overflow are not met, and rows are not chosen where they ended."""
+    for step in (0.04, 0.25):
+        s, coordinate, read = rack("euler_parameters", 110.0)
+        s.add(mbd.Drive("motor", coordinate, position=motion))
+        found = outcome(s, read, {"method": METHODS["five stages"], "step": step})
+        assert found == pytest.approx(turned(END), abs=0.5) or "'wheel" in found
+
+
 @pytest.mark.parametrize("method", METHODS)
 def test_wheels_that_turn_evenly_are_counted_in_steps_of_any_size(method):
     for step in (0.01, 0.1, 1.0, 2.0):

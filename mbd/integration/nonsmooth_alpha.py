@@ -1,0 +1,143 @@
+r"""``mbd.NonsmoothAlpha``: the method for contacts, impacts, rigid stops and dry friction.
+
+Its steps are those of ``nonsmooth``, which capture all events within them, or of ``located``, which
+end at each.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from mbd.algebra.newmark import damping_weights
+from mbd.base.checked import one_of
+from mbd.base.door import number
+from mbd.base.tolerances import START_POSITION
+from mbd.integration import located, nonsmooth
+from mbd.integration.method import Facts
+from mbd.integration.tables_of_laws import begun, laws_of, own_floats, write_laws
+from mbd.interactions import set_valued as c
+from mbd.linear.fronts import factor_and_solve
+from mbd.machine import buffer as m
+from mbd.model.frozen import FrozenModel
+from mbd.model.independent_rows import selected
+from mbd.model.state import State
+from mbd.model.workspace import Workspace
+
+LAWS_MET = ("contact", "rigid stop", "dry friction")  # the laws that it meets
+
+
+@dataclass(frozen=True)
+class NonsmoothAlpha:
+    """Generalized-alpha for contacts, impacts and dry friction.
+
+    Parameters
+    ----------
+    rho : float [-]
+        Spectral radius at infinite frequency, from 0 to 1.
+    tol : float [-]
+        Accepted error of accelerations in one step, relative to the largest of their kind.
+    contacts : {"capture", "locate"}
+        Events of contacts are captured within steps, any number of them, with an error of the first
+        order; or steps end at each, which is of order 2 through events. What is recorded are the
+        same instants.
+    """
+
+    rho: float = 0.8
+    tol: float = 1e-9
+    contacts: Literal["capture", "locate"] = "capture"
+
+    def __post_init__(self) -> None:
+        """Check the parameters."""
+        who = "NonsmoothAlpha"
+        if not 0.0 <= number(who, "rho", self.rho, "-") <= 1.0:
+            raise ValueError(f"{who}: rho must be in [0, 1] [-], got {self.rho}")
+        if not 0.0 < number(who, "tol", self.tol, "-") < 1.0:
+            raise ValueError(f"{who}: tol must be in (0, 1) [-], got {self.tol}")
+        one_of(who, "contacts", self.contacts, ("capture", "locate"))
+
+    @property
+    def kernel(self) -> Any:
+        """The compiled loop over steps."""
+        return (located if self.contacts == "locate" else nonsmooth).advance
+
+    @property
+    def facts(self) -> Facts:
+        """What the runs are told of it."""
+        return Facts(
+            title=f"nonsmooth generalized-alpha with rho = {self.rho:g}",
+            orders=(2, 2), level="stabilized", set_valued=LAWS_MET,
+            own_floats=self._own_floats, impacts=most_impacts, start=self._start, failure=_failed,
+        )  # fmt: skip
+
+    def _own_floats(self, model: FrozenModel) -> int:
+        """Return how many numbers the method keeps of its own."""
+        if self.contacts == "capture":
+            return own_floats(model)
+        return own_floats(model) + located.numbers_of_events(len(laws_of(model).at))
+
+    def _start(
+        self, model: FrozenModel, state: State, h: float, continued: bool, saddle: Any = None
+    ) -> tuple[State, None]:
+        """Return the state with accelerations and forces of the contacts that are closed."""
+        if continued and begun(model, state):
+            return state, None
+        work = Workspace(model, state, own=self._own_floats(model))
+        self.prepare(model, work.S, work.F)
+        work.S[m.LINEAR] = factor_and_solve.address
+        work.drop(selected(model, state).dropped)
+        self._refuse_overlap(model, work)
+        nonsmooth.start_kernel(work.I, work.F)
+        done = work.store()
+        return done.replace(alg=done.a.copy()), None
+
+    def _refuse_overlap(self, model: FrozenModel, work: Workspace) -> None:
+        """Refuse a state in which bodies are in planes, by the name of the deepest."""
+        laws = laws_of(model)
+        apart = laws.form != c.DRY
+        normals = laws.first[apart]
+        if not len(normals):
+            return
+        work.evaluate()
+        gaps = -work.vector(m.X)[normals]
+        allowed, worst = START_POSITION * model.F[m.LENGTH], int(np.argmin(gaps))
+        if gaps[worst] >= -allowed:
+            return
+        names = model.numbering
+        row = names.lam_labels[int(np.flatnonzero(names.lam == normals[worst])[0])]
+        part, depth = row.rpartition(".")[0], f"{-gaps[worst]:.3g}"
+        if laws.form[apart][worst] == c.SIDE:
+            u = model.system.parts[part].coordinate
+            unit = u.unit if u is not None else "m"
+            raise ValueError(
+                f"{part}: must start within its limits, got {depth} {unit} beyond the {row!r} one; "
+                "move the bodies, or the limit"
+            )
+        raise ValueError(
+            f"{part}: must not overlap at the start, got a depth of {depth} m at {row!r}; move the "
+            "body, or the plane (through=)"
+        )
+
+    def prepare(self, model: FrozenModel, S: np.ndarray, F: np.ndarray) -> None:
+        """Write the parameters, and where the contacts are."""
+        F[m.TOL], F[m.THETA] = self.tol, 0.5
+        F[m.ALPHA_M], F[m.ALPHA_F], F[m.BETA], F[m.GAMMA] = damping_weights(self.rho)
+        S[m.LEVEL], S[m.ELASTIC] = m.STABILIZED, 1
+        S[m.HAVE_FACTOR] = S[m.HISTORY] = 0
+        write_laws(model, F)
+
+
+def most_impacts(model: FrozenModel) -> int:
+    """Return the most impacts of a step."""
+    return located.MOST_HITS * len(laws_of(model).at)
+
+
+def _failed(model: FrozenModel, where: str) -> str:
+    """Return the message on a step that failed."""
+    names = ", ".join(repr(part) for part, _ in model.set_valued)
+    return (
+        f"no branches of the contacts {names} were found that agree {where}, a smaller restitution "
+        "or friction"
+    )
