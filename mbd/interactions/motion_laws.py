@@ -90,9 +90,9 @@ class LawOfMotion(NamedTuple):
         for row in inputs:
             for word in arguments:
                 row[ml.WHAT], n = self._question(word)
-                outputs[:], given = 0.0, row.copy()
+                outputs[:], before = 0.0, row.copy()
                 failed = law_on_arrays(law.address, row, outputs)
-                if not np.array_equal(given, row):
+                if not np.array_equal(before, row):
                     self._refuse_writing(word)
                 if failed or not np.isfinite(outputs[:n]).all():
                     self._refuse({word: arguments[word]}, row)
