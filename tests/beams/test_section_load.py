@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from families import spread
+from families import SLOW, spread
 from numba import njit
 
 import mbd
@@ -158,7 +158,7 @@ def rod(load, n, length=1.0, **options):
     return system
 
 
-@pytest.mark.parametrize("derivative", [None, slope])
+@pytest.mark.parametrize("derivative", [pytest.param(None, marks=SLOW), slope])
 def test_a_rod_under_a_tangential_load_flutters_where_leipholz_says(derivative):
     for q, limit in ((39.9, "below"), (40.2, "above")):
         system = rod(tangential, 16, parameters={"q": q}, derivative=derivative)
@@ -222,7 +222,7 @@ def goland(wind, order=9):
     return values[np.argsort(np.abs(values))][:2]
 
 
-@pytest.mark.parametrize("wind", [20.0, 68.0, 69.0])
+@pytest.mark.parametrize("wind", [pytest.param(20.0, marks=SLOW), 68.0, 69.0])
 def test_golands_wing_flutters_where_the_linear_wing_does(wind):
     build = runpy.run_path(MODELS / "goland_wing.py")["build"]
     values, told = (mbd.modes(build(wind, 0.0, 12), n=2).eigenvalues, goland(wind))
@@ -296,6 +296,23 @@ def test_derivatives_by_numbers_of_a_load():
         assert np.allclose(
             pose[name]["rod.4"].position, (two - one) / (2 * h), rtol=1e-5, atol=1e-8
         )
+
+
+def test_numbers_of_a_load_have_names():
+    """One is set in a run; the derivative by it is that by a Parameter in its place."""
+    system = rod(induced_at_once, 4, parameters={"wind": 3.0, "c": [0.1, 0.2, 0.3, 0.4, 0.5]})
+    model = system.build()
+    assert "load.parameters.wind" in list(model.names)
+    assert model.names["load.parameters.c.2"].value == 0.3
+    stepper = mbd.Stepper(model, 1e-3, inputs=["load.parameters.wind"])
+    stepper.u[0] = 5.0
+    stepper.step(20)
+    told = mbd.simulate(model.with_values({"load.parameters.wind": 5.0}), 0.02, 1e-3)
+    tip = told["rod.4"].position[-1]
+    assert np.allclose(stepper["rod.4.position"], tip, rtol=0, atol=1e-3 * tip[1])
+    for wrong in ("x", "c", "wind.0"):
+        with pytest.raises(ValueError, match="a component must be one number of"):
+            model.names[f"load.parameters.{wrong}"]
 
 
 TIGHT = mbd.GeneralizedAlpha(tol=1e-11)
