@@ -24,7 +24,7 @@ so that the derivative by :math:`\dot d_i` is :math:`\kappa_i\, j_\omega\times d
 All columns are pulled back to the velocities of a node first. A reference body is seen by the law
 in the same way and feels nothing.
 
-On a line of mass points R has the tangent as its first column and zeros beside it, and
+On a line of mass points R has the tangent as its first column and zeros in the others, and
 :math:`\omega = 0`.
 
 J is that of the law, or of central differences in compiled code, whose points turn the columns of R
@@ -270,7 +270,7 @@ def motion_load(form: SiteForm) -> Kind:
 
     @jit
     def difference(I: Any, F: Any, e: Any, w: int, column: int, apart: float) -> None:
-        """Write what is behind (apart = 0) to a column of J, or the quotient with what is ahead."""
+        """Write f and m at the lower point (apart = 0) to a column of J, then the quotient."""
         _ask(I, F, e, w, ASK_LOAD, 6)
         for r in range(6):
             to = w + _J + _ROW * r + column
@@ -280,7 +280,7 @@ def motion_load(form: SiteForm) -> Kind:
     def by_differences(
         I: Any, F: Any, e: Any, w: int, frame: int, column: int, turns: bool
     ) -> None:
-        """Write the columns of J that belong to a frame: behind, ahead, of each number."""
+        """Write the columns of J that belong to a frame, by central differences."""
         size, spin, x = 0.0, 0.0, w + _IN + frame
         for i in range(3):
             size += abs(F[x + AT_V + i])
@@ -295,10 +295,10 @@ def motion_load(form: SiteForm) -> Kind:
                 if i == 2 and not turns:
                     continue
                 here, first = F[place_], column + c + (0 if i == 0 else 3 + 3 * i)
-                F[place_] = behind = here - h
+                F[place_] = lower = here - h
                 difference(I, F, e, w, first, 0.0)
                 F[place_] = here + h
-                difference(I, F, e, w, first, F[place_] - behind)
+                difference(I, F, e, w, first, F[place_] - lower)
                 F[place_] = here
         for c in range(3 if turns or line else 0):
             p, q = x + AT_R + 3 * ((c + 1) % 3), x + AT_R + 3 * ((c + 2) % 3)
