@@ -173,7 +173,7 @@ class LawInputs:
 
 
 def law_of_motion(law: Any) -> Callable[..., Any] | None:
-    """Return the function of a law that depends on motion: it has an argument other than the time."""
+    """Return the function of a law that depends on motion: not on the time alone."""
     function = law.function if isinstance(law, Function) else law
     handed = set(law.parameters) if isinstance(law, Function) else set()
     if not callable(function):

@@ -274,7 +274,7 @@ def test_memory_follows_steps_and_settles_at_rest():
 
 
 def test_derivatives_by_numbers_of_a_load():
-    """By the wind, of runs and poses, compared with differences; a parameter of a section each too."""
+    """By the wind, of runs and poses; one parameter differs from section to section."""
 
     def bent(wind, width):
         return rod(
