@@ -61,6 +61,7 @@ class SectionLoad(Part):
         For which sections stand instead; 1 makes f and m forces [N] and moments [N m].
     parameters : dict
         Numbers by name: one for all sections, or (n,) or (n, k), of which a section gets its own.
+        "NAME.parameters.width" is the name of one, of several "NAME.parameters.chord.2".
     tables : dict
         Arrays by name, which all sections get as they are.
     reference : body, ground or Frame, optional

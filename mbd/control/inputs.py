@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +12,7 @@ from mbd.base.checked import shown, sized
 from mbd.base.door import array, speaking_as
 from mbd.base.tolerances import LARGEST
 from mbd.machine import buffer as m
-from mbd.model.description import WHO, argument_of, component_now
+from mbd.model.description import WHO, argument_now, argument_of, component_now
 from mbd.model.model import Model
 from mbd.model.names import described_value
 
@@ -28,13 +28,16 @@ class Settable:
         Named in errors.
     model : Model
     name : str
-        Part and argument, "push.force", "motor.effort", "drive.velocity".
+        Part and argument, "push.force", "motor.effort", "drive.velocity"; of an argument that has
+        numbers by name one of them, "air.parameters.wind".
     """
 
     def __init__(self, who: str, model: Model, name: str) -> None:
         self.who, self.name = who, name
         with speaking_as(who, WHO):
             part, argument, places = argument_of(model.system, str(name))
+            if part and isinstance(argument_now(model.system, part, argument), Mapping):
+                places = []  # one of its numbers is a whole
             described = described_value(model, str(name).removesuffix("." + ".".join(places)))
             if places:  # says which there are
                 component_now(name, described, places)

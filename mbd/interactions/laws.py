@@ -113,6 +113,7 @@ class Law:
         cause, values = self._again(values)
         cause = kept[0] if kept else cause
         what = f"{type(cause).__name__}: {cause}" if cause else "an error"
+        what += ", or returned a memory that is not finite," * self.of_motion
         error = LawError(
             f"{self.name}: its law raised {what} (at {self.at(values)}); let it return finite "
             "numbers there, or end the run before"

@@ -86,17 +86,22 @@ class LawOfMotion(NamedTuple):
                 f"{_FORM[self.returns]}; numba says: {reason}"
             ) from error
         outputs = np.zeros(6 * 2 * ml.COLUMNS + ml.MOST)
+        tables = [bytearray(x) for _, _, x in self.tables]
         for row in inputs:
             for word in arguments:
                 row[ml.WHAT], n = self._question(word)
-                outputs[:] = 0.0
+                outputs[:], before = 0.0, row.copy()
                 failed = law_on_arrays(law.address, row, outputs)
+                if not np.array_equal(before, row):
+                    self._refuse_writing(word)
                 if failed or not np.isfinite(outputs[:n]).all():
                     self._refuse({word: arguments[word]}, row)
                     raise ValueError(
                         f"{self.owner}: {word}= must return finite numbers, got "
                         f"{outputs[:n].tolist()} {self._where(row)}"
                     )
+        if tables != [x for _, _, x in self.tables]:
+            self._refuse_writing(*arguments)
         law.raised.clear()
         if self.derivative is not None:
             self._check_derivative(law, inputs)
@@ -127,6 +132,13 @@ class LawOfMotion(NamedTuple):
                     f"{self.owner}: {word}= raised {type(error).__name__}: {error} "
                     f"{self._where(row)}; it must return{form} there"
                 ) from error
+
+    def _refuse_writing(self, *words: str) -> None:
+        """Refuse functions that write to an argument."""
+        raise ValueError(
+            f"{self.owner}: {' or '.join(words)}= must not write to what it is handed, which "
+            "others read; let it take a copy, such as v.copy()"
+        )
 
     def _where(self, row: np.ndarray) -> str:
         """Say where inputs are."""

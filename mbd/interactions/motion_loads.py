@@ -24,7 +24,7 @@ so that the derivative by :math:`\dot d_i` is :math:`\kappa_i\, j_\omega\times d
 All columns are pulled back to the velocities of a node first. A reference body is seen by the law
 in the same way and feels nothing.
 
-On a line of mass points R has the tangent as its first column and zeros beside it, and
+On a line of mass points R has the tangent as its first column and zeros in the others, and
 :math:`\omega = 0`.
 
 J is that of the law, or of central differences in compiled code, whose points turn the columns of R
@@ -86,6 +86,7 @@ _U = _J + 6 * _ROW
 _TURN = _U + 6 * m.MAP_ROW
 _WORK = _TURN + 3 * m.MAP_ROW
 _POLAR = 8  # iterations: of directors within a turn of 2 rad, each squares what is left
+_GAP = 1e-7  # of the length of the model, steps of x: films and gaps may be thin
 _SQUARED = 2.0**-52  # of d: the next would change no digit
 
 
@@ -269,7 +270,7 @@ def motion_load(form: SiteForm) -> Kind:
 
     @jit
     def difference(I: Any, F: Any, e: Any, w: int, column: int, apart: float) -> None:
-        """Write what is behind (apart = 0) to a column of J, or the quotient with what is ahead."""
+        """Write f and m at the lower point (apart = 0) to a column of J, then the quotient."""
         _ask(I, F, e, w, ASK_LOAD, 6)
         for r in range(6):
             to = w + _J + _ROW * r + column
@@ -279,14 +280,14 @@ def motion_load(form: SiteForm) -> Kind:
     def by_differences(
         I: Any, F: Any, e: Any, w: int, frame: int, column: int, turns: bool
     ) -> None:
-        """Write the columns of J that belong to a frame: behind, ahead, of each number."""
+        """Write the columns of J that belong to a frame, by central differences."""
         size, spin, x = 0.0, 0.0, w + _IN + frame
         for i in range(3):
             size += abs(F[x + AT_V + i])
             spin += abs(F[x + AT_OMEGA + i])
         for i in range(3):
             for c in range(3):
-                place_, h = x + AT_X + c, STEP * F[m.LENGTH]
+                place_, h = x + AT_X + c, _GAP * F[m.LENGTH]
                 if i == 1:
                     place_, h = x + AT_V + c, STEP * (1.0 + size)
                 elif i == 2:
@@ -294,10 +295,10 @@ def motion_load(form: SiteForm) -> Kind:
                 if i == 2 and not turns:
                     continue
                 here, first = F[place_], column + c + (0 if i == 0 else 3 + 3 * i)
-                F[place_] = behind = here - h
+                F[place_] = lower = here - h
                 difference(I, F, e, w, first, 0.0)
                 F[place_] = here + h
-                difference(I, F, e, w, first, F[place_] - behind)
+                difference(I, F, e, w, first, F[place_] - lower)
                 F[place_] = here
         for c in range(3 if turns or line else 0):
             p, q = x + AT_R + 3 * ((c + 1) % 3), x + AT_R + 3 * ((c + 2) % 3)
@@ -467,6 +468,9 @@ def motion_load(form: SiteForm) -> Kind:
             if settles:
                 F[w + _IN + ELAPSED] = math.inf
             _ask(I, F, e, w, ASK_NEXT, count)
+            if math.isnan(F[w + _OUT]):  # of a memory there is no going on
+                ints(F)[m.BAD_HOW] = m.RAISED
+                return
             for i in range(count):
                 F[e.memory + i] = F[w + _OUT + i]
 

@@ -303,8 +303,22 @@ def argument_now(system: Description, name: str, argument: str) -> Any:
 
 def component_now(key: str, value: Any, places: list[str]) -> float:
     """Return a component of an argument."""
+    if isinstance(value, Mapping):
+        inner, rest = _entry(key, value, places)
+        return component_now(key, inner, rest) if rest else float(evaluated(inner))
     x, where = _component(key, value, places)
     return float(x[where[0]])
+
+
+def _entry(key: str, value: Mapping[str, Any], places: list[str]) -> tuple[Any, list[str]]:
+    """Return what an argument has by a name, a number or numbers, and the place in these."""
+    word, *rest = places
+    if word not in value or bool(rest) != bool(np.ndim(value[word])):
+        raise ValueError(
+            f"{WHO}: {key!r}: a component must be one number of {shown(value)}: give its name, "
+            "and of several numbers which one, 0, 1, ..."
+        )
+    return value[word], rest
 
 
 def _component(key: str, value: Any, places: list[str]) -> tuple[np.ndarray, list[Any]]:
@@ -340,6 +354,9 @@ def _component(key: str, value: Any, places: list[str]) -> tuple[np.ndarray, lis
 
 def with_component(key: str, now: Any, places: list[str], value: Any) -> Any:
     """Return an argument of which a component has another value; the others stay formulas."""
+    if isinstance(now, Mapping):
+        inner, rest = _entry(key, now, places)
+        return {**now, places[0]: with_component(key, inner, rest, value) if rest else value}
     _, where = _component(key, now, places)
     x = np.array(now, object)
     for w in where:

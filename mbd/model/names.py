@@ -138,8 +138,12 @@ class Names(Mapping[str, Name]):
         yield "gravity"
         for name, part in system.parts.items():
             for argument in part.call.arguments():
+                now = argument_now(system, name, argument)
+                if isinstance(now, Mapping):
+                    yield from (f"{name}.{argument}.{x}" for x in now if not np.ndim(now[x]))
+                    continue
                 with suppress(TypeError, ValueError):
-                    if floats(evaluated(argument_now(system, name, argument))).size:
+                    if floats(evaluated(now)).size:
                         yield f"{name}.{argument}"
 
     def __len__(self) -> int:

@@ -72,7 +72,7 @@ class Site:
 
 @dataclass(frozen=True, eq=False)
 class LawInputs:
-    """What a law of motion takes beside the section: numbers, tables, a reference, memory.
+    """What a law of motion takes in addition to the section: numbers, tables, a reference, memory.
 
     Attributes
     ----------
@@ -173,7 +173,7 @@ class LawInputs:
 
 
 def law_of_motion(law: Any) -> Callable[..., Any] | None:
-    """Return the function of a law that depends on motion: it has an argument beside the time."""
+    """Return the function of a law that depends on motion: not on the time alone."""
     function = law.function if isinstance(law, Function) else law
     handed = set(law.parameters) if isinstance(law, Function) else set()
     if not callable(function):

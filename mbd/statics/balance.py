@@ -219,6 +219,7 @@ def accepted(model: Model, state: State) -> State:
     work.S[m.PHASE] = m.AT_REST
     for kernel, k in calls:
         kernel(work.I, work.F, k)
+    work.check_laws()
     return state.replace(memory=work.store().memory)
 
 

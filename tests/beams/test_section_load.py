@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from families import spread
+from families import SLOW, spread
 from numba import njit
 
 import mbd
@@ -158,7 +158,7 @@ def rod(load, n, length=1.0, **options):
     return system
 
 
-@pytest.mark.parametrize("derivative", [None, slope])
+@pytest.mark.parametrize("derivative", [pytest.param(None, marks=SLOW), slope])
 def test_a_rod_under_a_tangential_load_flutters_where_leipholz_says(derivative):
     for q, limit in ((39.9, "below"), (40.2, "above")):
         system = rod(tangential, 16, parameters={"q": q}, derivative=derivative)
@@ -222,7 +222,7 @@ def goland(wind, order=9):
     return values[np.argsort(np.abs(values))][:2]
 
 
-@pytest.mark.parametrize("wind", [20.0, 68.0, 69.0])
+@pytest.mark.parametrize("wind", [pytest.param(20.0, marks=SLOW), 68.0, 69.0])
 def test_golands_wing_flutters_where_the_linear_wing_does(wind):
     build = runpy.run_path(MODELS / "goland_wing.py")["build"]
     values, told = (mbd.modes(build(wind, 0.0, 12), n=2).eigenvalues, goland(wind))
@@ -274,7 +274,7 @@ def test_memory_follows_steps_and_settles_at_rest():
 
 
 def test_derivatives_by_numbers_of_a_load():
-    """By the wind, of runs and poses, beside differences; a parameter of a section each too."""
+    """By the wind, of runs and poses; one parameter differs from section to section."""
 
     def bent(wind, width):
         return rod(
@@ -296,6 +296,23 @@ def test_derivatives_by_numbers_of_a_load():
         assert np.allclose(
             pose[name]["rod.4"].position, (two - one) / (2 * h), rtol=1e-5, atol=1e-8
         )
+
+
+def test_numbers_of_a_load_have_names():
+    """One is set in a run; the derivative by it is that by a Parameter in its place."""
+    system = rod(induced_at_once, 4, parameters={"wind": 3.0, "c": [0.1, 0.2, 0.3, 0.4, 0.5]})
+    model = system.build()
+    assert "load.parameters.wind" in list(model.names)
+    assert model.names["load.parameters.c.2"].value == 0.3
+    stepper = mbd.Stepper(model, 1e-3, inputs=["load.parameters.wind"])
+    stepper.u[0] = 5.0
+    stepper.step(20)
+    told = mbd.simulate(model.with_values({"load.parameters.wind": 5.0}), 0.02, 1e-3)
+    tip = told["rod.4"].position[-1]
+    assert np.allclose(stepper["rod.4.position"], tip, rtol=0, atol=1e-3 * tip[1])
+    for wrong in ("x", "c", "wind.0"):
+        with pytest.raises(ValueError, match="a component must be one number of"):
+            model.names[f"load.parameters.{wrong}"]
 
 
 TIGHT = mbd.GeneralizedAlpha(tol=1e-11)
@@ -350,6 +367,19 @@ def test_a_spinning_ball_flies_in_circles(formulation):
     angle = 4.0 * run.t
     circle = 0.5 * np.column_stack([np.sin(angle), 1 - np.cos(angle), 0 * angle])
     assert np.allclose(run["ball"].position, circle, rtol=0, atol=3e-5)
+
+
+@njit
+def in_a_gap(x, gap):
+    return -gap * np.sin(x[0] / gap), -x[1], -x[2]
+
+
+@pytest.mark.parametrize("gap", [1e-5, 1.0])
+def test_a_law_may_change_within_a_gap(gap):
+    system = mbd.System()
+    point = system.add(mbd.PointMass("point", mass=1.0))
+    system.add(mbd.PointForce("film", point, mbd.Function(in_a_gap, gap=gap)))
+    assert np.allclose(mbd.modes(system).eigenvalues.imag, 1.0, rtol=0, atol=1e-4)
 
 
 @njit
@@ -422,6 +452,23 @@ def raising(v):
 
 
 @njit
+def writing(v):
+    v[0] -= 1.0
+    return (v[0], 0.0, 0.0), (0.0, 0.0, 0.0)
+
+
+@njit
+def writing_to_a_table(polar):
+    polar[1] = 7.0
+    return (polar[0], 0.0, 0.0), (0.0, 0.0, 0.0)
+
+
+@njit
+def forgetting(t):
+    return (1.0 if t < 0.005 else np.nan,)
+
+
+@njit
 def wrong_slope(R, q):
     return slope(R, q) * 1.1
 
@@ -444,6 +491,8 @@ BAD = [
     (two_numbers, {}, "load= .*three numbers"),
     (force_alone, {}, "load= .*a force and a moment, .f, m."),
     (raising, {}, "load= raised ValueError: too slow at the described pose .s = 0 m"),
+    (writing, {}, "load= must not write to what it is handed.*v.copy"),
+    (writing_to_a_table, {"tables": {"polar": [1.0, 2.0]}}, "load= must not write to what"),
     (tangential, Q | {"derivative": wrong_slope}, "derivative= is not that of load="),
     (tangential, Q | {"derivative": small}, "derivative= .*6, 12"),
     (tangential, {"parameters": {"q": [1.0, 2.0]}}, "parameters.'q'. must be a number, or .5,."),
@@ -485,6 +534,8 @@ def test_a_law_that_fails_in_a_run_is_named():
         mbd.SimulationError, match="load: its law returned .*not finite at t = 0.051"
     ):
         mbd.simulate(rod(late, 4), 0.1, 1e-3)
+    with pytest.raises(mbd.SimulationError, match="load: .*a memory that is not finite.*t = 0.005"):
+        mbd.simulate(rod(tangential, 4, **Q, memory=1, accept=forgetting), 0.1, 1e-3)
 
 
 @pytest.mark.parametrize("law", [tangential, in_python, no_number])

@@ -41,7 +41,7 @@ def test_rooms_are_in_their_order():
 
 def test_the_map_answers_questions():
     questions = re.findall(r"^- [^?]+\?\s[^?]*?``", section("Where is ..."), re.M)
-    assert len(questions) == 18
+    assert len(questions) == 19
     for entry in re.split(r"^- ", section("Where is ..."), flags=re.M)[1:]:
         assert named(entry), f"no file is named: {entry}"
 
@@ -57,6 +57,8 @@ ANSWERS = {
     "mbd/parts/part.py": "Part", "mbd/algebra/so3.py": "tangent",
     "mbd/formulations/so3.py": "add_tangent", "mbd/interactions/springs.py": "spring",
     "mbd/interactions/measures.py": "LENGTH", "mbd/interactions/laws.py": "Law",
+    "mbd/interactions/motion_loads.py": "motion_load",
+    "mbd/interactions/motion_laws.py": "LawOfMotion", "mbd/parts/by_motion.py": "Site",
     "mbd/algebra/expressions.py": "record", "mbd/machine/straight_line.py": "straight_line",
     "mbd/model/topology.py": "eliminate", "mbd/linear/fronts.py": "factor_up",
     "mbd/integration/consistent.py": "consistent", "mbd/runs/crossings.py": "Watch",
