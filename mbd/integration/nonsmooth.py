@@ -28,14 +28,16 @@ A step is *quiet* while all contacts stay in the branch in which they began. New
 solves the rows of these branches at all levels with one matrix, that of generalized-alpha: one
 iteration where forces are constant.
 
-In any other step each iteration solves the laws themselves, with M as matrix. Accelerations are
-those before the jump, with the velocities v - W and without contact forces: what these do in the
-step is in P and :math:`\hat\kappa`, and no acceleration of the motion after an impact acts before
-it, whatever the axes of the velocities are. All contacts are left open, what a unit of each contact
-force does is computed (the Delassus operator D), and sweeps of Gauss and Seidel with Newton's
-method find the totals. Along the plane :math:`\kappa_T = (h\beta/\gamma)\Lambda_T`, by which
-what sticks goes nowhere. The forces p follow at the end, from where the method starts again:
-:math:`a := \dot v, \bar p := p`. A step for which that does not settle is taken in halves.
+In any other step each iteration solves the laws themselves, jumps and shifts with M as matrix,
+accelerations too where there are no springs or dampers, else with the matrix of
+generalized-alpha. Accelerations are those before the jump, with the velocities v - W and without
+contact forces: what these do in the step is in P and :math:`\hat\kappa`, and no acceleration of the
+motion after an impact acts before it, whatever the axes of the velocities are. All contacts are
+left open, what a unit of each contact force does is computed (the Delassus operator D), and sweeps
+of Gauss and Seidel with Newton's method find the totals. Along the plane
+:math:`\kappa_T = (h\beta/\gamma)\Lambda_T`, by which what sticks goes nowhere. The forces p follow
+at the end, from where the method starts again: :math:`a := \dot v, \bar p := p`, of :math:`\dot v`
+what the next step can follow. A step for which that does not settle is taken in halves.
 
 Energy does not rise by an impact: where restitution with friction would let it (Kane), e of that
 step is smaller.
@@ -100,6 +102,7 @@ from mbd.integration.set_valued_laws import (
     SHIFT0,
     SPEED,
     STARTED,
+    STIFF,
     THERE,
     UNMET,
     UNTOLD,
@@ -693,7 +696,8 @@ def _changed(I: Any, F: Any, old: int, new: int, weight: float) -> float:
 def free_accelerations(I: Any, F: Any, h: float) -> float:
     """Find accelerations without contact forces at the state at hand; return a size of the change.
 
-    Of contacts gaps, velocities and accelerations are then in POINT, RATE and ACCELERATION, of all
+    It is one correction by the matrix of a step of size h; afterwards M is the matrix at hand. Of
+    contacts gaps, velocities and accelerations are then in POINT, RATE and ACCELERATION, of all
     rows what they lack in GAP and R, and B times the change in PRODUCT.
     """
     n, n_c, rows = I[m.N_U], int(F[place(I, N_ROWS)]), array(I, F, ROWS)
@@ -777,7 +781,7 @@ def correct_by_laws(I: Any, F: Any, h: float, k: int) -> float:
         if is_velocity(I, i):
             F[I[m.V] + i] -= F[jump + i]
     S[m.SMALL_PIVOTS], S[m.HAVE_FACTOR] = 0, 0
-    size = c3 * free_accelerations(I, F, h)
+    size = c3 * free_accelerations(I, F, h if F[place(I, STIFF)] != 0.0 else 0.0)
     add_candidates(I, F)
     if S[m.SMALL_PIVOTS]:
         return math.inf
@@ -833,8 +837,8 @@ def tell_past(I: Any, F: Any) -> None:
 
 
 @jit
-def lean(I: Any, F: Any, k: int) -> None:
-    """Set the branch of law k in the matrix of a restart, by the forces and accelerations at hand.
+def set_start_branch(I: Any, F: Any, k: int) -> None:
+    """Set the branch of law k at the start of a step, by forces and accelerations there.
 
     What began to stick at the edge of its bounds, but is accelerated, does not hold: friction keeps
     its share of the pressure, or the force.
@@ -856,7 +860,7 @@ def lean(I: Any, F: Any, k: int) -> None:
 
 
 @jit
-def restart(I: Any, F: Any, h: float) -> None:
+def start_accelerations(I: Any, F: Any, h: float) -> None:
     r"""Begin a step after a change with accelerations that it can follow.
 
     What a jump does to a stiff damper or spring, :math:`\dot v = M^{-1} f`, would throw it over.
@@ -871,7 +875,7 @@ def restart(I: Any, F: Any, h: float) -> None:
     set_weights(I, F, h, True)
     set_branches(I, F)
     for k in range(contacts):
-        lean(I, F, k)
+        set_start_branch(I, F, k)
     for i in range(n):
         if is_velocity(I, i):
             F[I[m.A] + i] = 0.0
@@ -887,9 +891,12 @@ def restart(I: Any, F: Any, h: float) -> None:
     S[m.SMALL_PIVOTS] = 0
     solve(I, F, True)
     add(F, I[m.A], -1.0, I[m.X], n)
+    if S[m.SMALL_PIVOTS]:
+        return
+    S[m.HAVE_FACTOR], S[m.STEPS_OF_FACTOR], S[m.ITERATIONS_OF_FACTOR] = 1, 0, 0
     missed = _changed(I, F, I[m.A], I[m.AN], 1.0)
     clear(F, own_vector(I, THERE), n)
-    if S[m.SMALL_PIVOTS] or not 2.0 * missed > _changed(I, F, own_vector(I, THERE), I[m.AN], 1.0):
+    if not 2.0 * missed > _changed(I, F, own_vector(I, THERE), I[m.AN], 1.0):
         return
     for i in range(n):
         if is_velocity(I, i):
@@ -1114,8 +1121,8 @@ def attempt(I: Any, F: Any, h: float, t: float) -> bool:
     copy(F, own_vector(I, BEGIN), I[m.A], n)
     begin = F[m.T]
     copy_remembered(I, F, 0, AT_START)
-    if F[place(I, PAST)] == FORGOTTEN:
-        restart(I, F, h)
+    if F[place(I, STIFF)] != 0.0 and F[place(I, PAST)] == FORGOTTEN:
+        start_accelerations(I, F, h)
     F[m.T] = t
     good = reach_end(I, F, h)
     if good and F[place(I, QUIET)] == 0.0 and rebounds(I, F) and gains(I, F):

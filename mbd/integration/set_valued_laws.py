@@ -53,8 +53,9 @@ from mbd.machine.unknowns import own_vector
     N_LISTED,  # rows of candidates
     UNMET,  # one if a law was not met
     PAST,  # what accelerations of the method know at the start of a step
+    STIFF,  # one if there are elements with energies, springs and dampers: forces may be stiff
     ARRAYS,
-) = range(11)  # fmt: skip
+) = range(12)  # fmt: skip
 UNTOLD, FORGOTTEN, KNOWN = 0.0, 1.0, 2.0  # PAST
 (
     RECORDS,  # places of the numbers of laws
