@@ -67,6 +67,7 @@ from mbd.integration.set_valued_laws import (
     ALONG,
     BEGIN,
     CANDIDATE,
+    CONTINUED,
     COUNT,
     FIRST_ROWS,
     FIXED,
@@ -82,7 +83,6 @@ from mbd.integration.set_valued_laws import (
     KAPPA,
     KAPPA_0,
     KEPT,
-    KNOWN,
     LAWS,
     N_ROWS,
     N_TREES,
@@ -833,7 +833,7 @@ def tell_past(I: Any, F: Any) -> None:
     F[place(I, PAST)] = FORGOTTEN
     for i in range(I[m.N_U]):
         if is_velocity(I, i) and F[I[m.A] + i] != F[I[m.AL] + i]:
-            F[place(I, PAST)] = KNOWN
+            F[place(I, PAST)] = CONTINUED
 
 
 @jit
@@ -1148,7 +1148,7 @@ def attempt(I: Any, F: Any, h: float, t: float) -> bool:
     accept_contacts(I, F, quiet)
     accept_stage(I, F)
     finish_accelerations(I, F, quiet)
-    F[place(I, PAST)] = KNOWN if quiet else FORGOTTEN
+    F[place(I, PAST)] = CONTINUED if quiet else FORGOTTEN
     return True
 
 

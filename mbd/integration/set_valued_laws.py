@@ -56,7 +56,7 @@ from mbd.machine.unknowns import own_vector
     STIFF,  # one if there are elements with energies, springs and dampers: forces may be stiff
     ARRAYS,
 ) = range(12)  # fmt: skip
-UNTOLD, FORGOTTEN, KNOWN = 0.0, 1.0, 2.0  # PAST
+UNTOLD, FORGOTTEN, CONTINUED = 0.0, 1.0, 2.0  # PAST
 (
     RECORDS,  # places of the numbers of laws
     FIRST_ROWS,  # first of their rows among those of all laws
