@@ -64,7 +64,7 @@ def of_file(
             f"planes ({', '.join(planes)}) with spheres, boxes or capsules; give plane= and "
             "friction="
         )
-    return [system.add(x) for x in contacts]
+    return _added(system, contacts)
 
 
 def with_plane(
@@ -78,7 +78,10 @@ def with_plane(
             "add_contacts: friction must be given [-], no file says that of a plane of your own; "
             "friction=0 for none"
         )
-    wanted = _named(system, bodies) or [n for n, x in system.bodies.items() if x.collision]
+    own = getattr(plane, "body", None)
+    wanted = _named(system, bodies) or [
+        n for n, x in system.bodies.items() if x.collision and x is not own
+    ]
     if not wanted:
         raise ValueError(
             "add_contacts: no body has collision shapes that touch (spheres, boxes, capsules); "
@@ -89,6 +92,16 @@ def with_plane(
                 restitution=coefficients.restitution)
         for n in wanted
     ]  # fmt: skip
+    return _added(system, contacts)
+
+
+def _added(system: System, contacts: list[Contact]) -> list[Contact]:
+    """Add all contacts, or none where there is one already."""
+    if there := [x.name for x in contacts if x.name in system.parts]:
+        raise ValueError(
+            f"add_contacts: there is a part {shown(there[0])} already; name the bodies that are to "
+            "get contacts, each once"
+        )
     return [system.add(x) for x in contacts]
 
 

@@ -63,6 +63,7 @@ from mbd.integration.nonsmooth import (
     set_bounds,
     set_least,
     set_weights,
+    tell_past,
 )
 from mbd.integration.one_step import AT_START
 from mbd.integration.set_valued_laws import (
@@ -736,7 +737,7 @@ def restart(I: Any, F: Any, h: float) -> bool:
     S[m.SMALL_PIVOTS], S[m.HAVE_FACTOR] = 0, 0
     for j in range(n_rows):
         F[z + j] = F[I[m.A] + int(F[rows + j])]
-    free_accelerations(I, F)
+    free_accelerations(I, F, 0.0)
     for k in range(int(F[place(I, COUNT)])):
         _, j, _, form = law_of(I, F, k)
         here = touches(I, F, k)
@@ -750,7 +751,7 @@ def restart(I: Any, F: Any, h: float) -> bool:
     if hit:
         good = impact(I, F) and good
         F[place(I, RESTITUTION_PART)] = 1.0
-        free_accelerations(I, F)
+        free_accelerations(I, F, 0.0)
     chosen = good or not hit  # else it is still to hit
     if chosen:
         good = choose_branches(I, F, h, hit) and good
@@ -776,6 +777,7 @@ def capture(I: Any, F: Any, h: float, end: float) -> bool:
     """Take a step of size h to the time `end` by the laws, in parts if need be."""
     left, part, begin, S = 1.0, 1.0, F[m.T], ints(F)
     S[m.HAVE_FACTOR] = 0
+    tell_past(I, F)
     while left > 0.0:
         part = min(part, left)
         last = part == left

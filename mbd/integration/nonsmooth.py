@@ -28,14 +28,16 @@ A step is *quiet* while all contacts stay in the branch in which they began. New
 solves the rows of these branches at all levels with one matrix, that of generalized-alpha: one
 iteration where forces are constant.
 
-In any other step each iteration solves the laws themselves, with M as matrix. Accelerations are
-those before the jump, with the velocities v - W and without contact forces: what these do in the
-step is in P and :math:`\hat\kappa`, and no acceleration of the motion after an impact acts before
-it, whatever the axes of the velocities are. All contacts are left open, what a unit of each contact
-force does is computed (the Delassus operator D), and sweeps of Gauss and Seidel with Newton's
-method find the totals. Along the plane :math:`\kappa_T = (h\beta/\gamma)\Lambda_T`, by which
-what sticks goes nowhere. The forces p follow at the end, from where the method starts again:
-:math:`a := \dot v, \bar p := p`. A step for which that does not settle is taken in halves.
+In any other step each iteration solves the laws themselves, jumps and shifts with M as matrix,
+accelerations too where there are no springs or dampers, else with the matrix of
+generalized-alpha. Accelerations are those before the jump, with the velocities v - W and without
+contact forces: what these do in the step is in P and :math:`\hat\kappa`, and no acceleration of the
+motion after an impact acts before it, whatever the axes of the velocities are. All contacts are
+left open, what a unit of each contact force does is computed (the Delassus operator D), and sweeps
+of Gauss and Seidel with Newton's method find the totals. Along the plane
+:math:`\kappa_T = (h\beta/\gamma)\Lambda_T`, by which what sticks goes nowhere. The forces p follow
+at the end, from where the method starts again: :math:`a := \dot v, \bar p := p`, of :math:`\dot v`
+what the next step can follow. A step for which that does not settle is taken in halves.
 
 Energy does not rise by an impact: where restitution with friction would let it (Kane), e of that
 step is smaller.
@@ -63,12 +65,15 @@ from mbd.integration.one_step import AT_START
 from mbd.integration.set_valued_laws import (
     ACCELERATION,
     ALONG,
+    BEGIN,
     CANDIDATE,
+    CONTINUED,
     COUNT,
     FIRST_ROWS,
     FIXED,
     FORCE,
     FORCE_0,
+    FORGOTTEN,
     IMPULSE,
     IMPULSE_0,
     IS_LAW,
@@ -82,6 +87,7 @@ from mbd.integration.set_valued_laws import (
     N_ROWS,
     N_TREES,
     NONE,
+    PAST,
     POINT,
     PRODUCT,
     QUIET,
@@ -96,8 +102,10 @@ from mbd.integration.set_valued_laws import (
     SHIFT0,
     SPEED,
     STARTED,
+    STIFF,
     THERE,
     UNMET,
+    UNTOLD,
     WHOLE,
     across,
     add_answers,
@@ -282,22 +290,38 @@ def present_reaction(I: Any, F: Any, at: int) -> float:
 
 
 @jit
+def sticks(I: Any, F: Any, k: int) -> bool:
+    """Tell whether law k, which sticks, does so by the forces and accelerations at hand."""
+    at, _, u, form = law_of(I, F, k)
+    p, second, rt = I[m.A] + u, I[m.PHIDD] + u, 1.0 / F[at + c.DELASSUS_T]
+    if form == c.DRY:
+        force, most = 0.0, F[at + c.STATIC]
+        if F[at + c.FRICTION] != 0.0:
+            force = F[at + c.FRICTION] * present_reaction(I, F, at)
+        y = F[p] + rt * F[second]
+        low, high = F[at + c.FIRST] - force, F[at + c.SECOND] + force
+        return most * low <= y <= most * high  # type: ignore[no-any-return]
+    y1, y2 = F[p + 1] + rt * F[second + 1], F[p + 2] + rt * F[second + 2]
+    y = F[p] + F[second] / F[at + c.DELASSUS_N]
+    return _in_cone(y, y1, y2, max(F[at + c.FRICTION], F[at + c.STATIC]))  # type: ignore[no-any-return]
+
+
+@jit
 def keeps_dry(I: Any, F: Any, k: int, h: float) -> bool:
     """Tell whether a dry row is in the branch it began the step with; set the sign of its slip."""
     at, j, u, _ = law_of(I, F, k)
-    r, rub, impulse, force = 1.0 / F[at + c.DELASSUS_T], F[at + c.FRICTION], 0.0, 0.0
+    r, rub, impulse = 1.0 / F[at + c.DELASSUS_T], F[at + c.FRICTION], 0.0
     speed = -F[I[m.PHID] + u]
     if F[at + c.MODE] == c.SLIP:
         F[at + c.E1] = -math.copysign(1.0, speed)
         return speed * F[at + c.SLIP1] > 0.0  # type: ignore[no-any-return]
     if rub != 0.0:
-        impulse, force = rub * total_reaction(I, F, at, h), rub * present_reaction(I, F, at)
+        impulse = rub * total_reaction(I, F, at, h)
     low, high, most = F[at + c.FIRST], F[at + c.SECOND], F[at + c.STATIC]
     y = F[array(I, F, IMPULSE) + j] - r * speed
     if not most * (h * low - impulse) <= y <= most * (h * high + impulse):
         return False
-    y = F[I[m.A] + u] + r * F[I[m.PHIDD] + u]
-    return most * (low - force) <= y <= most * (high + force)  # type: ignore[no-any-return]
+    return sticks(I, F, k)  # type: ignore[no-any-return]
 
 
 @jit
@@ -332,10 +356,8 @@ def keeps_branches(I: Any, F: Any, h: float) -> bool:
             mu = max(mu, F[at + c.STATIC])
             if mu == 0.0:
                 return False
-            t1, t2 = -F[I[m.PHIDD] + u + 1], -F[I[m.PHIDD] + u + 2]
             jumps = _in_cone(y, F[P + 1] - rt * s1, F[P + 2] - rt * s2, mu)
-            y = F[p] - rn * rise
-            if not (jumps and _in_cone(y, F[p + 1] - rt * t1, F[p + 2] - rt * t2, mu)):
+            if not (jumps and sticks(I, F, k)):
                 return False
             continue
         if mu == 0.0:
@@ -677,10 +699,11 @@ def _changed(I: Any, F: Any, old: int, new: int, weight: float) -> float:
 
 
 @jit
-def free_accelerations(I: Any, F: Any) -> float:
+def free_accelerations(I: Any, F: Any, h: float) -> float:
     """Find accelerations without contact forces at the state at hand; return a size of the change.
 
-    Of contacts gaps, velocities and accelerations are then in POINT, RATE and ACCELERATION, of all
+    It is one correction by the matrix of a step of size h; afterwards M is the matrix at hand. Of
+    contacts gaps, velocities and accelerations are then in POINT, RATE and ACCELERATION, of all
     rows what they lack in GAP and R, and B times the change in PRODUCT.
     """
     n, n_c, rows = I[m.N_U], int(F[place(I, N_ROWS)]), array(I, F, ROWS)
@@ -701,13 +724,16 @@ def free_accelerations(I: Any, F: Any) -> float:
     for i in range(n):
         if not is_velocity(I, i):
             F[I[m.X] + i] = 0.0 if F[contact + i] != 0.0 else F[I[m.PHIDD] + i]
-    set_weights(I, F, 0.0, False)
     copy(F, own_vector(I, THERE), I[m.D], n)
     clear(F, I[m.D], n)
+    set_weights(I, F, h, h > 0.0)
     solve_open(I, F)
-    copy(F, I[m.D], own_vector(I, THERE), n)
     size = measure(I, F, 1.0)
     copy(F, change, I[m.X], n)
+    if h > 0.0:
+        set_weights(I, F, 0.0, False)
+        solve_open(I, F)
+    copy(F, I[m.D], own_vector(I, THERE), n)
     multiply(I, F, change)
     add(F, I[m.A], -1.0, change, n)
     for j in range(n_c):
@@ -761,7 +787,7 @@ def correct_by_laws(I: Any, F: Any, h: float, k: int) -> float:
         if is_velocity(I, i):
             F[I[m.V] + i] -= F[jump + i]
     S[m.SMALL_PIVOTS], S[m.HAVE_FACTOR] = 0, 0
-    size = c3 * free_accelerations(I, F)
+    size = c3 * free_accelerations(I, F, h if F[place(I, STIFF)] != 0.0 else 0.0)
     add_candidates(I, F)
     if S[m.SMALL_PIVOTS]:
         return math.inf
@@ -807,6 +833,82 @@ def correct_by_laws(I: Any, F: Any, h: float, k: int) -> float:
 
 
 # --- steps ----------------------------------------------------------------------------------------
+@jit
+def tell_past(I: Any, F: Any) -> None:
+    """Note whether accelerations of the method are those of the state: the past is forgotten."""
+    F[place(I, PAST)] = FORGOTTEN
+    for i in range(I[m.N_U]):
+        if is_velocity(I, i) and F[I[m.A] + i] != F[I[m.AL] + i]:
+            F[place(I, PAST)] = CONTINUED
+
+
+@jit
+def set_start_branch(I: Any, F: Any, k: int) -> None:
+    """Set the branch of law k at the start of a step, by forces and accelerations there.
+
+    What began to stick at the edge of its bounds, but is accelerated, does not hold: friction keeps
+    its share of the pressure, or the force.
+    """
+    at, _, u, form = law_of(I, F, k)
+    mode, e1, e2 = F[at + c.MODE], -F[at + c.SLIP1], 0.0 if form == c.DRY else -F[at + c.SLIP2]
+    if form == c.SIDE or mode == c.OPEN:
+        return
+    if mode == c.STICK:
+        if sticks(I, F, k):
+            return
+        F[at + c.BRANCH] = c.OPEN if form == c.DRY else c.SLIP
+        if form == c.DRY:
+            return
+        e1, e2 = F[I[m.A] + u + 1], F[I[m.A] + u + 2]
+    size = math.hypot(e1, e2)
+    if size > 0.0:
+        F[at + c.E1], F[at + c.E2], F[at + c.SHARE] = e1 / size, e2 / size, 0.0
+
+
+@jit
+def start_accelerations(I: Any, F: Any, h: float) -> None:
+    r"""Begin a step after a change with accelerations that it can follow.
+
+    What a jump does to a stiff damper or spring, :math:`\dot v = M^{-1} f`, would throw it over.
+    One correction by the matrix of the step, from zero, gives :math:`S^{-1} f`, bounded by the
+    velocities over h. It is taken where it misses half of :math:`\dot v`: something decays at a
+    rate above 2/h.
+    """
+    S, n, contacts = ints(F), I[m.N_U], int(F[place(I, COUNT)])
+    clear(F, I[m.D], n)
+    evaluate_rows(I, F)
+    set_least(I, F, h)
+    set_weights(I, F, h, True)
+    set_branches(I, F)
+    for k in range(contacts):
+        set_start_branch(I, F, k)
+    for i in range(n):
+        if is_velocity(I, i):
+            F[I[m.A] + i] = 0.0
+    evaluate_rows(I, F)
+    ask_level(I, F, 1, h)
+    for k in range(contacts):
+        at, _, u, form = law_of(I, F, k)
+        if F[at + c.BRANCH] == c.OPEN:
+            clear(F, I[m.X] + u, rows_of(form))
+        elif F[at + c.BRANCH] != F[at + c.MODE]:
+            clear(F, I[m.X] + u + 1, 2)
+    switch_off(I, F)
+    S[m.SMALL_PIVOTS] = 0
+    solve(I, F, True)
+    add(F, I[m.A], -1.0, I[m.X], n)
+    if S[m.SMALL_PIVOTS]:
+        return
+    S[m.HAVE_FACTOR], S[m.STEPS_OF_FACTOR], S[m.ITERATIONS_OF_FACTOR] = 1, 0, 0
+    missed = _changed(I, F, I[m.A], I[m.AN], 1.0)
+    clear(F, own_vector(I, THERE), n)
+    if not 2.0 * missed > _changed(I, F, own_vector(I, THERE), I[m.AN], 1.0):
+        return
+    for i in range(n):
+        if is_velocity(I, i):
+            F[I[m.AN] + i] = F[I[m.AL] + i] = F[I[m.A] + i]
+
+
 @jit
 def iterate(I: Any, F: Any, h: float) -> bool:
     """Find the end of a step of size h; tell whether that converged."""
@@ -1024,8 +1126,11 @@ def attempt(I: Any, F: Any, h: float, t: float) -> bool:
     copy(F, I[m.QN], I[m.Q], I[m.N_Q])
     copy(F, I[m.VN], I[m.V], n)
     copy(F, I[m.AN], I[m.A], n)
+    copy(F, own_vector(I, BEGIN), I[m.A], n)
     begin = F[m.T]
     copy_remembered(I, F, 0, AT_START)
+    if F[place(I, STIFF)] != 0.0 and F[place(I, PAST)] == FORGOTTEN:
+        start_accelerations(I, F, h)
     F[m.T] = t
     good = reach_end(I, F, h)
     if good and F[place(I, QUIET)] == 0.0 and rebounds(I, F) and gains(I, F):
@@ -1036,19 +1141,22 @@ def attempt(I: Any, F: Any, h: float, t: float) -> bool:
         F[m.T] = begin
         copy(F, I[m.Q], I[m.QN], I[m.N_Q])
         copy(F, I[m.V], I[m.VN], n)
-        copy(F, I[m.A], I[m.AN], n)
+        copy(F, I[m.A], own_vector(I, BEGIN), n)
+        if F[place(I, PAST)] == FORGOTTEN:
+            copy(F, I[m.AL], I[m.A], n)
         return False
     quiet = F[place(I, QUIET)] == 1.0
     account(I, F, h, quiet)
     F[place(I, RESTITUTION_PART)] = 1.0
     if not quiet:
-        free_accelerations(I, F)
+        free_accelerations(I, F, 0.0)
         add_forces(I, F)
         stage(I, F, m.PLACE)
         S[m.HAVE_FACTOR] = 0
     accept_contacts(I, F, quiet)
     accept_stage(I, F)
     finish_accelerations(I, F, quiet)
+    F[place(I, PAST)] = CONTINUED if quiet else FORGOTTEN
     return True
 
 
@@ -1061,7 +1169,7 @@ def begin_contacts(I: Any, F: Any) -> None:
     copy(F, I[m.AN], I[m.A], n)
     clear(F, I[m.D], n)
     S[m.SMALL_PIVOTS] = 0
-    free_accelerations(I, F)
+    free_accelerations(I, F, 0.0)
     for k in range(n_laws):
         F[array(I, F, CANDIDATE) + k] = 1.0
     answers(I, F)
@@ -1106,6 +1214,8 @@ def advance(I: Any, F: Any, k: int) -> None:
     note_rates(I, F)
     if F[place(I, STARTED)] == 0.0:
         begin_contacts(I, F)
+    if F[place(I, PAST)] == UNTOLD:
+        tell_past(I, F)
     most = int(HALVES * F[place(I, COUNT)])  # impacts in a step
     for step in range(S[m.N_STEPS]):
         if S[m.IMPACT_ROOM] and S[m.IMPACT_ROOM] - S[m.N_IMPACTS] < most:

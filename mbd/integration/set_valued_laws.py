@@ -45,19 +45,23 @@ from mbd.machine.unknowns import own_vector
     JUMP0, SHIFT0,  # those without forces of set-valued laws
     THERE,  # accelerations that are put aside
     SPEED,  # velocities that are put aside
+    BEGIN,  # accelerations and multipliers with which the step begins
     PRODUCT,  # B x of rows, for accelerations x
     IS_LAW,  # one for rows of set-valued laws
     TREE,  # tree of bodies that an unknown belongs to; negative: rows of laws
     N_VECTORS,
-) = range(10)  # fmt: skip
+) = range(11)  # fmt: skip
 # numbers after these vectors, then arrays over the rows of the laws
 (
     COUNT, N_ROWS, STARTED, QUIET, RESTITUTION_PART,
     N_ENTRIES, N_TREES,
     N_LISTED,  # rows of candidates
     UNMET,  # one if a law was not met
+    PAST,  # what accelerations of the method know at the start of a step
+    STIFF,  # one if there are elements with energies, springs and dampers: forces may be stiff
     ARRAYS,
-) = range(10)  # fmt: skip
+) = range(12)  # fmt: skip
+UNTOLD, FORGOTTEN, CONTINUED = 0.0, 1.0, 2.0  # PAST
 (
     RECORDS,  # places of the numbers of laws
     FIRST_ROWS,  # first of their rows among those of all laws

@@ -25,6 +25,7 @@ from mbd.integration.set_valued_laws import (
     RESTITUTION_PART,
     ROWS,
     STARTED,
+    STIFF,
     TREE,
     TREES,
     numbers_of_method,
@@ -156,6 +157,7 @@ def write_laws(model: FrozenModel, F: np.ndarray) -> None:
     at = own + N_VECTORS * n_u
     F[at + COUNT], F[at + N_ROWS], F[at + RESTITUTION_PART] = len(laws.at), n_rows, 1.0
     F[at + N_ENTRIES], F[at + N_TREES] = n, laws.trees.max(initial=-1) + 1
+    F[at + STIFF] = bool(model.kernels[m.ENERGY])
     sizes = np.where(laws.form == c.POINT, 3, 1)
     for which, values in (
         (RECORDS, laws.at), (FIRST_ROWS, np.cumsum(sizes) - sizes), (ROWS, laws.rows),
