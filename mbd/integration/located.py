@@ -717,7 +717,7 @@ def restart(I: Any, F: Any, h: float) -> bool:
     S[m.SMALL_PIVOTS], S[m.HAVE_FACTOR] = 0, 0
     for j in range(n_rows):
         F[z + j] = F[I[m.A] + int(F[rows + j])]
-    free_accelerations(I, F)
+    free_accelerations(I, F, True)
     for k in range(int(F[place(I, COUNT)])):
         _, j, _, form = law_of(I, F, k)
         here = touches(I, F, k)
@@ -731,7 +731,7 @@ def restart(I: Any, F: Any, h: float) -> bool:
     if hit:
         good = impact(I, F) and good
         F[place(I, RESTITUTION_PART)] = 1.0
-        free_accelerations(I, F)
+        free_accelerations(I, F, False)
     chosen = good or not hit  # else it is still to hit
     if chosen:
         good = choose_branches(I, F, h, hit) and good

@@ -671,11 +671,12 @@ def _changed(I: Any, F: Any, old: int, new: int, weight: float) -> float:
 
 
 @jit
-def free_accelerations(I: Any, F: Any) -> float:
+def free_accelerations(I: Any, F: Any, new: bool) -> float:
     """Find accelerations without contact forces at the state at hand; return a size of the change.
 
     Of contacts gaps, velocities and accelerations are then in POINT, RATE and ACCELERATION, of all
-    rows what they lack in GAP and R, and B times the change in PRODUCT.
+    rows what they lack in GAP and R, and B times the change in PRODUCT. The matrix is
+    new, or the last one, of the same pose.
     """
     n, n_c, rows = I[m.N_U], int(F[place(I, N_ROWS)]), array(I, F, ROWS)
     contact, product, change = (
@@ -698,7 +699,10 @@ def free_accelerations(I: Any, F: Any) -> float:
     set_weights(I, F, 0.0, False)
     copy(F, own_vector(I, THERE), I[m.D], n)
     clear(F, I[m.D], n)
-    solve_open(I, F)
+    if new:
+        solve_open(I, F)
+    else:
+        solve(I, F, False)
     copy(F, I[m.D], own_vector(I, THERE), n)
     size = measure(I, F, 1.0)
     copy(F, change, I[m.X], n)
@@ -755,7 +759,7 @@ def correct_by_laws(I: Any, F: Any, h: float, k: int) -> float:
         if is_velocity(I, i):
             F[I[m.V] + i] -= F[jump + i]
     S[m.SMALL_PIVOTS], S[m.HAVE_FACTOR] = 0, 0
-    size = c3 * free_accelerations(I, F)
+    size = c3 * free_accelerations(I, F, True)
     add_candidates(I, F)
     if S[m.SMALL_PIVOTS]:
         return math.inf
@@ -1034,7 +1038,7 @@ def attempt(I: Any, F: Any, h: float, t: float) -> bool:
     account(I, F, h, quiet)
     F[place(I, RESTITUTION_PART)] = 1.0
     if not quiet:
-        free_accelerations(I, F)
+        free_accelerations(I, F, True)
         add_forces(I, F)
         stage(I, F, m.PLACE)
         S[m.HAVE_FACTOR] = 0
@@ -1053,7 +1057,7 @@ def begin_contacts(I: Any, F: Any) -> None:
     copy(F, I[m.AN], I[m.A], n)
     clear(F, I[m.D], n)
     S[m.SMALL_PIVOTS] = 0
-    free_accelerations(I, F)
+    free_accelerations(I, F, True)
     for k in range(n_laws):
         F[array(I, F, CANDIDATE) + k] = 1.0
     answers(I, F)
