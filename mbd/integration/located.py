@@ -26,7 +26,8 @@ bisection. At an event
 3. the method starts again, :math:`a := \dot v, \bar p := p`.
 
 After `MOST_EVENTS` in a step, or where no branches agree, the rest of it is a step of
-``nonsmooth``, which captures all that is left.
+``nonsmooth``, which captures all that is left. What closes and opens again within a step, so that
+no end of a step sees it, is no event.
 """
 
 from __future__ import annotations
@@ -416,7 +417,7 @@ def note_event(I: Any, F: Any, which: int) -> bool:
 @jit
 def go_to_event(I: Any, F: Any, h: float, end: float) -> int:
     """Take a step of size h to the time `end`, or a shorter one to the first event; or none."""
-    S, n, t, taken = ints(F), I[m.N_U], F[m.T], own(I, F, TAKEN)
+    n, t, taken = I[m.N_U], F[m.T], own(I, F, TAKEN)
     copy(F, I[m.QN], I[m.Q], I[m.N_Q])
     copy(F, I[m.VN], I[m.V], n)
     copy(F, I[m.AN], I[m.A], n)
@@ -440,14 +441,11 @@ def go_to_event(I: Any, F: Any, h: float, end: float) -> int:
         fill(I, F, HIGH, LOW)
     if note_event(I, F, LOW):
         return EVENT
-    low, high, last, reached = 0.0, h, h, True
+    low, high, reached = 0.0, h, True
     for i in range(TRIALS):
         size = 0.5 * (low + high)
         if reached and i % 4 != 3:
             size = min(max(first_zero(I, F, low, high), low + 1e-6 * (high - low)), high)
-        if abs(size - last) > 0.1 * last:
-            S[m.HAVE_FACTOR] = 0
-        last = size
         if not trial(I, F, size, t + size):
             high, reached = size, False
         elif not look(I, F, NOW):
