@@ -697,6 +697,8 @@ def choose_branches(I: Any, F: Any, h: float, hit: bool) -> bool:
     for k in range(n):
         at, j, _, form = law_of(I, F, k)
         tried = table(I, F, HAPPENS, k)
+        if F[array(I, F, CANDIDATE) + k] != 0.0 and F[array(I, F, RESOLVED) + k] == math.inf:
+            clear(F, z + j, rows_of(form))  # none meet the laws (Painleve): a percussion has to
         if form != c.DRY and (not F[z + j] > 0.0 or F[tried] == OPENS):
             F[at + c.NEXT] = c.OPEN
         elif F[tried] == SLIPS:

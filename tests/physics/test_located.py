@@ -218,6 +218,8 @@ def test_chains_and_stacks(monkeypatch):
     for joint in ("Revolute", "Spherical"):
         for n in (1, 2, 3):
             contact.test_pendulums_whose_tips_hit(n, joint)
+    for mu in (1.0, 1.4, 5.0):
+        contact.test_a_rod_that_jams(mu, 1e-3)
     for n, gap, speed in ((5, 0, 0), (5, 5e-3, 0), (3, 0, 0.5)):
         solution = mbd.simulate(contact.stack(n, gap, speed), 0.4, 2e-3)
         assert np.abs(solution.v[-1]).max() < 1e-9
