@@ -699,12 +699,13 @@ def _changed(I: Any, F: Any, old: int, new: int, weight: float) -> float:
 
 
 @jit
-def free_accelerations(I: Any, F: Any, h: float) -> float:
+def free_accelerations(I: Any, F: Any, h: float, new: bool) -> float:
     """Find accelerations without contact forces at the state at hand; return a size of the change.
 
-    It is one correction by the matrix of a step of size h; afterwards M is the matrix at hand. Of
-    contacts gaps, velocities and accelerations are then in POINT, RATE and ACCELERATION, of all
-    rows what they lack in GAP and R, and B times the change in PRODUCT.
+    It is one correction by the matrix of a step of size h; afterwards M is the matrix at hand. It
+    is new, or the last one, M of the same pose. Of contacts gaps, velocities and accelerations are
+    then in POINT, RATE and ACCELERATION, of all rows what they lack in GAP and R, and B times the
+    change in PRODUCT.
     """
     n, n_c, rows = I[m.N_U], int(F[place(I, N_ROWS)]), array(I, F, ROWS)
     contact, product, change = (
@@ -727,7 +728,10 @@ def free_accelerations(I: Any, F: Any, h: float) -> float:
     copy(F, own_vector(I, THERE), I[m.D], n)
     clear(F, I[m.D], n)
     set_weights(I, F, h, h > 0.0)
-    solve_open(I, F)
+    if new:
+        solve_open(I, F)
+    else:
+        solve(I, F, False)
     size = measure(I, F, 1.0)
     copy(F, change, I[m.X], n)
     if h > 0.0:
@@ -787,7 +791,7 @@ def correct_by_laws(I: Any, F: Any, h: float, k: int) -> float:
         if is_velocity(I, i):
             F[I[m.V] + i] -= F[jump + i]
     S[m.SMALL_PIVOTS], S[m.HAVE_FACTOR] = 0, 0
-    size = c3 * free_accelerations(I, F, h if F[place(I, STIFF)] != 0.0 else 0.0)
+    size = c3 * free_accelerations(I, F, h if F[place(I, STIFF)] != 0.0 else 0.0, True)
     add_candidates(I, F)
     if S[m.SMALL_PIVOTS]:
         return math.inf
@@ -1149,7 +1153,7 @@ def attempt(I: Any, F: Any, h: float, t: float) -> bool:
     account(I, F, h, quiet)
     F[place(I, RESTITUTION_PART)] = 1.0
     if not quiet:
-        free_accelerations(I, F, 0.0)
+        free_accelerations(I, F, 0.0, True)
         add_forces(I, F)
         stage(I, F, m.PLACE)
         S[m.HAVE_FACTOR] = 0
@@ -1169,7 +1173,7 @@ def begin_contacts(I: Any, F: Any) -> None:
     copy(F, I[m.AN], I[m.A], n)
     clear(F, I[m.D], n)
     S[m.SMALL_PIVOTS] = 0
-    free_accelerations(I, F, 0.0)
+    free_accelerations(I, F, 0.0, True)
     for k in range(n_laws):
         F[array(I, F, CANDIDATE) + k] = 1.0
     answers(I, F)

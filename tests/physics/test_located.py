@@ -210,6 +210,22 @@ def test_many_boxes_that_tumble(monkeypatch, mu, restitution, h):
     check_tumbling(monkeypatch, range(3, 200), mu, restitution, h)
 
 
+@pytest.mark.slow
+def test_chains_and_stacks(monkeypatch):
+    """Families of test_contact.py, located: rods in all formulations, redundant corners."""
+    simulate = mbd.simulate
+    monkeypatch.setattr(mbd, "simulate", lambda *args: simulate(*args, method=LOCATE))
+    for joint in ("Revolute", "Spherical"):
+        for n in (1, 2, 3):
+            contact.test_pendulums_whose_tips_hit(n, joint)
+    for mu in (1.0, 1.4, 5.0):
+        contact.test_a_rod_that_jams(mu, 1e-3)
+    for n, gap, speed in ((5, 0, 0), (5, 5e-3, 0), (3, 0, 0.5)):
+        solution = mbd.simulate(contact.stack(n, gap, speed), 0.4, 2e-3)
+        assert np.abs(solution.v[-1]).max() < 1e-9
+        assert np.diff(contact.energy(solution)).max() < 1e-9
+
+
 def test_it_is_of_order_two_through_events():
     """A box that hits with a corner, turns, slides on: errors at the end fall by four."""
     ends = []
