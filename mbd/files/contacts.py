@@ -8,9 +8,8 @@ from typing import Any, NamedTuple
 
 from mbd.base.checked import absent, shown
 from mbd.model.system import System
-from mbd.parts.bodies import Ground
 from mbd.parts.contact import Contact
-from mbd.parts.part import Body, Frame
+from mbd.parts.part import Frame
 from mbd.parts.shapes import Touching
 
 
@@ -71,7 +70,7 @@ def with_plane(
     system: System, plane: Any, bodies: Any, coefficients: Coefficients
 ) -> list[Contact]:
     """Return contacts with a plane, of all bodies with collision shapes or of some."""
-    if not isinstance(plane, Frame | Ground):
+    if not isinstance(plane, Frame) and plane is not system.ground:
         raise TypeError(f"add_contacts: plane must be system.ground or a Frame, got {shown(plane)}")
     if coefficients.friction is None:
         raise ValueError(
@@ -109,12 +108,12 @@ def _named(system: System, bodies: Any) -> list[str]:
     """Return the names of some bodies; none for all."""
     if bodies is None:
         return []
-    some = [bodies] if isinstance(bodies, str | Body) else bodies
-    if not isinstance(some, Sequence) or not some:
+    several = isinstance(bodies, Sequence) and not isinstance(bodies, str)
+    names = [getattr(x, "name", x) for x in (bodies if several else [bodies])]
+    if not names or not all(isinstance(x, str) for x in names):
         raise TypeError(
             f"add_contacts: bodies must be a name or several in a list, got {shown(bodies)}"
         )
-    names = [x.name if isinstance(x, Body) else x for x in some]
     for name in names:
         if name not in system.bodies:
             raise ValueError(f"add_contacts: {absent('body ', name, system.bodies)}")

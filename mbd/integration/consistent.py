@@ -195,6 +195,7 @@ def settled(
     if not np.isfinite(A).all():
         raise ValueError(
             work.bad_law()
+            or work.no_numbers()
             or "initial accelerations are not finite: the mass matrix is singular on the motions "
             "that the constraints allow; check masses, inertias and applied laws"
         )

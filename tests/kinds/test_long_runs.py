@@ -67,7 +67,7 @@ def test_a_run_says_what_very_many_instants_cost(monkeypatch):
     assert "memory" not in mbd.simulate(system, 0.1, 1e-3).message
     monkeypatch.setattr(record, "KEPT_MANY", 100)
     solution = mbd.simulate(system, 0.1, 1e-3)
-    size = sum(getattr(solution, x).nbytes for x in ("t", "q", "v", "a", "lam", "impulsive"))
+    size = sum(getattr(solution, x).nbytes for x in ("t", "q", "v", "a", "lam", "impulses"))
     said = f"101 instants take {size / 1e6:.0f} MB of memory; keep every so many steps only, such"
     assert said in solution.message
     assert "every=3, or write them to a file while the run goes on, stream='run.nc'" in (
@@ -82,5 +82,5 @@ def test_a_million_instants_are_told_of():
     kept = record.ArrayRecord(system.build(), 1_000_000)
     for told in (False, True):
         t = np.zeros(500_000)
-        kept.append(t, *(np.broadcast_to(0.0, (len(t), n)) for n in (3, 3, 3, 0)), t)
+        kept.append(t, *(np.broadcast_to(0.0, (len(t), n)) for n in (3, 3, 3, 0)), t[:, None])
         assert ("1e+06 instants take 88 MB of memory" in kept.complete(0, "")[1]) == told
