@@ -12,9 +12,9 @@ LARGEST = 1e100
 # --- models ---------------------------------------------------------------------------------------
 
 SOFT_LOOPS = 1e-9
-"""[square of a row over the inertia of the heaviest body] The compliance that keeps redundant rows
-of closed loops regular far from their positions, and where curvatures are counted: below round-off
-of the elimination over it they would be noise."""
+"""[a row's own (B diag(M)^-1 B^T)_ii; where curvatures are counted, its square over the largest
+inertia] The compliance that keeps redundant rows of closed loops regular far from their positions,
+and where curvatures are counted: below round-off of the elimination over it they would be noise."""
 
 COMPLIANCE_LEAST = 1e-15
 """[m/N, rad/(N m)] Smallest compliance of a joint: where its force is read off positions, their

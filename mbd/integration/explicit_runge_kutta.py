@@ -69,7 +69,6 @@ from mbd.integration.one_step import (
     AT_END,
     AT_START,
     CORRECTIONS,
-    alone_at_start,
     begin_step,
     choosing,
     end_on_rows,
@@ -464,7 +463,9 @@ def write_numbers(numbers: Tableau, model: FrozenModel, F: np.ndarray) -> None:
         for i, row in enumerate(table):
             F[b + to + WIDTH * i : b + to + WIDTH * i + n] = row
     if model.I[m.LOOPS]:
-        alone = alone_at_start(model)
+        from mbd.model.assembly import rows_by_mass  # scipy.sparse, which most runs do not need
+
+        alone = rows_by_mass(model)
         at = b + VECTORS + ((RATE + 1) * n + ALONE) * len(alone)  # `other`
         F[at : at + len(alone)] = alone
 

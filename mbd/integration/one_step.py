@@ -140,7 +140,7 @@ def nearness(I: Any, F: Any, alone: int) -> float:
 
     The largest of :math:`(B\,\mathrm{diag}(M)^{-1}B^T)_{ii}\,(A_{pp}^{-1})_{ii}`, a square of one
     over their distance: what others of the front and of those before leave of a row. The first
-    factor is in F[alone], see `alone_at_start`.
+    factor is in F[alone], see ``mbd.model.assembly.rows_by_mass``.
     """
     most = 0.0
     for f in range(I[m.N_FRONTS]):
@@ -150,16 +150,6 @@ def nearness(I: Any, F: Any, alone: int) -> float:
             if not is_off(I, F, u):
                 most = max(most, F[alone + u] * abs(F[I[j + m.FR_A] + k * (I[j + m.FR_LDA] + 1)]))
     return most
-
-
-def alone_at_start(model: FrozenModel) -> np.ndarray:
-    r"""Return :math:`(B\,\mathrm{diag}(M)^{-1}B^T)_{ii}` (n_u,) at the described pose."""
-    from mbd.model.assembly import assemble  # scipy.sparse, which most runs do not need
-
-    B, names = assemble(model, model.state).B, model.numbering
-    alone = np.zeros(int(model.I[N_U]))
-    alone[names.lam] = B.multiply(B) @ (1.0 / model.F[model.I[m.DIAG] + names.v])
-    return alone
 
 
 # --- compiled: sizes ------------------------------------------------------------------------------

@@ -92,10 +92,14 @@ class Saddle:
         self.work = work
         self.pivoting: PivotingSolver | None = None
         work.S[..., m.LINEAR] = factor_and_solve.address
-        if work.model.I[m.LOOPS] and soft:
+        soft, lam = soft and bool(work.model.I[m.LOOPS]), work.model.numbering.lam
+        sizes = work.vector(m.DIAG)[..., lam].copy()
+        if soft:
+            from mbd.model.assembly import rows_by_mass  # scipy.sparse, which most runs do not need
+
             work.drop(np.empty(0, np.int64))
-            inertia = work.vector(m.DIAG)[..., work.model.numbering.v] * work.units**2
-            work.F[..., m.SOFT] = SOFT_LOOPS / inertia.max(axis=-1)
+            work.vector(m.DIAG)[..., lam] = np.sqrt(rows_by_mass(work.model)[lam])
+            work.F[..., m.SOFT] = SOFT_LOOPS
         elif work.model.I[m.LOOPS]:
             state = work.store() if work.batch is None else work.model.state
             if np.isfinite(state.q).all():
@@ -103,7 +107,7 @@ class Saddle:
         work.linearise(1.0, 0.0, 0.0)
         work.S[..., m.SMALL_PIVOTS] = 0
         work.run(factor_and_solve, 1)
-        work.F[..., m.SOFT] = 0.0
+        work.vector(m.DIAG)[..., lam], work.F[..., m.SOFT] = sizes, 0.0
         if work.leaves(work.S[..., m.SMALL_PIVOTS] != 0):
             self._pivot()
 

@@ -439,6 +439,14 @@ def assemble(model: FrozenModel, state: State) -> Assembly:
     return Assembly(model, state, M, G, K, B, Bt, turn, r[v], r[lam])
 
 
+def rows_by_mass(model: FrozenModel) -> np.ndarray:
+    r"""Return :math:`(B\,\mathrm{diag}(M)^{-1}B^T)_{ii}` (n_u,) at the described pose."""
+    B, names = assemble(model, model.state).B, model.numbering
+    squares = np.zeros(int(model.I[m.N_U]))
+    squares[names.lam] = B.multiply(B) @ (1.0 / model.F[model.I[m.DIAG] + names.v])
+    return squares
+
+
 def rest_matrix(model: FrozenModel, state: State) -> sp.csr_matrix:
     r"""Return :math:`[K, B^T; B, -C]`, in which compliant rows :math:`\Phi - C\lambda` are rows."""
     work = Workspace(model, state)
