@@ -12,7 +12,7 @@ def blocks(model, sizes):
     rng = np.random.default_rng(3)
     for n in sizes:
         widths = (model.n_q, model.n_v, model.n_v, model.n_lam)
-        yield rng.random(n), *(rng.random((n, width)) for width in widths), rng.random(n)
+        yield rng.random(n), *(rng.random((n, width)) for width in widths), rng.random((n, 1))
 
 
 @pytest.mark.parametrize("expected", [0, 1, 7, 1000])

@@ -23,6 +23,7 @@ import numpy as np
 from mbd.base.checked import flag, shown, sized
 from mbd.base.door import array, label
 from mbd.base.dual import plain, value_of
+from mbd.base.read_only import read_only
 from mbd.beams.beam import Beam
 from mbd.beams.cable import Cable
 from mbd.interactions.kind import Attachment, Element
@@ -334,7 +335,7 @@ def _of_beam(beam: Beam, s: float) -> Site:
         )  # fmt: skip
         v = v + k * b.velocity + np.cross(b.angular_velocity, b.rotation @ own)
         omega = omega + w * b.angular_velocity
-    return Site(s, tuple(ends), shares, (), (x, R, v, omega))
+    return Site(s, tuple(ends), shares, (), read_only((x, R, v, omega)))
 
 
 def _of_cable(cable: Cable, s: float) -> Site:
@@ -355,4 +356,4 @@ def _of_cable(cable: Cable, s: float) -> Site:
     R[:, 0] = d / np.linalg.norm(d)
     x, v = ((1.0 - y) * p + y * q for p, q in ((a.position, b.position), (a.velocity, b.velocity)))
     tangent = tuple(Attachment(k.name, (1.0, 0.0, 0.0, 0.0)) for k in (one, two))
-    return Site(s, points, shares, tangent, (x, R, v, np.zeros(3)))
+    return Site(s, points, shares, tangent, read_only((x, R, v, np.zeros(3))))

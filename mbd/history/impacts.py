@@ -76,6 +76,10 @@ class Impacts:
         )
         self.lost, self.restitution = self.numbers[:, m.IMPACT_LOSS], self.numbers[:, m.IMPACT_E]
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return what makes the same table in another process."""
+        return Impacts, (self.elements, self.numbers)
+
     def __len__(self) -> int:
         return len(self.numbers)
 

@@ -16,6 +16,7 @@ from mbd.base.checked import is_whole, number_or_array, shown
 from mbd.base.door import array
 from mbd.base.dual import plain
 from mbd.base.function import Function
+from mbd.base.read_only import read_only
 from mbd.interactions import motion_loads as ml
 from mbd.interactions.kind import Attachment, Element
 from mbd.interactions.laws import Law
@@ -62,7 +63,7 @@ class Site:
         v = body.velocity + np.cross(body.angular_velocity, x - body.position)
         start = (x, R, v, body.angular_velocity) if axes else (x, 0 * R, v, _NONE)
         ends = tuple(frame.end(axis) for axis in (None, *axes))
-        return cls(s, (ends,), (1.0,), (), start)
+        return cls(s, (ends,), (1.0,), (), read_only(start))
 
     def form(self, reference: bool, remembers: bool) -> SiteForm:
         """Return how a law sees it."""
@@ -119,7 +120,7 @@ class LawInputs:
         frame = None if reference is None else frame_at(owner, reference, None)
         if frame is not None:
             needs_axes(owner, "a reference", frame)
-        return cls(numbers, arrays, frame, _memory(owner, memory, n), along)
+        return cls(numbers, arrays, frame, read_only(_memory(owner, memory, n)), along)
 
     def law(
         self, owner: str, sites: Sequence[Site], load: Any, returns: Returns,

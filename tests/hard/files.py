@@ -8,9 +8,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from unittest import mock
 
+import numpy as np
+
 import mbd
 from mbd.cli import main
 from mbd.fmi import export
+from mbd.history.impacts import Impacts
 from mbd.studies.comparison import COLUMNS, Comparison
 from tests.results.samples import spinner
 
@@ -27,6 +30,7 @@ class Things:
         self.tables = [
             Comparison(f"no {n}", [{**row, "formulation": "a" * n}] * n, "", {}, ()) for n in (3, 9)
         ]
+        self.impacts = [Impacts(["floor.0"], np.full((60 * n, 13), 0.25)) for n in (1, 2)]
         self.files = [mbd.write(x, folder / f"of {n}.toml") for n, x in enumerate(self.systems)]
         system = spinner()
         system.add(mbd.PointForce("push", system["wheel"], lambda t: (0, 0, t)))
@@ -52,6 +56,7 @@ WRITERS = {
     "matrices.mat": lambda x, n, path: x.models[n].assemble().save(path),
     "schema.json": lambda x, n, path: _schema(n, path),
     "unit.fmu": lambda x, n, path: _unit(x.systems[n], path),
+    "impacts.csv": lambda x, n, path: x.impacts[n].to_csv(path),
 }
 BY = {  # which file of the package writes them
     "animation/animation.py": ["page.html"], "animation/painter.py": ["film.gif"],
@@ -59,7 +64,7 @@ BY = {  # which file of the package writes them
     "drawing/figure.py": ["picture.png"], "studies/comparison.py": ["table.csv"],
     "files/modelfile.py": ["model.toml"], "fmi/export.py": ["unit.fmu"],
     "model/assembly.py": ["matrices", "matrices.npz", "matrices.mat"],
-    "store/archive.py": ["run.npz", "run.csv", "run.mat"],
+    "history/impacts.py": ["impacts.csv"], "store/archive.py": ["run.npz", "run.csv", "run.mat"],
     "store/netcdf.py": ["run.nc", "copy.nc"], "store/paraview.py": ["run.pvd"],
 }  # fmt: skip
 GROWING = {  # files of work that goes on: each has a test of its own

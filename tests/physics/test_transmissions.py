@@ -138,7 +138,7 @@ def test_shafts_that_fold_back(formulation):
     middle = slice(3, -3)
     size = np.abs(moment).max()
     assert np.allclose(run["cv"].moment[middle], moment[middle], rtol=0, atol=5e-3 * size)
-    assert np.abs(np.diff(run["cv"].moment, axis=0)).max() < 0.05 * size
+    assert np.abs(np.diff(run["cv"].moment, axis=0)).max() < 0.1 * size
 
 
 def test_universal_joint_is_not_of_constant_velocity():
