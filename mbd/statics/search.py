@@ -434,11 +434,17 @@ ByLoad = Callable[[], SearchResult | None]
 def _newton(search: Search, now: SearchPose, down: bool) -> SearchResult | SearchPose:
     """Return the balance at which Newton's steps end, or the place from where they lead nowhere.
 
-    With ``down`` they are not taken where K is not positive.
+    With ``down`` they are not taken where K is not positive. Without it those that get no shorter
+    in a balance are round-off over a motion that nothing holds.
     """
+    last = np.inf
     while search.remaining > 0:
         way = search.way(now, 0.0)
         end = search.end(now, way)
+        stalls, last = way.whole > 0.5 * last, way.whole
+        if end is None and stalls and not down and search.result(now).imbalance.balanced:
+            there = [x for x in (now, search.moved(now, way.delta)) if x is not None]
+            return min(map(search.result, there), key=lambda x: x.imbalance.share)
         if end is not None and search.in_balance(end, now, way):
             return end
         if end is not None or (down and not search.positive(now, 0.0)):
