@@ -59,9 +59,9 @@ class Trajectory:
         work = np.zeros(len(t)) if impulsive is None else np.asarray(impulsive)
         self.impulses = read_only(work[:, None] if work.ndim == 1 else work.view())
         # of impacts, one line each, see Impacts
-        self.impact_numbers = (
-            NO_IMPACTS if impacts is None else read_only(np.asarray(impacts).view())
-        )
+        self.impact_numbers = NO_IMPACTS
+        if impacts is not None and impacts.size:
+            self.impact_numbers = read_only(impacts.view())
         # what came before the first instant, if anything did
         self.before: Before = read_only(before or {})
         self.stored = stored  # quantities by name that are in a file already
