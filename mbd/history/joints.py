@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from mbd.history.trajectory import Trajectory
     from mbd.parts.joint import Joint
 Place = tuple[str, str, str, tuple[float, ...]]  # part, face, face and weights of a point
+OF_CONTACT = ("gap", "pressure", "friction", "slip", "point", "mode", "impulse", "dissipated")
 
 
 class RowHistory(PartHistory):
@@ -28,7 +29,9 @@ class RowHistory(PartHistory):
 
     Where the part has them ``load`` and ``tension``: of a drive or a motor its load [N m or N],
     positive where it drives the second body forward, of a rope its tension [N]. Of a ``Gauge``
-    its ``value``, ``value_rate`` and ``value_second_rate``.
+    its ``value``, ``value_rate`` and ``value_second_rate``. Of a contact what ``mbd.contacts`` has
+    of each ball: ``gap``, ``pressure``, ``friction``, ``slip``, ``point``, ``mode``, ``impulse``,
+    ``dissipated``.
     """
 
     def __init__(self, part: Any, trajectory: Trajectory) -> None:
@@ -61,6 +64,9 @@ class RowHistory(PartHistory):
         both = values.reshape(len(run.t), len(places), 2, 3).sum(axis=1)
         return Reaction(both[:, 0], both[:, 1])
 
+    def _names(self) -> list[str]:
+        return [*super()._names(), *(OF_CONTACT if self.part.balls else ())]
+
     def _columns(self) -> list[str]:
         rates = (f"{x}{ending}" for x in self.part.coordinates for ending in ("", "_rate"))
         return [*self.part.reads, *rates]
@@ -74,6 +80,11 @@ class RowHistory(PartHistory):
             if name.endswith(ending) and what in self.part.coordinates:
                 one = {f"{self.name}.{what}": self.part.coordinates[what]}
                 return coordinates_over_time(self._trajectory, one)[order][:, 0]
+        if self.part.balls and name in OF_CONTACT:
+            from mbd.history.contacts import contacts  # it stands on histories
+
+            run: Any = self._trajectory
+            return np.asarray(getattr(contacts(run, self.name), name))
         raise AttributeError(self._lacks(name))
 
 

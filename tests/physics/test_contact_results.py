@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import mbd
+from mbd.history.joints import OF_CONTACT
 
 G, H = 9.81, 2e-3
 
@@ -118,6 +119,12 @@ def test_friction_and_impacts_take_what_they_must(h):
         assert run.impacts.lost[0] == pytest.approx(run.energy.impacts[-1], abs=1e-13)
         sums = run.energy.friction + run.energy.impacts + run.energy.impulsive
         assert np.abs(sums).max() < 1e-13
+    for name in OF_CONTACT:
+        assert np.array_equal(
+            getattr(both["floor"], name), getattr(mbd.contacts(both, "floor"), name)
+        )
+    with pytest.raises(AttributeError, match="did you mean 'gap'"):
+        both["floor"].gaps  # noqa: B018
     none = mbd.System()
     none.add(mbd.PointMass("p", mass=1.0, velocity=(1, 0, 0)))
     free = mbd.simulate(none, 0.1, 1e-2)
