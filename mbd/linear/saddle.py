@@ -93,11 +93,11 @@ class Saddle:
         self.pivoting: PivotingSolver | None = None
         work.S[..., m.LINEAR] = factor_and_solve.address
         soft, lam = soft and bool(work.model.I[m.LOOPS]), work.model.numbering.lam
-        sizes = work.vector(m.DIAG)[..., lam].copy()
         if soft:
             from mbd.model.assembly import rows_by_mass  # scipy.sparse, which most runs do not need
 
             work.drop(np.empty(0, np.int64))
+            sizes = work.vector(m.DIAG)[..., lam].copy()
             work.vector(m.DIAG)[..., lam] = np.sqrt(rows_by_mass(work.model)[lam])
             work.F[..., m.SOFT] = SOFT_LOOPS
         elif work.model.I[m.LOOPS]:
@@ -107,7 +107,8 @@ class Saddle:
         work.linearise(1.0, 0.0, 0.0)
         work.S[..., m.SMALL_PIVOTS] = 0
         work.run(factor_and_solve, 1)
-        work.vector(m.DIAG)[..., lam], work.F[..., m.SOFT] = sizes, 0.0
+        if soft:
+            work.vector(m.DIAG)[..., lam], work.F[..., m.SOFT] = sizes, 0.0
         if work.leaves(work.S[..., m.SMALL_PIVOTS] != 0):
             self._pivot()
 
