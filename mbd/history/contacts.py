@@ -10,7 +10,7 @@ import numpy as np
 from mbd.base.checked import shown
 from mbd.base.read_only import read_only
 from mbd.base.tolerances import NEWTON_FREE
-from mbd.history.history import History
+from mbd.history.trajectory import Trajectory
 from mbd.parts.part import Frame
 
 
@@ -57,7 +57,7 @@ class ContactHistory:
         return f"ContactHistory({self.gap.shape[0]} instants, {self.gap.shape[1]} balls)"
 
 
-def contacts(solution: History, name: str) -> ContactHistory:
+def contacts(solution: Any, name: str) -> ContactHistory:
     """Return what happens at a contact over time: gaps, pressures, friction, slip, modes.
 
     Parameters
@@ -83,9 +83,10 @@ def contacts(solution: History, name: str) -> ContactHistory:
     >>> [str(x) for x in on_floor.mode[[1, -1], 0]], round(float(on_floor.pressure[-1, 0]), 6)
     (['slip', 'stick'], 9.81)
     """
-    if not isinstance(solution, History):
+    if not isinstance(solution, Trajectory):
         raise TypeError(f"contacts: solution must be a Solution, got {shown(solution)}")
-    part = solution.model.system.parts.get(name) if isinstance(name, str) else None
+    run: Any = solution
+    part = run.model.system.parts.get(name) if isinstance(name, str) else None
     if part is None or not part.balls:
         there = [x.name for x in solution.model.system.parts.values() if x.balls]
         raise KeyError(
@@ -114,7 +115,7 @@ def contacts(solution: History, name: str) -> ContactHistory:
         gap = apart - radii[:, 0] - np.array([r for _, r in others])
     u = v_Q[:, None] + np.cross(w_Q[:, None], point - Q[:, None])
     u -= v_P[:, None] + np.cross(w_P[:, None], point - P[:, None])
-    p = np.reshape(solution[name].multipliers, (len(gap), -1, 3))
+    p = np.reshape(run[name].multipliers, (len(gap), -1, 3))
     friction = np.einsum("tkij,tkj->tki", tangents, p[..., 1:])
     # forces are at the bound to what the iteration leaves of them; what sticks may be above it
     bound = part.friction * p[..., 0]
@@ -130,7 +131,7 @@ def contacts(solution: History, name: str) -> ContactHistory:
     )
 
 
-def _of_impacts(solution: History, name: str, k: int) -> tuple[np.ndarray, np.ndarray]:
+def _of_impacts(solution: Any, name: str, k: int) -> tuple[np.ndarray, np.ndarray]:
     """Return normal impulses and losses of the impacts of k balls so far, (n, k) each."""
     hits, so_far = solution.impacts[name], np.zeros((2, len(solution.t), k))
     at = np.searchsorted(solution.t, hits.t)
@@ -149,7 +150,7 @@ def _tangents(n: np.ndarray) -> np.ndarray:
     return np.stack([t, np.cross(n, t)], -1)
 
 
-def _motion(solution: History, frame: Frame) -> tuple[Any, Any, Any, Any]:
+def _motion(solution: Any, frame: Frame) -> tuple[Any, Any, Any, Any]:
     """Return position, rotation, velocity and angular velocity of the body of a frame."""
     n = len(solution.t)
     if not frame.body.moves:

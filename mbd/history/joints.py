@@ -81,10 +81,9 @@ class RowHistory(PartHistory):
                 one = {f"{self.name}.{what}": self.part.coordinates[what]}
                 return coordinates_over_time(self._trajectory, one)[order][:, 0]
         if self.part.balls and name in OF_CONTACT:
-            from mbd.history.contacts import contacts  # it stands on histories
+            from mbd.history.contacts import contacts  # few runs have some
 
-            run: Any = self._trajectory
-            return np.asarray(getattr(contacts(run, self.name), name))
+            return np.asarray(getattr(contacts(self._trajectory, self.name), name))
         raise AttributeError(self._lacks(name))
 
 
