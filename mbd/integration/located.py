@@ -51,7 +51,6 @@ from mbd.integration.nonsmooth import (
     accept_contacts,
     account,
     answers,
-    attempt,
     begin_contacts,
     choose_totals,
     correct_quietly,
@@ -60,10 +59,12 @@ from mbd.integration.nonsmooth import (
     free_accelerations,
     log_impact,
     move,
+    note_velocities,
     present_reaction,
     set_bounds,
     set_least,
     set_weights,
+    take_in_parts,
     tell_past,
 )
 from mbd.integration.one_step import AT_START
@@ -757,14 +758,10 @@ def restart(I: Any, F: Any, h: float) -> bool:
         good = choose_branches(I, F, h, hit) and good
     add_answers(I, F, I[m.A], z, array(I, F, FORCE_0))
     for k in range(int(F[place(I, COUNT)])):
-        at, j, _, form = law_of(I, F, k)
+        at, _, _, _ = law_of(I, F, k)
         if chosen:
             F[at + c.MODE] = F[at + c.NEXT]
-        F[at + c.BEFORE] = F[rate + j] if F[at + c.MODE] == c.OPEN else 0.0
-        if form == c.DRY:
-            F[at + c.SLIP1] = F[rate + j]
-        elif form == c.POINT:
-            F[at + c.SLIP1], F[at + c.SLIP2] = F[rate + j + 1], F[rate + j + 2]
+        note_velocities(I, F, k)
     copy(F, I[m.AL], I[m.A], n)
     stage(I, F, m.PLACE)
     S[m.HAVE_FACTOR] = 0
@@ -775,22 +772,11 @@ def restart(I: Any, F: Any, h: float) -> bool:
 @jit
 def capture(I: Any, F: Any, h: float, end: float) -> bool:
     """Take a step of size h to the time `end` by the laws, in parts if need be."""
-    left, part, begin, S = 1.0, 1.0, F[m.T], ints(F)
-    S[m.HAVE_FACTOR] = 0
+    ints(F)[m.HAVE_FACTOR] = 0
     tell_past(I, F)
-    while left > 0.0:
-        part = min(part, left)
-        last = part == left
-        t = end if last else begin + h * (1.0 - left + part)
-        if attempt(I, F, h * part, t):
-            left = 0.0 if last else left - part
-            continue
-        S[m.N_REJECT] += 1
-        part *= 0.5
-        if part * HALVES < 1.0:
-            return False
-    S[m.HAVE_FACTOR] = 0
-    return True
+    went = take_in_parts(I, F, h, end)
+    ints(F)[m.HAVE_FACTOR] = 0
+    return went  # type: ignore[no-any-return]
 
 
 @jit

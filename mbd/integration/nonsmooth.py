@@ -268,15 +268,22 @@ def _in_cone(normal: float, y1: float, y2: float, mu: float) -> bool:
 
 
 @jit
-def total_reaction(I: Any, F: Any, at: int, h: float) -> float:
-    """Return the impulse of a bearing across its axis by the present rows of its joint."""
+def add_up_reaction(I: Any, F: Any, at: int, h: float, jump: int, to: int) -> None:
+    """Write the impulse in a bearing: quadrature of its forces, and that in a vector of jumps."""
     am, af, gamma = F[m.ALPHA_M], F[m.ALPHA_F], F[m.GAMMA]
     c0, c1, c2 = (1 - af) / (1 - am), af / (1 - am), -am / (1 - am)
-    jump, u, base = own_vector(I, JUMP), int(F[at + c.REACTION]), I[m.SCRATCH]
     for i in range(3):
-        old = F[I[m.AL] + u + i]
-        new = c0 * F[I[m.A] + u + i] + c1 * F[I[m.AN] + u + i] + c2 * old
-        F[base + i] = F[jump + u + i] + h * ((1 - gamma) * old + gamma * new)
+        u = int(F[at + c.REACTION]) + i
+        old = F[I[m.AL] + u]
+        new = c0 * F[I[m.A] + u] + c1 * F[I[m.AN] + u] + c2 * old
+        F[to + i] = F[jump + u] + h * ((1 - gamma) * old + gamma * new)
+
+
+@jit
+def total_reaction(I: Any, F: Any, at: int, h: float) -> float:
+    """Return the impulse of a bearing across its axis by the present rows of its joint."""
+    base = I[m.SCRATCH]
+    add_up_reaction(I, F, at, h, own_vector(I, JUMP), base)
     size, _, _, _ = across(F, at, F[base], F[base + 1], F[base + 2])
     return size  # type: ignore[no-any-return]
 
@@ -758,18 +765,11 @@ def add_forces(I: Any, F: Any) -> None:
 @jit
 def keep_reactions(I: Any, F: Any, h: float) -> None:
     """Write the impulses of bearings without forces of laws: quadrature and the jump without."""
-    am, af, gamma, jump = F[m.ALPHA_M], F[m.ALPHA_F], F[m.GAMMA], own_vector(I, JUMP0)
-    c0, c1, c2 = (1 - af) / (1 - am), af / (1 - am), -am / (1 - am)
     for k in range(int(F[place(I, COUNT)])):
         at, _, _, form = law_of(I, F, k)
-        if form != c.DRY or F[at + c.FRICTION] == 0.0:
-            continue
-        for i in range(3):
-            u = int(F[at + c.REACTION]) + i
-            old = F[I[m.AL] + u]
-            new = c0 * F[I[m.A] + u] + c1 * F[I[m.AN] + u] + c2 * old
-            total = F[jump + u] + h * ((1 - gamma) * old + gamma * new)
-            F[array(I, F, REACTION) + 3 * k + i] = total
+        if form == c.DRY and F[at + c.FRICTION] != 0.0:
+            to = array(I, F, REACTION) + 3 * k
+            add_up_reaction(I, F, at, h, own_vector(I, JUMP0), to)
 
 
 @jit
@@ -958,6 +958,18 @@ def iterate(I: Any, F: Any, h: float) -> bool:
 
 
 @jit
+def note_velocities(I: Any, F: Any, k: int) -> None:
+    """Note the velocities of law k, in RATE, as those at the start of the next step."""
+    at, j, _, form = law_of(I, F, k)
+    rate = array(I, F, RATE) + j
+    F[at + c.BEFORE] = F[rate] if F[at + c.MODE] == c.OPEN else 0.0
+    if form == c.DRY:
+        F[at + c.SLIP1] = F[rate]
+    elif form == c.POINT:
+        F[at + c.SLIP1], F[at + c.SLIP2] = F[rate + 1], F[rate + 2]
+
+
+@jit
 def accept_contacts(I: Any, F: Any, quiet: bool) -> None:
     """Note modes and velocities of the contacts at the end of the step."""
     rate = array(I, F, RATE)
@@ -968,11 +980,8 @@ def accept_contacts(I: Any, F: Any, quiet: bool) -> None:
                 F[rate + j + r] = -F[I[m.PHID] + u + r]
         else:
             F[at + c.MODE] = F[at + c.NEXT]
-        F[at + c.BEFORE] = F[rate + j] if F[at + c.MODE] == c.OPEN else 0.0
-        if form == c.DRY:
-            F[at + c.SLIP1] = F[rate + j]
-        elif form == c.POINT:
-            F[at + c.SLIP1], F[at + c.SLIP2] = F[rate + j + 1], F[rate + j + 2]
+        note_velocities(I, F, k)
+        if form == c.POINT:
             slow = max(math.hypot(F[at + c.SLIP1], F[at + c.SLIP2]), 1e-300)
             F[at + c.E1], F[at + c.E2] = -F[at + c.SLIP1] / slow, -F[at + c.SLIP2] / slow
 
@@ -1209,6 +1218,26 @@ def begin_contacts(I: Any, F: Any) -> None:
     S[m.HAVE_FACTOR] = 0
 
 
+@jit
+def take_in_parts(I: Any, F: Any, h: float, end: float) -> bool:
+    """Take a step of size h to the time `end`, in parts if need be; tell whether that went."""
+    S, left, part, begin = ints(F), 1.0, 1.0, F[m.T]
+    while left > 0.0:
+        part = min(part, left)
+        last = part == left
+        t = end if last else begin + h * (1.0 - left + part)
+        if attempt(I, F, h * part, t):
+            left = 0.0 if last else left - part
+            continue
+        S[m.N_REJECT] += 1
+        part *= 0.5
+        if part * HALVES < 1.0:
+            return False
+    if part < 1.0:
+        S[m.HAVE_FACTOR] = 0
+    return True
+
+
 @loop
 @flushing
 def advance(I: Any, F: Any, k: int) -> None:
@@ -1224,23 +1253,9 @@ def advance(I: Any, F: Any, k: int) -> None:
     for step in range(S[m.N_STEPS]):
         if S[m.IMPACT_ROOM] and S[m.IMPACT_ROOM] - S[m.N_IMPACTS] < most:
             return  # until they are taken over
-        end, left, part = next_time(I, F), 1.0, 1.0
-        begin = F[m.T]
-        while left > 0.0:
-            part = min(part, left)
-            last = part == left
-            t = end if last else begin + h * (1.0 - left + part)
-            if attempt(I, F, h * part, t):
-                left = 0.0 if last else left - part
-                continue
-            S[m.N_REJECT] += 1
-            part *= 0.5
-            S[m.HAVE_FACTOR] = 0
-            if part * HALVES < 1.0:
-                S[m.STATUS] = FAILED
-                return
-        if part < 1.0:
-            S[m.HAVE_FACTOR] = 0
+        if not take_in_parts(I, F, h, next_time(I, F)):
+            S[m.STATUS] = FAILED
+            return
         S[m.STEPS_DONE] = step + 1
         keep_record(I, F)
 
