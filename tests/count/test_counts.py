@@ -271,7 +271,7 @@ def test_a_body_adds_next_to_nothing_to_the_first_run_of_a_model(joint, every, m
     assert (calls(run(many)) - calls(run(few))) / 40 <= most
 
 
-@pytest.mark.parametrize(("every", "most"), [(1, 1070), (4, 1800)])
+@pytest.mark.parametrize(("every", "most"), [(1, 1060), (4, 1800)])
 def test_what_a_run_costs_besides_its_bodies(every, most):
     """Before and after the loop; large steps are judged by one program more."""
     models = [chain(6).build() for _ in range(2)]

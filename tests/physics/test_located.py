@@ -9,7 +9,7 @@ from scipy.spatial.transform import Rotation
 
 import mbd
 from tests.physics import test_contact as contact
-from tests.physics.test_dry_friction import hung_rod, slider, swing
+from tests.physics.test_dry_friction import block_on_belt, hung_rod, slider, swing
 
 G = contact.G
 FORMULATIONS = contact.FORMULATIONS
@@ -115,18 +115,7 @@ def test_stick_and_slip_on_a_belt():
     """First slip at 0.25 s, period 0.6712388980385 s: of order 2."""
     errors = []
     for h in (4e-3, 2e-3):
-        system, rail = slider(velocity=(0.2, 0, 0))
-        belt = system.add(mbd.RigidBody("belt", mass=1.0, inertia=(1, 1, 1), velocity=(0.2, 0, 0)))
-        drive = system.add(
-            mbd.Prismatic("drive", system.ground, belt, at=(0, 0, 0), axis=(1, 0, 0))
-        )
-        between = system.add(
-            mbd.Prismatic("between", belt, rail.B.body, at=(0, 0, 0), axis=(1, 0, 0))
-        )
-        system.add(mbd.Drive("motor", drive, velocity=0.2))
-        system.add(mbd.JointSpring("spring", rail, stiffness=100.0))
-        system.add(mbd.DryFriction("rub", between, force=3.0, static=5 / 3))
-        solution = run(system, 4.0, h)
+        solution = run(block_on_belt(), 4.0, h)
         x, v = solution["b"].position[:, 0], solution["b"].velocity[:, 0]
         last = np.flatnonzero((np.abs(v[1:] - 0.2) > 1e-7) & (np.abs(v[:-1] - 0.2) < 1e-7))
         slips = solution.t[last] + (0.05 - x[last]) / 0.2  # it rides until the force is 5 N
