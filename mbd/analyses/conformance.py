@@ -10,8 +10,6 @@ with :math:`q = q_n \boxplus D` and :math:`T(0) = I`. The left sides come from t
 the time loop factors, the right sides from central differences of fourth order.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -13,8 +13,6 @@ References
 .. [1] B. N. Parlett, The symmetric eigenvalue problem, SIAM, 1998, sections 3.3 and 10.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

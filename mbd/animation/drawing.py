@@ -4,8 +4,6 @@
 picture. A frame is "ground" or the name of a body; points are in its axes [m].
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 

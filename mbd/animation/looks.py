@@ -4,8 +4,6 @@ A body held at points around its centre of mass is bars between them. Any other 
 box that has its mass and inertia, with bars to the points that hold it. A point is a ball.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from mbd.model.model import Model

@@ -3,11 +3,9 @@
 Camera and names are those of a page when it opens: ``camera.js``, ``panel.js``.
 """
 
-from __future__ import annotations
-
 import textwrap
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -20,9 +18,6 @@ from mbd.drawing.figure import save_figure
 from mbd.drawing.surfaces import shade, surface
 from mbd.history.beams import SECTION_FORCES
 from mbd.parts.shapes import Mesh
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 _LIGHT = np.array([-0.42, 0.64, 0.64])  # in the axes of the eye: over the left shoulder
 _GREY = "#454c55"

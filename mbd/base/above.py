@@ -4,8 +4,6 @@ A model can be drawn, a solution saved or shown moving: such methods belong to t
 have their signatures and docstrings, but the work is done in rooms above them.
 """
 
-from __future__ import annotations
-
 import importlib
 from pathlib import Path
 from typing import Any, Protocol, TypeVar

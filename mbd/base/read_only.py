@@ -1,7 +1,5 @@
 """Arrays that cannot be written to: a number that is changed in place would be in no record."""
 
-from __future__ import annotations
-
 from typing import Any, TypeVar
 
 import numpy as np

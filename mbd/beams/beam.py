@@ -1,7 +1,5 @@
 """Beams: a chain of bodies at the nodes, and helicoids between them."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any

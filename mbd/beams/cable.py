@@ -1,7 +1,5 @@
 """Cables: a chain of mass points, and bars between them that only pull."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -12,8 +12,6 @@ Forces go back to the nodes by the transpose (``interactions/motion_loads.py``).
 lie on the bars, and at nodes the tangent is that between both neighbours.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any

@@ -13,8 +13,6 @@ is one of :math:`O(h^3)` in positions, as the step has itself. The residual with
 :math:`-\delta f`, as that of the step is zero. Elsewhere all is found anew, with M at the pose.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from mbd.base.tolerances import LARGEST

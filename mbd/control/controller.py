@@ -9,8 +9,6 @@ where generalized-alpha meets the equations of motion,
 second order, as the run. The step is repeated until loads are those of the law at its end.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any

@@ -5,8 +5,6 @@ are handed back. Many environments lie in the rows of one array, on which one co
 without the lock of the interpreter.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

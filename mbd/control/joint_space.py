@@ -13,8 +13,6 @@ with the residual r at rest of accelerations and without multipliers (Feathersto
 Dynamics Algorithms, 2008, chapters 6 and 8).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property

@@ -1,7 +1,5 @@
 """``mbd.Stepper``: a run that is advanced by hand."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple

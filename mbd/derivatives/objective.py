@@ -6,8 +6,6 @@ r"""Objectives: one number of a run, of quantities by name at the end and along 
 Their derivatives by the coordinates are differenced too, of those parts alone that were asked for.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any

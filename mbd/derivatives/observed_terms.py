@@ -7,8 +7,6 @@ Their derivatives by the state are those of :math:`s\cdot y` with s held, one pr
 coordinate of the bodies that are observed, at all instants in one call.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any

@@ -4,8 +4,6 @@ Between calls it keeps the tables of the model and of its steps, the numbers of 
 programs of parameters.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -14,8 +14,6 @@ maps from the state before, of which either has the tangent (``apply``), the tra
 derivatives by the parameters and by the size of the steps.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property

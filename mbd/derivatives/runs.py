@@ -1,7 +1,5 @@
 """Runs of which derivatives can be taken: what they begin with, their steps, what is refused."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """``mbd.sensitivities``: derivatives of a run by parameters, discretely exact."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Any, overload

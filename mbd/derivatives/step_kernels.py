@@ -32,8 +32,6 @@ add to the matrix of a step without M and to that with it is the same: it is fil
 and added again. Those with mass go with the nodes.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from mbd.algebra.newmark import change_rates

@@ -1,7 +1,5 @@
 """Types of values that are objects, or about some: parts, coordinates, frames, rotations."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar

@@ -5,8 +5,6 @@ file says of which type they are, by their name (``ARGUMENTS``) or for one class
 new part whose arguments are called as those of others needs no line here.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable
 from functools import cache

@@ -4,8 +4,6 @@ Every part is made again from its arguments and compared, so that what was chang
 is refused, not lost.
 """
 
-from __future__ import annotations
-
 import functools
 import inspect
 import math

@@ -4,8 +4,6 @@
 values, and is answered from the file up to where it was stopped.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import warnings

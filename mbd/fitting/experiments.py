@@ -1,7 +1,5 @@
 """Experiments: measured curves, and runs of a system that should show them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial

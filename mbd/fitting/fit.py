@@ -12,8 +12,6 @@ singular vectors of :math:`J\,\mathrm{diag}(|x|)/s` are combinations of relative
 parameters, the singular values the number of standard errors that such a change is worth.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property

@@ -8,8 +8,6 @@ the last good values. At the end the conditions of Karush, Kuhn and Tucker are c
 active.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal

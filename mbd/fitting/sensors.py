@@ -6,8 +6,6 @@ with the gain g, the lag tau and the offset b. A sensor that lags shows what was
 the run is as old as that.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any

@@ -1,7 +1,5 @@
 """Flexible bodies: a frame that any formulation carries, and modes of a finite element mesh."""
 
-from __future__ import annotations
-
 import warnings
 from dataclasses import replace
 from pathlib import Path

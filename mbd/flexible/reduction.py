@@ -15,8 +15,6 @@ References
 Craig, Bampton, Coupling of substructures for dynamic analyses, AIAA Journal 6 (1968).
 """
 
-from __future__ import annotations
-
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any

@@ -4,8 +4,6 @@
 The process ends when the socket is closed: by the tool, or by the end of the tool.
 """
 
-from __future__ import annotations
-
 import hashlib
 import pickle
 import signal

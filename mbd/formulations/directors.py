@@ -11,8 +11,6 @@ References
 paper to code* of the documentation.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

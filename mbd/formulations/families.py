@@ -3,8 +3,6 @@
 The record of a family at ``I[k]``: number of nodes, where their records begin.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache

@@ -40,8 +40,6 @@ References
    and Siebert, Int. J. Numer. Methods Eng. 79 (2009): quaternions with the row of their norm.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 from mbd.algebra.quaternions import bilinear, columns, dot4, load4, mix4, slopes, times_L

@@ -3,8 +3,6 @@ r"""``point``: a mass point. Its face has an origin and no axes: q = x, M = m I.
 Joints and springs may hold it by its origin; whatever needs axes refuses it by name.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -18,8 +18,6 @@ and all of this is written as expressions and compiled (``mbd/algebra/expression
 derivatives of the face are in :math:`\partial\ddot y/\partial q`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 

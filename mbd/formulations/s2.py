@@ -36,8 +36,6 @@ References
 [Gebhardt 2020, (18)-(26), (51), (69)]: see the page *From paper to code* of the documentation.
 """
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Any
 

@@ -41,8 +41,6 @@ References
 [Moeller 2012]: see the page *From paper to code* of the documentation.
 """
 
-from __future__ import annotations
-
 import math
 from functools import cache
 from typing import Any, Literal

@@ -25,8 +25,6 @@ References
 [Holzinger 2020, (1)-(22)]: see the page *From paper to code* of the documentation.
 """
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Any, Literal, NamedTuple
 

@@ -21,8 +21,6 @@ References
 [Kynema, (5), (6)]: see the page *From paper to code* of the documentation.
 """
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Any, Literal
 

@@ -16,8 +16,6 @@ References
 [Holzinger 2020, (23)-(107)]: see the page *From paper to code* of the documentation.
 """
 
-from __future__ import annotations
-
 import math
 from functools import cache
 from typing import Any, Literal

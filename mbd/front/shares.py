@@ -9,8 +9,6 @@ with the forces and moments :math:`w_k` of the joint on its second body: the lim
 in the ratios of the K.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any

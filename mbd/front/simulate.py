@@ -1,7 +1,5 @@
 """``mbd.simulate``: from a system to a solution."""
 
-from __future__ import annotations
-
 import time
 import warnings
 from collections.abc import Iterator, Mapping, Sequence

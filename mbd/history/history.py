@@ -1,7 +1,5 @@
 """The histories of a run by name: bodies, points, joints, energies, momenta."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Self

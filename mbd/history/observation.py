@@ -1,7 +1,5 @@
 """``model.observe``: quantities by name, at an instant of a run or at a state, in one array."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import cached_property, partial
 from typing import Any, NamedTuple, Protocol

@@ -12,8 +12,6 @@ An accelerometer at P feels :math:`R^T(\ddot x_P - g)`, a gyroscope :math:`R^T\o
 of a rigid body is one.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from functools import cache

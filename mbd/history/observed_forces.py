@@ -10,8 +10,6 @@ axes, and at the first end that of the element on it. In equilibrium these are e
 length of the element; strains follow from the stiffness of the section, :math:`C^{-1}(N, M)`.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """The trajectory of a run: numbers of the model over time, and how the run ended."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Self

@@ -33,8 +33,6 @@ References
    as a linear multistep integrator, J. Comput. Nonlinear Dyn. 3 (2008).
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -6,8 +6,6 @@ multipliers of `vectors`. `steps_of` makes its kernel; what is around it, ``Fact
 is that of all methods (``mbd/integration/method.py``).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, NamedTuple
 

@@ -8,8 +8,6 @@ The same matrix with other right-hand sides moves positions and velocities to th
 the metric of M) that satisfy the rows.
 """
 
-from __future__ import annotations
-
 import warnings
 from typing import Any
 

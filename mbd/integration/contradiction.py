@@ -9,8 +9,6 @@ It is zero where rows are independent, and where they are redundant and agree, b
 there motions :math:`-\hat B^+ \hat g` (Gauss and Newton) lead to the rows.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, NamedTuple
 

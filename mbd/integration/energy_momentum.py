@@ -26,8 +26,6 @@ References
 Gonzalez, J. Nonlinear Sci. 6 (1996); Betsch and Steinmann.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Any, Literal

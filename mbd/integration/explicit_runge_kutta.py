@@ -35,8 +35,6 @@ References
    Hairer, Lubich and Wanner, Geometric Numerical Integration, section IV.4.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from functools import lru_cache, partial

@@ -16,8 +16,6 @@ References
    assumption, Comput. Math. Appl. 62 (2011).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cache
 

@@ -5,8 +5,6 @@ alone; nobody asks for the class of a method. How a run goes on between the call
 (what is recorded, events, Ctrl-C, the last step) is the same for all.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol

@@ -29,8 +29,6 @@ References
    (2010); Bottasso et al. on the scaling by h^2.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any, NamedTuple
 

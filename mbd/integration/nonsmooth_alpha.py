@@ -4,8 +4,6 @@ Its steps are those of ``nonsmooth``, which capture all events within them, or o
 end at each.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, Literal
 

@@ -5,8 +5,6 @@ multipliers A of its end. There rows and their rates are met by corrections of D
 size is chosen is refused where that fails, or where its error is too large.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -5,8 +5,6 @@ at F[I[METHOD]]; vectors are over all unknowns, and at the places of multipliers
 and increments mean nothing.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

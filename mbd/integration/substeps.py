@@ -13,8 +13,6 @@ many, it is hopeless. One that is passed is gone through again within a toleranc
 counts where that takes too many.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

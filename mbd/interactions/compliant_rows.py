@@ -20,8 +20,6 @@ Their energy is :math:`\tfrac12\lambda C\lambda = \Phi^2/2C`, and a motion :math
 :math:`\Phi = u - f(t)` supplies the power :math:`-\lambda\dot f`.
 """
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Any
 

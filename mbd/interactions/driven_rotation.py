@@ -31,8 +31,6 @@ a part of the way from b to the prescribed ones: the residual stays nonzero, and
 goes on.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -15,8 +15,6 @@ A scaling force c is :math:`f_{d_i} = \tfrac13 c\, d_i/|d_i|`: no force, no mome
 :math:`c\,\dot s`.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

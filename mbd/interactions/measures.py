@@ -17,8 +17,6 @@ SINE     :math:`\sqrt{1 - (a\cdot b)^2}`, unit vectors   a, b
 ======== =============================================== ==============================
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -6,8 +6,6 @@ parameters and tables by names of their own. In compiled code arrays are views o
 ``motion_loads.py``; tables stand where they are, so that no size of them is compiled.
 """
 
-from __future__ import annotations
-
 import hashlib
 import inspect
 import math

@@ -31,8 +31,6 @@ J is that of the law, or of central differences in compiled code, whose points t
 by :math:`\pm h\,e\times r_i`: what that lacks of a rotation is even in h and drops out.
 """
 
-from __future__ import annotations
-
 import math
 from functools import cache
 from typing import Any, NamedTuple

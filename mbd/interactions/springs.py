@@ -20,8 +20,6 @@ with time, :math:`(f_0(u) - f(u, 0, t))\,\dot u`. A law that jumps at rate zero 
 holds the mean of both sides there.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from functools import cache

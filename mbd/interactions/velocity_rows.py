@@ -13,8 +13,6 @@ References
 [Gebhardt 2020, (72), (80)]: see the page *From paper to code* of the documentation.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from mbd.algebra.vec import dot

@@ -5,8 +5,6 @@ kernels of the tree and of the model's elements work on the same two. Entries th
 are counted from one, 0 is none.
 """
 
-from __future__ import annotations
-
 # header: sizes and tables in I
 (
     T_LINKS, T_N,  # links without ground; columns

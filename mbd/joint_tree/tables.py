@@ -1,7 +1,5 @@
 """Tables and numbers that a tree adds to those of its model, and what is made of its elements."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 

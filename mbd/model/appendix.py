@@ -1,7 +1,5 @@
 """Entries after the tables of a model, and numbers after those of its runs."""
 
-from __future__ import annotations
-
 from array import array
 from collections.abc import Iterable
 from functools import cached_property

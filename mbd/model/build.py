@@ -1,7 +1,5 @@
 """``System.build()``: numbering of the unknowns, layout of the buffers, tables."""
 
-from __future__ import annotations
-
 import gc
 from collections import Counter
 from collections.abc import Iterable, Mapping

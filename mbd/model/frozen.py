@@ -1,7 +1,5 @@
 """The tables and labels of a built system."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, wraps

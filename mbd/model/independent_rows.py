@@ -16,8 +16,6 @@ References
    Householder transformations, Numerische Mathematik 7 (1965): column pivoting.
 """
 
-from __future__ import annotations
-
 from itertools import pairwise
 from typing import Any, Literal, NamedTuple
 

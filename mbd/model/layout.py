@@ -1,7 +1,5 @@
 """The layout of a model: unknowns in elimination order, the two buffers, the fronts."""
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence

@@ -19,8 +19,6 @@ References
    on units, which are therefore to be stated.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -8,8 +8,6 @@ The parts that mention a name are described once more, with a number that carrie
 described at four values, and differences of order four stand for the slopes.
 """
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """The sparsity pattern of the iteration matrix, as it lies in the fronts."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

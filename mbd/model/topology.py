@@ -10,8 +10,6 @@ For two threads the graph is divided into two sides and the few bodies between t
 is eliminated towards these.
 """
 
-from __future__ import annotations
-
 import heapq
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """The numbers of one run of a model, or of many at once, in which kernels work."""
 
-from __future__ import annotations
-
 from itertools import chain
 from math import isfinite
 from typing import Any

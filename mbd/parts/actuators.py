@@ -1,7 +1,5 @@
 r"""Springs and dampers, friction, motors and stops along a coordinate of a joint."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any, ClassVar

@@ -4,8 +4,6 @@ An angle turns the second body against the first, is zero where the frames agree
 turns; a displacement is :math:`a\cdot(Q - P)` along an axis of the first frame.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 

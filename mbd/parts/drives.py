@@ -6,8 +6,6 @@ The multiplier is the load against the motion; ``solution[drive].load`` is the l
 along the coordinate, :math:`-\lambda` [N m or N]: positive where it pushes the second body forward.
 """
 
-from __future__ import annotations
-
 from typing import Any, ClassVar
 
 from mbd.base.door import label, number

@@ -3,8 +3,6 @@
 ``law=`` takes a Python function (called back, slower) or a numba-jitted one (same numbers).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

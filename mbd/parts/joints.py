@@ -8,8 +8,6 @@ The coordinates that a joint leaves free are its properties: ``hinge.angle``,
 ``slider.displacement``. They carry drives, springs, motors, stops and transmissions.
 """
 
-from __future__ import annotations
-
 from math import pi
 from typing import Any
 

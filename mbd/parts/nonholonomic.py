@@ -6,8 +6,6 @@ have the same velocity, two rows on velocities (``interactions/slip.py``).
 ``solution[name].force`` is the contact force on B [N], inertial axes.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

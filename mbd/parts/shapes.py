@@ -3,8 +3,6 @@
 All are placed by ``at`` (their centre, in body axes [m]); several of them may be one body.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any

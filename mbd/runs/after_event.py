@@ -9,8 +9,6 @@ function leaves is told by a Taylor series that knows the accelerations after,
 with the smallest s at which it is not round-off.
 """
 
-from __future__ import annotations
-
 import warnings
 from typing import Any
 

@@ -6,8 +6,6 @@ one that leaves zero has not happened. After an event the side is the one to whi
 leaves, and zeros do not count until it has left.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache

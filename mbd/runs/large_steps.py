@@ -24,8 +24,6 @@ Steps that meet the rates of rows alone let positions drift off the rows, by the
 rates are smooth; where the rate of a law jumps by J within a step, by up to h J, which stays.
 """
 
-from __future__ import annotations
-
 import warnings
 from typing import Any, NamedTuple
 

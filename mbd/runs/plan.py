@@ -1,7 +1,5 @@
 """Plan of a run: end time, step sizes, tolerances, and the instants to be kept; its options."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar

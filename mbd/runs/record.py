@@ -1,7 +1,5 @@
 """Records of a run: the recorded instants, in memory or in a file."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from typing import Any, Protocol

@@ -20,8 +20,6 @@ Whatever is raised on the way, by a law, the function of an event or its change,
 failed step does: with all that was computed up to the last good step.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from dataclasses import replace

@@ -4,8 +4,6 @@ Compiled code takes some tenth of a second of steps at a time; in between Python
 recorded, looks for events, draws the progress bar and listens to Ctrl-C.
 """
 
-from __future__ import annotations
-
 import time
 from functools import partial
 from typing import Any

@@ -13,8 +13,6 @@ less than the four values do among themselves: a jump, a kink, a ramp are no ala
 step. What differs by more is not resolved.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache

@@ -18,8 +18,6 @@ motions (a spinning rotor, a precessing top, a bicycle going straight) have cons
 with the maps of ``face_maps.py``; G contains M C already. `steady` checks that they are constant.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple

@@ -20,8 +20,6 @@ References
 .. [2] A. Brauer, Limits for the characteristic roots of a matrix IV, Duke Math. J. 19, 75, 1952.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -12,8 +12,6 @@ Loads are scaled by a factor between two models, one with and one without them: 
 in the loads.
 """
 
-from __future__ import annotations
-
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property

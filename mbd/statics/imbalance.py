@@ -14,8 +14,6 @@ elements e, and what the stiffness makes of the round-off of positions and turns
 direction has none of the stiff one's unless they share an unknown.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 

@@ -42,8 +42,6 @@ References
 .. [2] P. Deuflhard, Newton methods for nonlinear problems, 2004, section 3.3.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 

@@ -14,8 +14,6 @@ A stream writes a log while its run goes on. After ``MAGIC`` there are
 Note and contents are JSON after its length and checksum (CRC-32). Numbers are little-endian.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import struct

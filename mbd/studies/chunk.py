@@ -1,7 +1,5 @@
 """Chunk of a study: some members, computed by one worker, in batches where that is possible."""
 
-from __future__ import annotations
-
 import pickle
 import threading
 import warnings

@@ -1,7 +1,5 @@
 """Error measures of a comparison: quantities of bodies, joints and drives at the end."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Chunks of a study that are kept in files, with the identity of what they belong to."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Mapping

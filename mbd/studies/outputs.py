@@ -1,7 +1,5 @@
 """Outputs of a study: quantities by name, at recorded instants or reduced, of many members."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property

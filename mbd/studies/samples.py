@@ -9,8 +9,6 @@ strata of a Latin hypercube are permuted by Feistel networks (Luby and Rackoff, 
 (Black and Rogaway, CT-RSA 2002).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property

@@ -1,7 +1,5 @@
 """``mbd.study``: many runs of one system with other parameters."""
 
-from __future__ import annotations
-
 import inspect
 import queue
 import uuid

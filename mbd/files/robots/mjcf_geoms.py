@@ -1,7 +1,5 @@
 """Geoms of MJCF: their frames, masses and shapes."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path

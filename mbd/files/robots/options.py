@@ -1,7 +1,5 @@
 """Options of readers of robots: one table for URDF and MJCF."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import wraps

@@ -4,8 +4,6 @@ MuJoCo lets a geom meet a plane where the bits of one's contype are among those 
 conaffinity, unless their bodies are excluded or neither of them moves.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from mbd.files.contacts import Meeting

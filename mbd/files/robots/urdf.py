@@ -3,8 +3,6 @@
 Units are those of the format, SI and radians; rpy are turns about the fixed x, y, z axes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The formulation of a body with modes."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import cache
 from typing import Any

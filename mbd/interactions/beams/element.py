@@ -25,8 +25,6 @@ five Gauss points leave an error of the energy at round-off. No strain needs a r
 a rigid motion of both frames leaves all as they are. At a relative turn of pi it is singular.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from mbd.algebra.helicoid import (

@@ -11,8 +11,6 @@ The energy-momentum scheme conserves all of it: in a step :math:`\ddot x` is
 T + V, and nothing but the symmetry of m makes the sum of moments that of angular momentum.
 """
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Any
 
