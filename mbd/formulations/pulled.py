@@ -279,23 +279,11 @@ def pulled(
     initial(np.array([0.3, -0.2, 0.5]), _TURN, np.zeros(3), np.zeros(3))
     retract, flow = vector_space(n_q)
     return Formulation(
-        name=name,
-        velocities=tuple(velocities),
-        velocity_kinds=tuple(velocities.values()),
-        own_rows=tuple(own_rows),
-        own_kinds=(OWN,) * n_own,
-        n_q=n_q,
-        axes=True,
-        constants=constants,
-        initial=initial,
-        retract=retract,
-        flow=flow,
-        linear=linear,
-        n_faces=n_faces,
-        faces=faces,
-        mass_matrix=matrix,
-        **_functions(shown, held),
-    )
+        name=name, velocities=tuple(velocities), velocity_kinds=tuple(velocities.values()),
+        own_rows=tuple(own_rows), own_kinds=(OWN,) * n_own, n_q=n_q, axes=True, constants=constants,
+        initial=initial, retract=retract, flow=flow, linear=linear, n_faces=n_faces, faces=faces,
+        mass_matrix=matrix, **_functions(shown, held),
+    )  # fmt: skip
 
 
 _TURN = np.array([[0.36, 0.48, -0.8], [-0.8, 0.6, 0.0], [0.48, 0.64, 0.6]])

@@ -350,30 +350,14 @@ def _scalable(rigid: bool, velocities: str) -> Formulation:
     if velocities == "rates":
         return formulation(name, row=rigid, scales=True)
     return Formulation(
-        name=name,
-        velocities=("x", "y", "z", "scale", "theta_1", "theta_2", "theta_3"),
+        name=name, velocities=("x", "y", "z", "scale", "theta_1", "theta_2", "theta_3"),
         velocity_kinds=(TRANSLATION,) * 3 + (DIRECTOR,) + (ROTATION,) * 3,
-        own_rows=("|p|",) if rigid else (),
-        own_kinds=(OWN,) if rigid else (),
-        n_q=7,
-        axes=True,
-        constants=constants,
-        initial=initial,
-        stacks=True,
-        retract=retract,
-        face=face,
-        face_velocity=face_velocity,
-        face_acceleration=face_acceleration,
-        residual=_residual(rigid),
-        tangent=_tangent(rigid),
-        maps=maps,
-        own_rates=own_rates if rigid else no_rates,
-        flow=flow,
-        carry=carry if rigid else None,
-        second_maps=second_maps,
-        rigid=rigid,
-        scales=True,
-    )
+        own_rows=("|p|",) if rigid else (), own_kinds=(OWN,) if rigid else (), n_q=7, axes=True,
+        constants=constants, initial=initial, stacks=True, retract=retract, face=face,
+        face_velocity=face_velocity, face_acceleration=face_acceleration, residual=_residual(rigid),
+        tangent=_tangent(rigid), maps=maps, own_rates=own_rates if rigid else no_rates, flow=flow,
+        carry=carry if rigid else None, second_maps=second_maps, rigid=rigid, scales=True,
+    )  # fmt: skip
 
 
 SCALABLE = Scalable()

@@ -242,30 +242,13 @@ def _formulation(
         write(F, n.q0, n.v, U, Omega)
 
     return Formulation(
-        name=name,
-        velocities=tuple(f"w_{i}" for i in range(1, 7)),
-        velocity_kinds=(TRANSLATION,) * 6,
-        own_rows=(),
-        own_kinds=(),
-        n_q=8 if sized else 7,
-        quaternion=3,
-        axes=True,
-        constants=constants,
-        initial=initial,
-        retract=retract,
-        face=face,
-        face_velocity=face_velocity,
-        face_acceleration=face_acceleration,
-        residual=residual,
-        tangent=tangent,
-        maps=maps,
-        own_rates=own_rates,
-        flow=flow,
-        carry=carry,
-        second_maps=second_maps,
-        sized=sized,
-        canonical=local_map is EXPONENTIAL,
-    )
+        name=name, velocities=tuple(f"w_{i}" for i in range(1, 7)),
+        velocity_kinds=(TRANSLATION,) * 6, own_rows=(), own_kinds=(), n_q=8 if sized else 7,
+        quaternion=3, axes=True, constants=constants, initial=initial, retract=retract, face=face,
+        face_velocity=face_velocity, face_acceleration=face_acceleration, residual=residual,
+        tangent=tangent, maps=maps, own_rates=own_rates, flow=flow, carry=carry,
+        second_maps=second_maps, sized=sized, canonical=local_map is EXPONENTIAL,
+    )  # fmt: skip
 
 
 @remembered
