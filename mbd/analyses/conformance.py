@@ -235,13 +235,9 @@ def _error(
     error[~np.isfinite(error)] = np.inf
     i, j = np.unravel_index(int(np.argmax(error)), error.shape)
     return BlockError(
-        block,
-        float(error[i, j]),
-        str(rows[i]),
-        str(columns[j]),
-        float(A[i, j]),
+        block, float(error[i, j]), str(rows[i]), str(columns[j]), float(A[i, j]),
         float(expected[i, j]),
-    )
+    )  # fmt: skip
 
 
 def _model(item: Any) -> tuple[Model, str]:

@@ -261,14 +261,9 @@ class Linearized:
 
 
 def linearize(
-    system: System | Model | Equilibrium,
-    state: State | None = None,
-    *,
-    inputs: Iterable[Any] = (),
-    outputs: Iterable[Output] = (),
-    rotating: Any = None,
-    coordinates: Iterable[str] = (),
-) -> Linearized:
+    system: System | Model | Equilibrium, state: State | None = None, *, inputs: Iterable[Any] = (),
+    outputs: Iterable[Output] = (), rotating: Any = None, coordinates: Iterable[str] = (),
+) -> Linearized:  # fmt: skip
     """Return the linear system of small motions about an equilibrium or a steady motion.
 
     Equations :eq:`small` and :eq:`minimal` of the theory page.

@@ -97,15 +97,9 @@ class Polygons:
         self._color: list[np.ndarray] = []
 
     def solid(
-        self,
-        vertices: np.ndarray,
-        faces: np.ndarray,
-        color: str | np.ndarray,
-        closed: bool,
-        *,
-        nearer: float = 1.0,
-        alpha: float = 1.0,
-    ) -> None:
+        self, vertices: np.ndarray, faces: np.ndarray, color: str | np.ndarray, closed: bool, *,
+        nearer: float = 1.0, alpha: float = 1.0,
+    ) -> None:  # fmt: skip
         """Add the faces of a surface that are seen, shaded; `nearer` scales their distance.
 
         The colour may be one (m, 3) for each face.
@@ -129,14 +123,9 @@ class Polygons:
         self._put(pixels, depth, alpha * lit_color + (1 - alpha))
 
     def line(
-        self,
-        points: np.ndarray,
-        width: float,
-        color: str,
-        *,
-        alpha: float = 1.0,
+        self, points: np.ndarray, width: float, color: str, *, alpha: float = 1.0,
         nearer: float = 1.0,
-    ) -> None:
+    ) -> None:  # fmt: skip
         """Add a line through points (k, 3), `width` pixels wide."""
         pixels, depth = self.camera.project(points, self.i)
         along = np.diff(pixels, axis=0)

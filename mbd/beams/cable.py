@@ -73,21 +73,10 @@ class Cable(Part):
     symbol = Symbol.ROPE
 
     def __init__(
-        self,
-        name: str,
-        points: Any,
-        *,
-        stiffness: float,
-        mass: float,
-        elements: int = 8,
-        length: float | None = None,
-        slack: bool = True,
-        damping: float = 0.0,
-        first: Any = None,
-        last: Any = None,
-        smooth: bool = True,
-        velocity: Any = (0.0, 0.0, 0.0),
-    ) -> None:
+        self, name: str, points: Any, *, stiffness: float, mass: float, elements: int = 8,
+        length: float | None = None, slack: bool = True, damping: float = 0.0, first: Any = None,
+        last: Any = None, smooth: bool = True, velocity: Any = (0.0, 0.0, 0.0),
+    ) -> None:  # fmt: skip
         self.name = label(name, "Cable")
         n = whole(self.name, "elements", elements, 1)
         EA = number(self.name, "stiffness", stiffness, "N", positive=True)

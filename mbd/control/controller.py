@@ -388,16 +388,10 @@ def _sample(loops: Sequence[_Loop], stepper: Stepper, done: int) -> None:
 
 
 def closed_loop(
-    system: System | Model,
-    controllers: Controller | Sequence[Controller],
-    t_end: float,
-    step: float,
-    *,
-    method: Any = None,
-    state: State | None = None,
-    project: bool | None = None,
+    system: System | Model, controllers: Controller | Sequence[Controller], t_end: float,
+    step: float, *, method: Any = None, state: State | None = None, project: bool | None = None,
     every: int = 1,
-) -> ClosedLoop:
+) -> ClosedLoop:  # fmt: skip
     """Integrate a system with feedback laws, by steps of one size that end on all samples.
 
     Continuous laws act all the time. At a sample all controllers see the same state; where their

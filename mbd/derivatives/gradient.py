@@ -89,20 +89,11 @@ class Gradient(Mapping[str, float]):
 
 
 def gradient(
-    objective: Objective,
-    system: System | Model | Equilibrium | Modes | Linearized | Buckling,
-    parameters: Any = None,
-    t_end: float | None = None,
-    step: float | None = None,
-    *,
-    method: Method | None = None,
-    state: State | None = None,
-    project: bool | None = None,
-    progress: bool | None = None,
-    rtol: float | None = None,
-    events: Any = (),
-    every: int = 1,
-) -> Gradient:
+    objective: Objective, system: System | Model | Equilibrium | Modes | Linearized | Buckling,
+    parameters: Any = None, t_end: float | None = None, step: float | None = None, *,
+    method: Method | None = None, state: State | None = None, project: bool | None = None,
+    progress: bool | None = None, rtol: float | None = None, events: Any = (), every: int = 1,
+) -> Gradient:  # fmt: skip
     """Run a system, and go back over its steps for the gradient of an objective.
 
     It costs about three runs, whatever the number of parameters, and is that of what was computed.
@@ -332,20 +323,11 @@ class Backward:
 
 # --- products with second derivatives -------------------------------------------------------------
 def hvp(
-    objective: Objective,
-    system: System | Model,
-    parameters: Any,
-    direction: Mapping[Any, float] | Sequence[float],
-    t_end: float | None = None,
-    step: float | None = None,
-    *,
-    method: Method | None = None,
-    state: State | None = None,
-    project: bool | None = None,
-    progress: bool | None = None,
-    events: Any = (),
-    every: int = 1,
-) -> dict[str, float]:
+    objective: Objective, system: System | Model, parameters: Any,
+    direction: Mapping[Any, float] | Sequence[float], t_end: float | None = None,
+    step: float | None = None, *, method: Method | None = None, state: State | None = None,
+    project: bool | None = None, progress: bool | None = None, events: Any = (), every: int = 1,
+) -> dict[str, float]:  # fmt: skip
     r"""Return the product of the second derivative of an objective with a direction.
 
     Gradients are exact, so that one difference is left, along the direction, of order four,

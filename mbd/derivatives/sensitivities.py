@@ -100,18 +100,11 @@ def sensitivities(
     system: System | Model, parameters: Any = None, *args: Any, **options: Any
 ) -> Sensitivities: ...
 def sensitivities(
-    system: System | Model | Equilibrium | Modes | Linearized | Buckling,
-    parameters: Any = None,
-    t_end: float | None = None,
-    step: float | None = None,
-    *,
-    method: Method | None = None,
-    state: State | None = None,
-    project: bool | None = None,
-    progress: bool | None = None,
-    rtol: float | None = None,
-    events: Any = (),
-) -> Any:
+    system: System | Model | Equilibrium | Modes | Linearized | Buckling, parameters: Any = None,
+    t_end: float | None = None, step: float | None = None, *, method: Method | None = None,
+    state: State | None = None, project: bool | None = None, progress: bool | None = None,
+    rtol: float | None = None, events: Any = (),
+) -> Any:  # fmt: skip
     """Run a system, and carry the derivatives by parameters along its steps.
 
     They are those of what the loop computes, to round-off, the start included; not those of the

@@ -302,20 +302,12 @@ class Fit:
 
 
 def fit(
-    system: Any,
-    data: Any,
-    parameters: Any = None,
-    step: float | None = None,
-    *,
+    system: Any, data: Any, parameters: Any = None, step: float | None = None, *,
     bounds: Mapping[Any, tuple[float | None, float | None]] | None = None,
-    fixed: Mapping[str, Any] | None = None,
-    sensors: Mapping[str, Sensor] | None = None,
-    absolute_sigma: bool = True,
-    max_evaluations: int = 100,
-    file: Any = None,
-    progress: bool | None = None,
-    **options: Any,
-) -> Fit:
+    fixed: Mapping[str, Any] | None = None, sensors: Mapping[str, Sensor] | None = None,
+    absolute_sigma: bool = True, max_evaluations: int = 100, file: Any = None,
+    progress: bool | None = None, **options: Any,
+) -> Fit:  # fmt: skip
     """Fit parameters of a system to measured curves.
 
     Where a run fails with the values of a trial, smaller changes are tried. Ctrl-C ends the fit

@@ -327,14 +327,9 @@ def second_maps(F: Any, n: Any, to: Any) -> None:
 
 
 def formulation(
-    name: str,
-    *,
-    inertia: int = WORK,
-    force: int = WORK,
-    reduced: bool = False,
-    row: bool = True,
+    name: str, *, inertia: int = WORK, force: int = WORK, reduced: bool = False, row: bool = True,
     scales: bool = False,
-) -> Formulation:
+) -> Formulation:  # fmt: skip
     """Return a formulation on (r, p): how inertia and forces are tested, with the own row or free.
 
     ``reduced`` takes the part along p out of the gyroscopic moment; ``scales`` says that p of any

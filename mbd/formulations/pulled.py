@@ -148,16 +148,11 @@ def checked_mass(name: str, W: np.ndarray, size: int) -> np.ndarray:
 
 
 def pulled(
-    name: str,
-    velocities: Mapping[str, int],
-    face: Callable[[np.ndarray], Any],
-    coordinates: Callable[[np.ndarray, np.ndarray], Any],
-    own_rows: Sequence[str],
-    rows: Callable[[np.ndarray], Any],
-    *,
-    n_faces: int = 1,
+    name: str, velocities: Mapping[str, int], face: Callable[[np.ndarray], Any],
+    coordinates: Callable[[np.ndarray, np.ndarray], Any], own_rows: Sequence[str],
+    rows: Callable[[np.ndarray], Any], *, n_faces: int = 1,
     mass_matrix: Callable[[float, np.ndarray, np.ndarray], np.ndarray] | None = None,
-) -> Formulation:
+) -> Formulation:  # fmt: skip
     r"""Return the formulation of a body with given faces, all its functions by pull-back.
 
     Parameters

@@ -253,14 +253,10 @@ def _formulation(
 
 @remembered
 def Unified(
-    kind: Literal["hexahedral", "tetrahedral"] | None = None,
-    *,
-    points: Any = None,
-    directions: Any = None,
-    alpha: float | None = None,
-    length: Any = None,
+    kind: Literal["hexahedral", "tetrahedral"] | None = None, *, points: Any = None,
+    directions: Any = None, alpha: float | None = None, length: Any = None,
     local_map: LocalMap | Literal["exponential", "cayley"] = "exponential",
-) -> Formulation:
+) -> Formulation:  # fmt: skip
     r"""Return a formulation with six velocities :math:`w_i = b_i\cdot\bar v(y_i)` [m/s].
 
     Parameters

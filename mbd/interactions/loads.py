@@ -155,14 +155,9 @@ def scaling_tangent(I: Any, F: Any, e: Any) -> None:
 
 FORCE = Kind("force", 2, 0, ((0, 1),), force_forces, force_tangent, smooth=True)
 MOMENT = Kind(
-    "moment",
-    4,
-    0,
-    ((0, 0), (1, 1), (2, 2), (0, 3), (1, 3), (2, 3)),
-    moment_forces,
-    moment_tangent,
+    "moment", 4, 0, ((0, 0), (1, 1), (2, 2), (0, 3), (1, 3), (2, 3)), moment_forces, moment_tangent,
     smooth=True,
-)
+)  # fmt: skip
 SCALING = Kind(
     "scaling force", 3, 0, ((0, 0), (1, 1), (2, 2)), scaling_forces, scaling_tangent, smooth=True
 )

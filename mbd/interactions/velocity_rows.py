@@ -85,14 +85,6 @@ def rates(I: Any, F: Any, e: Any) -> None:
 
 
 NON_TWISTING = Kind(
-    "non-twisting row",
-    2,
-    1,
-    ((0, 1), (1, 0)),
-    forces,
-    tangent,
-    rates,
-    damped=True,
-    smooth=True,
+    "non-twisting row", 2, 1, ((0, 1), (1, 0)), forces, tangent, rates, damped=True, smooth=True,
     unit="rad/s",
-)
+)  # fmt: skip

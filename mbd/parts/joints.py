@@ -287,16 +287,9 @@ class Distance(Joint):
     with_axes = (False, False)
 
     def __init__(
-        self,
-        name: str,
-        first: Any,
-        second: Any,
-        *,
-        at: Any = None,
-        to: Any = None,
-        length: float | None = None,
-        compliance: float = 0.0,
-    ):
+        self, name: str, first: Any, second: Any, *, at: Any = None, to: Any = None,
+        length: float | None = None, compliance: float = 0.0,
+    ):  # fmt: skip
         self.name = label(name, "Distance")
         self.ends = two_ends(self.name, first, second, at, to)
         length = distance(*self.ends) if length is None else length
@@ -344,15 +337,9 @@ class Universal(Joint):
     path = (PathStep(TURN, 0, "angle_1"), PathStep(TURN, 1, "angle_2"))
 
     def __init__(
-        self,
-        name: str,
-        first: Any,
-        second: Any,
-        *,
-        at: Any = None,
-        axis: Any = None,
+        self, name: str, first: Any, second: Any, *, at: Any = None, axis: Any = None,
         second_axis: Any = None,
-    ):
+    ):  # fmt: skip
         self.name = label(name, "Universal")
         axes = None
         if not (isinstance(first, Frame) or isinstance(second, Frame)):

@@ -98,17 +98,9 @@ class RollingDisc(Joint):
     symbol = Symbol.DISC
 
     def __init__(
-        self,
-        name: str,
-        first: Any,
-        second: Any,
-        *,
-        radius: float,
-        axis: Any = None,
-        at: Any = None,
-        normal: Any = (0.0, 0.0, 1.0),
-        through: Any = (0.0, 0.0, 0.0),
-    ) -> None:
+        self, name: str, first: Any, second: Any, *, radius: float, axis: Any = None,
+        at: Any = None, normal: Any = (0.0, 0.0, 1.0), through: Any = (0.0, 0.0, 0.0),
+    ) -> None:  # fmt: skip
         self.name = label(name, "RollingDisc")
         self.radius = number(self.name, "radius", radius, "m", positive=True)
         axes = np.eye(3)
@@ -159,16 +151,9 @@ class RollingBall(Joint):
     symbol = Symbol.WHEEL
 
     def __init__(
-        self,
-        name: str,
-        first: Any,
-        second: Any,
-        *,
-        radius: float,
-        at: Any = None,
-        normal: Any = (0.0, 0.0, 1.0),
-        through: Any = (0.0, 0.0, 0.0),
-    ) -> None:
+        self, name: str, first: Any, second: Any, *, radius: float, at: Any = None,
+        normal: Any = (0.0, 0.0, 1.0), through: Any = (0.0, 0.0, 0.0),
+    ) -> None:  # fmt: skip
         self.name = label(name, "RollingBall")
         self.radius = number(self.name, "radius", radius, "m", positive=True)
         self.ends = _on_plane(self.name, first, second, at, np.eye(3), normal, through)
@@ -210,15 +195,9 @@ class KnifeEdge(Joint):
     symbol = Symbol.BLADE
 
     def __init__(
-        self,
-        name: str,
-        first: Any,
-        second: Any,
-        *,
-        axis: Any = None,
-        at: Any = None,
+        self, name: str, first: Any, second: Any, *, axis: Any = None, at: Any = None,
         normal: Any = (0.0, 0.0, 1.0),
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.name = label(name, "KnifeEdge")
         axes = np.eye(3)
         if isinstance(second, Body):

@@ -87,19 +87,9 @@ def whole_steps(who: str, length: float, step: float, why: str = "") -> int:
 
 
 def checked_plan(
-    model: Model,
-    first: State,
-    method: Method,
-    *,
-    t_end: Any,
-    step: Any,
-    rtol: Any,
-    atol: Any,
-    max_step: Any,
-    t_eval: Any,
-    every: Any,
-    saddle: Saddle | None = None,
-) -> Plan:
+    model: Model, first: State, method: Method, *, t_end: Any, step: Any, rtol: Any, atol: Any,
+    max_step: Any, t_eval: Any, every: Any, saddle: Saddle | None = None,
+) -> Plan:  # fmt: skip
     """Return the plan of a run from the arguments of ``simulate``.
 
     The `saddle` is the matrix that gave the accelerations of the first state, if it is at hand.

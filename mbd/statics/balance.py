@@ -74,13 +74,9 @@ class Statics:
     """
 
     def __init__(
-        self,
-        model: Model,
-        scaled: tuple[str, ...],
-        omega: np.ndarray,
-        about: np.ndarray,
+        self, model: Model, scaled: tuple[str, ...], omega: np.ndarray, about: np.ndarray,
         spins: dict[str, np.ndarray],
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.model, self.omega, self.about, self.spins = model, omega, about, spins
         self.scaled, self.scale = scaled, scale_by_mass(model)
         self.turning = bool(omega.any()) or any(s.any() for s in spins.values())

@@ -83,13 +83,9 @@ def _field(x: Quantity, unit: str) -> Field:
     mixed = "{}" in x.unit and x.of is not Owner.TOTAL
     pure = "1" if x.unit == "-" else x.unit.format(unit)
     return Field(
-        x.array,
-        dims,
-        MIXED if mixed else pure,
-        x.meaning,
-        partial(AllParts.values, quantity=x),
+        x.array, dims, MIXED if mixed else pure, x.meaning, partial(AllParts.values, quantity=x),
         x.axes.frame,
-    )
+    )  # fmt: skip
 
 
 @per_model

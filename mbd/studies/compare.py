@@ -32,19 +32,13 @@ if TYPE_CHECKING:
 
 
 def compare(
-    build: Callable[..., System] | str | Path,
-    *,
-    formulations: str | Iterable[str | Formulation] = "all",
-    steps: Sequence[float] | None = None,
-    t_end: float | None = None,
-    method: Any = None,
-    rho: float | None = None,
-    newton: Literal["modified", "full"] | None = None,
-    watch: str | Sequence[str] | None = None,
-    turns: int = 3,
-    reference: str | Formulation | Solution | Mapping[str, Any] | None = None,
+    build: Callable[..., System] | str | Path, *,
+    formulations: str | Iterable[str | Formulation] = "all", steps: Sequence[float] | None = None,
+    t_end: float | None = None, method: Any = None, rho: float | None = None,
+    newton: Literal["modified", "full"] | None = None, watch: str | Sequence[str] | None = None,
+    turns: int = 3, reference: str | Formulation | Solution | Mapping[str, Any] | None = None,
     **parameters: Any,
-) -> Comparison:
+) -> Comparison:  # fmt: skip
     r"""Run a model in several formulations, by several methods and steps; measure errors and cost.
 
     Parameters
@@ -122,17 +116,12 @@ def compare(
 
 
 def bench(
-    problem: Callable[..., System] | str | Path,
-    *,
-    formulations: str | Iterable[str | Formulation] | None = None,
-    methods: Any = "all",
-    steps: Sequence[float] | None = None,
-    t_end: float | None = None,
-    watch: str | Sequence[str] | None = None,
-    turns: int = 3,
-    reference: str | Formulation | Solution | Mapping[str, Any] | None = None,
-    **parameters: Any,
-) -> Comparison:
+    problem: Callable[..., System] | str | Path, *,
+    formulations: str | Iterable[str | Formulation] | None = None, methods: Any = "all",
+    steps: Sequence[float] | None = None, t_end: float | None = None,
+    watch: str | Sequence[str] | None = None, turns: int = 3,
+    reference: str | Formulation | Solution | Mapping[str, Any] | None = None, **parameters: Any,
+) -> Comparison:  # fmt: skip
     """Run a problem in all formulations by all methods; measure errors against what is known of it.
 
     It is :func:`mbd.compare` with other defaults: those of the problem, and all methods. One of
@@ -224,16 +213,9 @@ class Subject:
 
 
 def _measured(
-    subject: Subject,
-    several: dict[str, Any],
-    *,
-    formulations: Any,
-    steps: Any,
-    t_end: Any,
-    watch: Any,
-    turns: Any,
-    reference: Any,
-) -> Comparison:
+    subject: Subject, several: dict[str, Any], *, formulations: Any, steps: Any, t_end: Any,
+    watch: Any, turns: Any, reference: Any,
+) -> Comparison:  # fmt: skip
     """Run each formulation by each method with each step; return the table."""
     who, run = subject.who, subject.run
     steps = sizes(who, steps, run)

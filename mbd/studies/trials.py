@@ -259,14 +259,9 @@ def published(entries: Any, model: Model, keys: list[str], end: float) -> Refere
 
 
 def reference_of(
-    who: str,
-    choice: Any,
-    trials: list[Trial],
-    keys: list[str],
-    steps: list[float],
-    options: dict[str, Any],
-    masks: Values,
-) -> Reference:
+    who: str, choice: Any, trials: list[Trial], keys: list[str], steps: list[float],
+    options: dict[str, Any], masks: Values,
+) -> Reference:  # fmt: skip
     """Return what errors are measured against."""
     if isinstance(choice, Solution):
         end = options["t_end"]
@@ -339,12 +334,8 @@ def _meant(who: str, choice: Any, trials: list[Trial]) -> Trial:
 
 
 def _extrapolated(
-    one: Trial,
-    keys: list[str],
-    steps: list[float],
-    options: dict[str, Any],
-    masks: Values,
-) -> Reference | None:
+    one: Trial, keys: list[str], steps: list[float], options: dict[str, Any], masks: Values,
+) -> Reference | None:  # fmt: skip
     """Extrapolate a formulation to the step zero; None if a run fails."""
     best = sharp(one.method)
     levels = [*steps[-2:], steps[-1] / 2]
