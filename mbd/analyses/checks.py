@@ -121,11 +121,7 @@ class CheckError(ValueError):
     """
 
     def __init__(
-        self,
-        report: CheckReport,
-        fails: str,
-        advice: str,
-        meaning: Mapping[str, str] | None = None,
+        self, report: CheckReport, fails: str, advice: str, meaning: Mapping[str, str] | None = None
     ) -> None:
         wrong = meaning or {}
         lines = [str(x) + (f", {wrong[x.what]}" if x.what in wrong else "") for x in report.failed]

@@ -20,12 +20,7 @@ from mbd.analyses.linearize import Linearized
 from mbd.analyses.modes import Modes
 from mbd.base.checked import shown, whole
 from mbd.base.door import number
-from mbd.base.tolerances import (
-    SECOND_ORDER_STEP,
-    SENSITIVITY_MET,
-    START_MET,
-    START_POSITION,
-)
+from mbd.base.tolerances import SECOND_ORDER_STEP, SENSITIVITY_MET, START_MET, START_POSITION
 from mbd.derivatives.controls import by_control_of_start, by_controls
 from mbd.derivatives.named import not_unique
 from mbd.derivatives.objective import Gradients, Objective, by_values, summed

@@ -30,12 +30,7 @@ from mbd.derivatives.differences import (
     KinkError,
     differentiated,
 )
-from mbd.model.description import (
-    WHO,
-    argument_now,
-    argument_of,
-    described_parameters,
-)
+from mbd.model.description import WHO, argument_now, argument_of, described_parameters
 from mbd.model.frozen import FrozenModel
 from mbd.model.names import Name, Names, described_value, scale_of
 from mbd.model.values import changed

@@ -17,12 +17,7 @@ from mbd.derivatives.parameters import Stencil
 from mbd.derivatives.poses import PoseTangent, of_equilibrium
 from mbd.derivatives.runs import DifferentiableRun, Setup, keeping, setup
 from mbd.derivatives.segments import Segment
-from mbd.derivatives.small_motions import (
-    BucklingTangent,
-    LinearTangent,
-    ModesTangent,
-    tangents_of,
-)
+from mbd.derivatives.small_motions import BucklingTangent, LinearTangent, ModesTangent, tangents_of
 from mbd.derivatives.step_kernels import DA, DQ, DV, INSTANT_SIZE
 from mbd.derivatives.steps import StepMaps
 from mbd.derivatives.variables import variables_of

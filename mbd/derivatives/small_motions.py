@@ -32,15 +32,7 @@ from mbd.base.tolerances import BEGIN_REACH, SENSITIVITY_MET
 from mbd.derivatives.differences import slope
 from mbd.derivatives.objective import View
 from mbd.derivatives.parameters import Stencil, stencils
-from mbd.derivatives.poses import (
-    AtRest,
-    Pose,
-    SmallChange,
-    Solver,
-    check_still,
-    contracted,
-    matrix,
-)
+from mbd.derivatives.poses import AtRest, Pose, SmallChange, Solver, check_still, contracted, matrix
 from mbd.machine import buffer as m
 from mbd.model.null_space import null_space
 from mbd.model.state import State

@@ -139,11 +139,7 @@ OF: dict[str, dict[str, ValueType]] = {
     "RotationalSpring": {**ROTATIONAL, "joint": JOINT},
     **dict.fromkeys(("JointSpring", "Stop"), ALONG),
     "JointFriction": {"friction": Along("F")},
-    "DryFriction": {
-        "force": Along("F"),
-        "coefficient": Number("-"),
-        "static": Number("-"),
-    },
+    "DryFriction": {"force": Along("F"), "coefficient": Number("-"), "static": Number("-")},
     "Freewheel": {"most": Along("F"), "drag": Along("F")},
     "Drive": {
         "position": OrLaw(Along("u"), laws=MOTION),

@@ -73,13 +73,7 @@ from mbd.algebra.vec import (
 from mbd.base.checked import flag, one_of
 from mbd.base.recorded_call import remembered
 from mbd.formulations.formulation import Formulation
-from mbd.formulations.homogeneous import (
-    constants,
-    face,
-    formulation,
-    no_rates,
-    own_rates,
-)
+from mbd.formulations.homogeneous import constants, face, formulation, no_rates, own_rates
 from mbd.machine.buffer import DIRECTOR, GX, OWN, ROTATION, TRANSLATION, W_G, W_K, W_M
 from mbd.machine.jit import jit
 

@@ -31,13 +31,7 @@ from mbd.formulations import se3
 from mbd.formulations.formulation import Formulation
 from mbd.formulations.so3 import constants as rigid_constants
 from mbd.formulations.so3 import face, own_rates
-from mbd.formulations.velocity_sets import (
-    hexahedral,
-    inverse,
-    projection,
-    six,
-    tetrahedral,
-)
+from mbd.formulations.velocity_sets import hexahedral, inverse, projection, six, tetrahedral
 from mbd.machine.buffer import MAP_ROW, TRANSLATION
 from mbd.machine.jit import jit
 

@@ -11,14 +11,7 @@ from mbd.base.door import vector
 from mbd.history.columns import labels, model_columns, of_rows, parts
 from mbd.history.observed import ORIGIN, accelerometer, coordinate, made_of, measured, point
 from mbd.history.program import ProgramTables, faces_of
-from mbd.history.quantities import (
-    COLUMNS,
-    SINCE_THE_START,
-    Energy,
-    Momentum,
-    PartHistory,
-    table,
-)
+from mbd.history.quantities import COLUMNS, SINCE_THE_START, Energy, Momentum, PartHistory, table
 from mbd.history.quantity import INERTIAL, TOTALS, Owner, Quantity
 from mbd.interactions.kind import Attachment
 from mbd.interactions.measures import LENGTH

@@ -36,11 +36,7 @@ References
 import math
 from typing import Any
 
-from mbd.base.tolerances import (
-    ERROR_FIRST,
-    OPEN_STEP,
-    STEP_CONTROL,
-)
+from mbd.base.tolerances import ERROR_FIRST, OPEN_STEP, STEP_CONTROL
 from mbd.integration import newton_loop
 from mbd.integration.updates import mark_open, record_impulsive
 from mbd.linear.saddle import accelerations

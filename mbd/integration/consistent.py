@@ -14,11 +14,7 @@ from typing import Any
 import numpy as np
 
 from mbd.base.checked import flag, shown
-from mbd.base.tolerances import (
-    START_NEAR,
-    START_POSITION,
-    START_VELOCITY,
-)
+from mbd.base.tolerances import START_NEAR, START_POSITION, START_VELOCITY
 from mbd.integration.contradiction import contradicting_rows, contradiction
 from mbd.linear.saddle import Saddle, accelerate
 from mbd.machine import buffer as m

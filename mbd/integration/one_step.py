@@ -12,13 +12,7 @@ import numpy as np
 
 from mbd.base.tolerances import ERROR_SLOW, ROUND_OFF
 from mbd.formulations.families import family
-from mbd.integration.adaptive import (
-    SHRINKS,
-    add_time,
-    factor_after,
-    factor_refused,
-    next_size,
-)
+from mbd.integration.adaptive import SHRINKS, add_time, factor_after, factor_refused, next_size
 from mbd.integration.consistent import consistent, violations
 from mbd.integration.newton_loop import CONVERGED, FAILED, REFUSED, keep_record
 from mbd.integration.starting_values import Nearby

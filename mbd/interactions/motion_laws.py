@@ -18,14 +18,7 @@ import numpy as np
 from mbd.base.checked import shown
 from mbd.interactions import motion_loads as ml
 from mbd.interactions.laws import STEP, WRONG, Law
-from mbd.machine.jit import (
-    PYTHON,
-    address_of,
-    floats_at,
-    is_compiled,
-    law_on_arrays,
-    vector_at,
-)
+from mbd.machine.jit import PYTHON, address_of, floats_at, is_compiled, law_on_arrays, vector_at
 
 Returns = Literal["force", "moment", "both"]
 _FRAME = {

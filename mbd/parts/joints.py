@@ -327,8 +327,7 @@ class Universal(Joint):
 
     symbol = Symbol.CROSS
     angle_1 = Free.angle(
-        AngleBetween(1, 2, 1),
-        "Rotation of the cross against the first body about ``axis`` [rad].",
+        AngleBetween(1, 2, 1), "Rotation of the cross against the first body about ``axis`` [rad]."
     )
     angle_2 = Free.angle(
         AngleBetween(0, 2, 0, base=1),

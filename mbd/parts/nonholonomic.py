@@ -18,14 +18,7 @@ from mbd.interactions.rows import row
 from mbd.interactions.slip import KNIFE, ROLL_BALL, ROLL_DISC
 from mbd.interactions.velocity_rows import NON_TWISTING
 from mbd.machine.buffer import FORCE, VELOCITY_ROW
-from mbd.parts.joint import (
-    Joint,
-    acted_upon,
-    check_sides,
-    needs_axes,
-    of_one_size,
-    perpendicular,
-)
+from mbd.parts.joint import Joint, acted_upon, check_sides, needs_axes, of_one_size, perpendicular
 from mbd.parts.part import Body, Frame, Part, Symbol
 
 

@@ -16,14 +16,7 @@ from typing import Any
 
 from mbd.algebra.vec import dot, load3, minus, plus, times
 from mbd.interactions.kind import Kind
-from mbd.interactions.pullback import (
-    add_inertia,
-    at,
-    each,
-    form_maps,
-    form_second_maps,
-    push,
-)
+from mbd.interactions.pullback import add_inertia, at, each, form_maps, form_second_maps, push
 from mbd.machine import buffer as m
 from mbd.machine.jit import jit
 
