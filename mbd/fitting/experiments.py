@@ -84,6 +84,7 @@ class Experiments:
             )
         self.who, self.options = who, dict(options)
         self.of_sensors: list[str] = []  # names that are no arguments of parts
+        self.absolute_sigma = True  # whether standard deviations are known, not their ratios
         if step is not None:
             step = number(who, "step", step, "s", positive=True)
         base = None if all(isinstance(x, Experiment) and x.system is not None for x in several) \

@@ -116,8 +116,7 @@ class Fit:
 
     def __init__(
         self, experiments: Experiments, variables: Variables, best: Evaluation,
-        weights: np.ndarray, held: dict[str, str], absolute: bool, ended: tuple[int, str],
-        runs: Evaluations,
+        weights: np.ndarray, held: dict[str, str], ended: tuple[int, str], runs: Evaluations,
     ) -> None:  # fmt: skip
         x, r, J = best.x, best.values, best.jacobian
         self._experiments = experiments
@@ -125,7 +124,7 @@ class Fit:
         self.status, self.message = ended
         self.success = self.status == 0
         self.held, self.failures, self.evaluations = held, runs.failures, len(runs.used)
-        self.absolute_sigma = absolute
+        absolute = self.absolute_sigma = experiments.absolute_sigma
         names = variables.names
         free = np.array([name not in held for name in names])
         self.chi2 = float(np.sum((weights * r) ** 2))
@@ -412,8 +411,8 @@ def fit(
     if status == 0 and not _arrived(all_of, best, weights, held, names):
         why = f"there is no run: {runs.last_failure()}" if runs.failures else message
         status, message = 1, f"another step would lead farther, but {why}"
-    absolute = absolute_sigma and not unsure
-    return Fit(all_of, variables, best, weights, held, absolute, (status, message), runs)
+    all_of.absolute_sigma = absolute_sigma and not unsure
+    return Fit(all_of, variables, best, weights, held, (status, message), runs)
 
 
 def _sensors(all_of: Experiments, sensors: Any) -> dict[str, tuple[float, float]]:

@@ -31,7 +31,7 @@ from mbd.runs.large_steps import judged, paces_of
 from mbd.runs.oscillation import rough, roughness
 from mbd.runs.plan import Plan, first_steps
 from mbd.runs.record import columns
-from mbd.runs.stretch import Stretch
+from mbd.runs.stretch import Stretch, TakenOver
 
 _RUNS = 512  # of a batch: what is shared by its runs is then small compared with them
 _BYTES = 1 << 24  # most that they take
@@ -130,7 +130,8 @@ class Batches:
         self.kernel = self.facts.free.kernel if plan.free and self.facts.free else method.kernel
         first, start = settled(model)[0], self.facts.start
         as_it_is = start is not on_rates  # the state is left where steps begin from another one
-        run = Stretch(model, first, method, plan, Interrupt(), continued=as_it_is)
+        over = TakenOver(continued=as_it_is)
+        run = Stretch(model, first, method, plan, Interrupt(), taken_over=over)
         self.h, self.own, self.size = run.h, run.at - model.size, run.size
         self.times = run.work.F[run.work.S[m.OUTPUT] :][: run.work.S[m.N_OUTPUT]].copy()
         self.at, self.leaves = run.at, int(run.acting is not None)
