@@ -114,7 +114,7 @@ class Equilibrium:
 
 
 class PartAtPose:
-    """What a Solution has of a body or joint, at one instant: the axis of time is left out."""
+    """Quantities of a body or joint at one instant: those of a Solution, without time."""
 
     def __init__(self, history: Any, instant: int = 0) -> None:
         self._history, self._instant = history, instant

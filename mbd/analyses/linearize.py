@@ -168,7 +168,7 @@ class Linearized:
 
     @cached_property
     def descriptor(self) -> Descriptor:
-        """The same in all coordinates and multipliers, sparse, nothing eliminated."""
+        """The system in all coordinates and multipliers, sparse, nothing eliminated."""
         motion, n_lam = self.motion, self.model.n_lam
         n = self.model.n_v
         I = sp.eye_array(n)

@@ -53,7 +53,7 @@ _AWAY = 8.0  # the eye follows a body that leaves by so many extents of the mode
 
 @dataclass(frozen=True)
 class DrawOptions:
-    """What is to be shown; see ``mbd.Solution.animate``."""
+    """Options of an animation; see ``mbd.Solution.animate``."""
 
     trails: Any = ()
     lines: Any = ()

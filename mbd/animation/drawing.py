@@ -227,7 +227,7 @@ class Drawing:
 
     @property
     def origin(self) -> np.ndarray:
-        """Where graphics, which has seven digits, takes its origin: in the middle of what is far.
+        """Origin of the graphics, which has seven digits: the middle of what is far.
 
         A multiple of the spacing of the grid.
         """

@@ -48,7 +48,7 @@ class Sizes:
         Where each body is held, in its axes.
     typical : float [m]
     visible : float [m]
-        Radius below which a bar would hardly be seen beside the whole system.
+        Radius below which a bar would hardly be seen in the whole system.
     """
 
     def __init__(self, model: Model) -> None:

@@ -98,8 +98,8 @@ def page(drawing: Drawing) -> str:
     first, *rest = text.split("{{")
     pieces = [first]
     for piece in rest:
-        name, behind = piece.split("}}", 1)
-        pieces += [holes[name], behind]
+        name, after = piece.split("}}", 1)
+        pieces += [holes[name], after]
     return "".join(pieces)
 
 

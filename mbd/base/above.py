@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 
 class MovingPicture(Protocol):
-    """What ``solution.animate`` returns: an ``mbd.animation.animation.Animation``."""
+    """Result of ``solution.animate``: an ``mbd.animation.animation.Animation``."""
 
     @property
     def html(self) -> str:
@@ -25,7 +25,7 @@ class MovingPicture(Protocol):
 
 
 class Observing(Protocol):
-    """What ``model.observe`` returns: an ``mbd.history.observation.Observation``."""
+    """Result of ``model.observe``: an ``mbd.history.observation.Observation``."""
 
     labels: tuple[str, ...]
     units: tuple[str, ...]

@@ -8,7 +8,7 @@ Value = TypeVar("Value")
 
 
 class _Sorts(dict[type, int]):
-    """What a class of values is: an array, several values, values by name, or anything else."""
+    """Sort of a class of values: an array, several values, values by name, or anything else."""
 
     def __missing__(self, cls: type) -> int:
         classes: tuple[Any, ...] = (np.ndarray, (tuple, list), dict)

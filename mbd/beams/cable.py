@@ -25,7 +25,7 @@ class Cable(Part):
 
     .. math:: N = \max\Big(EA\,\big(\frac{l}{l_0} - 1\big) + \tau\,\frac{EA}{l_0}\,\dot l,\;0\Big) .
 
-    Its nodes ``NAME.0 ... NAME.n`` have half the mass of the bars beside them. Errors of sag and
+    Its nodes ``NAME.0 ... NAME.n`` have half the mass of the bars next to them. Errors of sag and
     tension fall with the second power of the length of a bar.
 
     Parameters

@@ -100,7 +100,7 @@ class Controller:
 
 @dataclass(frozen=True)
 class Signals:
-    """What a controller has seen and set, at its samples; if continuous, at all steps.
+    """Signals that a controller has seen and set, at its samples; if continuous, at all steps.
 
     Attributes
     ----------

@@ -227,7 +227,7 @@ class Stepper:
             )
 
     def meet(self) -> None:
-        """Let loads that have jumped act now: find accelerations and multipliers anew."""
+        """Let loads that have jumped act now: find accelerations and multipliers again."""
         self._call(0)
         if self._flags[JUMPED]:
             renew_kernel(self.run.work.I, self.run.work.F)

@@ -227,7 +227,7 @@ class Backward:
 
     @property
     def stats(self) -> dict[str, int]:
-        """What the way back cost."""
+        """Cost of the way back."""
         S = self.maps.work.S
         return {"factorizations": int(S[m.N_FACTOR]), "evaluations": int(S[m.N_EVALUATE])}
 

@@ -104,7 +104,7 @@ class Named:
         return Named(values, self._difference, self._refused)
 
     def _of(self, name: str, values: Values) -> Any:
-        """Return what is derived of a part: with a reason where its forces are not unique."""
+        """Return the derivatives of a part, with a reason where its forces are not unique."""
         if name not in self._refused:
             return self._derived(values)
         return Named(values, self._difference, {"": self._refused[name]})

@@ -79,7 +79,7 @@ _SUMMED = (
 
 
 class _PartOnce:
-    """What a history has of a part, each of its arrays evaluated once."""
+    """Quantities of a part, each array evaluated once."""
 
     def __init__(self, part: Any) -> None:
         self._part = part
@@ -136,7 +136,7 @@ class _EnergyNow:
 
 
 class View:
-    """What of modes, of a linear system or of critical loads a term may read."""
+    """Numbers of modes, of a linear system or of critical loads that a term may read."""
 
     def __init__(self, of: str, **quantities: Any) -> None:
         self._of, self._quantities = of, quantities

@@ -142,8 +142,8 @@ def observed_term(
         value, seeds = off**2 @ w, 2.0 * w * off
         if callable(term.target):
             h = BEGIN_REACH * float(np.diff(t).max(initial=0.0) or 1.0)
-            ahead, behind = (_target(term, t + s, size) for s in (h, -h))
-            by_t = -np.sum(seeds * (ahead - behind), axis=1) / (2.0 * h)
+            after, before = (_target(term, t + s, size) for s in (h, -h))
+            by_t = -np.sum(seeds * (after - before), axis=1) / (2.0 * h)
     if not np.isfinite(value).all():
         bad = int(np.argmin(np.isfinite(value)))
         raise ValueError(

@@ -139,7 +139,7 @@ class Stencil:
 
     @property
     def described(self) -> tuple[Any, ...]:
-        """Those that are described, the farthest first."""
+        """Parameters that are described, the farthest first."""
         return self.models[:0:-1]
 
     @property

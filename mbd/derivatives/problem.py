@@ -97,7 +97,7 @@ class Problem:
 
     @property
     def stats(self) -> dict[str, int]:
-        """What the way back of the last call cost: factorizations, and evaluations."""
+        """Cost of the way back of the last call: factorizations, and evaluations."""
         return self._backs[0].stats if self._backs else {}
 
     def model(self, x: Any) -> Model:

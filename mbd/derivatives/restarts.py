@@ -268,7 +268,7 @@ class Restart:
 
     # --- forwards ---
     def again(self) -> Restarted:
-        """Return the restart anew, of laws that have other values by now."""
+        """Return the restart again, of laws that have other values by now."""
         return self.rule(self.model, self.at, self.h, self.here)
 
     def difference(self, one: Restarted, other: Restarted) -> np.ndarray:

@@ -49,7 +49,7 @@ class DifferentiableRun:
 
 @dataclass(frozen=True, eq=False)
 class Setup:
-    """What a run begins with, and the parameters and controls by which it is differentiated.
+    """Start of a run, and the parameters and controls by which it is differentiated.
 
     ``alone``: terms of objectives that are known to read no parameters.
     """

@@ -22,7 +22,7 @@ class Meeting:
 
 
 class Coefficients(NamedTuple):
-    """What contacts are to have: friction [-] (None: as the file says) and restitution [-]."""
+    """Coefficients of contacts: friction [-] (None: as the file says) and restitution [-]."""
 
     friction: float | None
     restitution: float

@@ -32,7 +32,7 @@ _LARGEST = 100_000_000  # bytes of a model file
 
 @dataclass(frozen=True)
 class ModelFile:
-    """What a model file says.
+    """Content of a model file.
 
     Attributes
     ----------

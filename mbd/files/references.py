@@ -70,7 +70,7 @@ class Along:
     unit: str
 
     def read(self, value: Any, place: Place) -> Any:
-        """Return it in SI."""
+        """Return the number in SI."""
         return self._number(place).read(value, place)
 
     def _number(self, place: Place) -> Number:

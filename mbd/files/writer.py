@@ -50,7 +50,7 @@ def _public(name: str) -> Any:
 
 
 def _plain(maker: Callable[..., Any]) -> Any:
-    """Return what was decorated."""
+    """Return the function without its decorators."""
     return inspect.unwrap(maker)
 
 

@@ -30,7 +30,7 @@ _FAILURES = (SimulationError, EquilibriumError, ValueError, ArithmeticError)
 
 @dataclass(frozen=True, eq=False)
 class Evaluation:
-    """What was computed at some values of the parameters.
+    """Results at some values of the parameters.
 
     Attributes
     ----------

@@ -178,7 +178,7 @@ class Experiments:
 
     @property
     def count(self) -> int:
-        """How many values were measured, N."""
+        """Number of measured values, N."""
         return sum(int(curve.there.sum()) for curve in self.all_curves)
 
     def split(self, flat: np.ndarray) -> list[tuple[Curve, np.ndarray]]:

@@ -248,7 +248,7 @@ class Fit:
 
     @property
     def remarks(self) -> list[str]:
-        """What a reader of the values should know."""
+        """Remarks that a reader of the values should know."""
         lines = [] if self.success else [self.message]
         lines += [f"{k} is held by its {side} bound" for k, side in self.held.items()]
         lines += [str(x) for x in self.identifiability if not x.error <= FIT_SEEN]

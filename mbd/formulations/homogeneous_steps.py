@@ -72,7 +72,7 @@ _ONE = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
 
 
 class Step(NamedTuple):
-    """What a step is made of: poses, scales, velocities at both ends and their means."""
+    """Numbers of a step: poses, scales, velocities at both ends and their means."""
 
     p0: Any  #: quaternion at the start
     p1: Any  #: at the end

@@ -32,7 +32,7 @@ from mbd.model.workspace import Workspace
 
 @dataclass(frozen=True)
 class UniqueReaction(Reaction):
-    """What of a reaction on the second body does not depend on how redundant rows share it.
+    """Part of a reaction on the second body that does not depend on how redundant rows share it.
 
     Attributes
     ----------

@@ -104,7 +104,7 @@ class AllParts:
 
     @property
     def losses(self) -> np.ndarray:
-        """What friction and impacts of set-valued laws took, (n, 2)."""
+        """Energy that friction and impacts of set-valued laws took, (n, 2)."""
         return self._instants.losses
 
     @property

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class RunOfBodies(Protocol):
-    """What bodies ask of the run that they belong to: a ``Trajectory``."""
+    """Protocol of the run that bodies belong to: a ``Trajectory``."""
 
     model: Model
     t: np.ndarray

@@ -75,7 +75,7 @@ class Instants:
 
     @property
     def losses(self) -> np.ndarray:
-        """What friction and impacts of set-valued laws took, (n, 2)."""
+        """Energy that friction and impacts of set-valued laws took, (n, 2)."""
         parts = self.impulses[..., 1:]
         return parts if parts.shape[-1] else np.zeros((*parts.shape[:-1], 2))
 

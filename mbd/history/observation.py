@@ -118,7 +118,7 @@ class Observation:
         return float(values[0]) if len(values) == 1 else values.copy()
 
     def __reduce__(self) -> Any:
-        """Return what makes it again: addresses are those of one process."""
+        """Return the call that makes the observation again: addresses are those of one process."""
         return observe, (self.model, self._what)
 
     def __repr__(self) -> str:
@@ -145,7 +145,7 @@ def refuse_sum(name: str, who: str) -> None:
 
 
 class Finder:
-    """What finds quantities by name, and adds to tables what they need."""
+    """Search for quantities by name, which adds to tables what they need."""
 
     def __init__(self, tables: ProgramTables, who: str) -> None:
         self.tables, self.model, self.who = tables, tables.model, who
@@ -213,7 +213,7 @@ class Finder:
 
     @cached_property
     def _owners(self) -> dict[str, Callable[[], Words]]:
-        """What finds the words of each owner."""
+        """Functions that find the words of each owner."""
         totals = {x.flat: x for x in table() if x.of in (Owner.TIME, *TOTALS)}
         owners: dict[str, Callable[[], Words]] = {
             "energy": lambda: {x.name: partial(self._entry, x, "") for x in table(Energy)},

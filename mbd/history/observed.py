@@ -1,4 +1,4 @@
-r"""What is observed of faces at an instant, kernel by kernel.
+r"""Quantities of faces at an instant, kernel by kernel.
 
 With the face y = (r, d_1, d_2, d_3) of a body, its rates and second rates, and weights w of a point
 or a vector that is fixed to it,

@@ -1,4 +1,4 @@
-r"""What is observed of forces: reactions of rows, loads, sections of beams, tensions, sums.
+r"""Quantities of forces: reactions of rows, loads, sections of beams, tensions, sums.
 
 The forces f of the rows of a part on a face, conjugate to its origin and directors, are a force and
 a moment about a point P of a face,

@@ -22,7 +22,7 @@ from mbd.model.workspace import Workspace, displaced
 
 
 class Past(NamedTuple):
-    """What came before that still matters.
+    """History of the choice of rows that still matters.
 
     Attributes
     ----------

@@ -22,7 +22,7 @@ from mbd.model.workspace import Workspace
 
 
 class Violation(NamedTuple):
-    """What rows lack, in units of their size, c of it, and the motion that mends the rest.
+    """Gap of rows, in units of their size, c of it, and the motion that closes the rest.
 
     Attributes
     ----------

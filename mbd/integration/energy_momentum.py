@@ -350,7 +350,7 @@ class EnergyMomentum:
 
     @property
     def facts(self) -> Facts:
-        """What the runs are told of it: multipliers are those of the middle of the step."""
+        """Facts for runs: multipliers are those of the middle of the step."""
         return Facts(
             title="energy-momentum scheme", orders=(2, 1), error=(1 / 12, 1), level="position",
             own_floats=_own_floats,        )  # fmt: skip

@@ -161,7 +161,7 @@ class GeneralizedAlpha:
 
     @property
     def facts(self) -> Facts:
-        """What the runs are told of it."""
+        """Facts for runs."""
         return _facts(self)
 
     def _facts(self) -> Facts:

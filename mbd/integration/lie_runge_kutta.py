@@ -261,7 +261,7 @@ class LieRungeKutta4:
 
     @property
     def facts(self) -> Facts:
-        """What the runs are told of it."""
+        """Facts for runs."""
         return Facts(
             title=f"Lie-group Runge-Kutta, {self.scheme}", orders=(4, 4), error=(1 / 120, 3),
             level="position", failure=_failed,

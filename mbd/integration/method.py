@@ -67,7 +67,7 @@ class FreeSteps:
 
 @dataclass(frozen=True, kw_only=True)
 class Facts:
-    r"""What a method declares of itself; the defaults are those of a one-step method.
+    r"""Facts that a method declares of itself; the defaults are those of a one-step method.
 
     Parameters
     ----------
@@ -161,7 +161,7 @@ class Method(Protocol):
 
     @property
     def facts(self) -> Facts:
-        """What the runs are told of it."""
+        """Facts for runs."""
 
     @property
     def kernel(self) -> Any:

@@ -78,7 +78,7 @@ MAX_ITER, N_ITER, N_REJECT, SMALL_PIVOTS, FULL_NEWTON = (
 
 # --- one iteration for all ------------------------------------------------------------------------
 class Equations(NamedTuple):
-    """What `chord` solves: compiled functions of (I, F), made once for a method.
+    """Equations that `chord` solves: compiled functions of (I, F), made once for a method.
 
     Attributes
     ----------

@@ -281,7 +281,7 @@ class RadauCollocation:
 
     @property
     def facts(self) -> Facts:
-        """What the runs are told of it."""
+        """Facts for runs."""
         return _facts(self)
 
     def _facts(self) -> Facts:

@@ -210,7 +210,7 @@ def iterate(I: Any, F: Any, h: float, tol: float, each: bool) -> int:
 
 @jit
 def _sweeps(I: Any, F: Any, h: float, tol: float, each: bool) -> int:
-    """Do so, with what is remembered as the last sweep leaves it."""
+    """Iterate with what is remembered as the last sweep leaves it."""
     S, b, t = ints(F), base(I), F[T]
     s, diagonal, passes = int(F[b + ORDER]), h * F[b + GAMMA], int(F[b + PASSES])
     guess(I, F, h)

@@ -105,7 +105,7 @@ def moment_forces(I: Any, F: Any, e: Any) -> None:
 
 @each_stiffness
 def moment_tangent(I: Any, F: Any, e: Any) -> None:
-    """Add (-tilde(m)/2 + (m x d) d^T/d^2)/d^2 on a director, tilde(d)/(2 d^2) dm/db beside it."""
+    """Add (-tilde(m)/2 + (m x d) d^T/d^2)/d^2 on a director, tilde(d)/(2 d^2) dm/db next to it."""
     b, breathes = I[e.ends + 3], F[e.numbers]
     _components(I, F, e.law, b)
     moment = _load(I, F, b, breathes)

@@ -33,7 +33,7 @@ _FORM = {
 
 
 class LawOfMotion(NamedTuple):
-    """What a user gives: functions, the sizes of what they take, and tables.
+    """Law of motion as a user gives it: functions, the sizes of what they take, and tables.
 
     Attributes
     ----------
@@ -163,7 +163,7 @@ class LawOfMotion(NamedTuple):
             )
 
     def _answer(self, law: Law, row: np.ndarray, what: float) -> np.ndarray:
-        """Return what the law answers."""
+        """Return the answer of the law."""
         outputs = np.zeros(6 * 2 * ml.COLUMNS + ml.MOST)
         row[ml.WHAT] = what
         law_on_arrays(law.address, row, outputs)

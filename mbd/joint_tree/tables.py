@@ -37,7 +37,7 @@ class TreeLoop(NamedTuple):
 
 
 class TreeTables(Appendix):
-    """What a tree adds to its model, and its header while that is written."""
+    """Tables that a tree adds to its model, and its header while that is written."""
 
     def __init__(self, model: FrozenModel) -> None:
         super().__init__(model)

@@ -150,7 +150,7 @@ def _described(model: FrozenModel) -> Selection:
 
 
 def _selected(model: FrozenModel, state: State, before: np.ndarray | None) -> Selection:
-    """Return what `selected` does."""
+    """Return a selection of rows, see `selected`."""
     lam, dropped = model.numbering.lam, [np.empty(0, np.int64)]
     sizes = model.F[model.I[m.DIAG] + lam]
     pose = model.state.replace(t=state.t, q=state.q, off=state.off, memory=state.memory)

@@ -53,7 +53,7 @@ _BREAKS = (np.absolute, np.fabs, np.maximum, np.minimum, np.fmax, np.fmin)
 
 
 class Role(Enum):
-    """What a name stands for: a constant, an initial value, an input of a run, or gravity."""
+    """Role of a name: a constant, an initial value, an input of a run, or gravity."""
 
     CONSTANT = auto()
     INITIAL = auto()

@@ -11,7 +11,7 @@ from mbd.model.frozen import FrozenModel, per_model
 
 @dataclass(frozen=True, eq=False)
 class Pattern:
-    """Where in F each entry of the matrix is, row by row, in the order of the model.
+    """Place in F of each entry of the matrix, row by row, in the order of the model.
 
     Attributes
     ----------

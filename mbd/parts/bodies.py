@@ -216,7 +216,7 @@ class StackedBodies:
         return cls(*map(np.array, zip(*map(_numbers, bodies), strict=True)))
 
     def some(self, which: Any) -> Self:
-        """Return those of some of the bodies, by an index."""
+        """Return some of the bodies, by an index."""
         return type(self)(*(x[which] for x in _numbers(self)))
 
     def constants(self, law: Formulation) -> np.ndarray:

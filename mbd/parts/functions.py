@@ -412,7 +412,7 @@ class Gauge(Part):
 
     @property
     def value(self) -> Coordinate:
-        """What the function returns, as a coordinate."""
+        """Value of the function, as a coordinate."""
         return _coordinate(self)
 
     @property

@@ -28,7 +28,7 @@ from mbd.runs.events import Event, EventInstants, Occurrence
 
 
 class EventError(RuntimeError):
-    """What cannot go on after an event."""
+    """An event after which a run cannot go on."""
 
 
 def after_event(

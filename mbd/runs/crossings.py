@@ -21,7 +21,7 @@ from mbd.runs.events import Event, EventInstants, Occurrence, carried, values_of
 
 @dataclass(frozen=True, eq=False)
 class Instant:
-    """What happens at an instant that ends a stretch.
+    """Events at an instant that ends a stretch.
 
     Parameters
     ----------

@@ -13,7 +13,7 @@ from typing import Any
 
 
 class Interrupt:
-    """What Ctrl-C does now.
+    """Effect of Ctrl-C now.
 
     Attributes
     ----------

@@ -113,7 +113,7 @@ def drifted(history: History, rtol: float) -> str:
 
 
 class Paces(NamedTuple):
-    r"""What instants of runs tell of their steps, the largest of all velocities in their units.
+    r"""Measures of steps by the instants of runs, the largest of all velocities in their units.
 
     Attributes
     ----------

@@ -24,7 +24,7 @@ _UNKNOWN_KINDS = {"translation": m.TRANSLATION, "rotation": m.ROTATION, "directo
 
 @dataclass(frozen=True)
 class Plan:
-    """How far, by which steps, and what is kept.
+    """Plan of a run: how far, by which steps, and what is kept.
 
     Parameters
     ----------

@@ -509,7 +509,7 @@ class Stretch:
         return state.replace(step=float(work.F[m.H]))
 
     def stats(self) -> dict[str, float]:
-        """Return what the run cost."""
+        """Return the cost of the run: counts and times."""
         S = self.work.S
         return {
             "steps": self.done,

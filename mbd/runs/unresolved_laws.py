@@ -211,7 +211,7 @@ def _through(nodes: np.ndarray, x: float) -> np.ndarray:
 
 
 class _Places(NamedTuple):
-    """Where laws are evaluated in n steps, and what the ends of steps say of some of these places.
+    """Places at which laws are evaluated in n steps, and what the ends of steps say of some.
 
     Of each that is compared its number, the numbers of those it is compared with, their weights,
     and the numbers of those whose range is the measure.

@@ -75,7 +75,7 @@ class SmallMotion:
 
 
 class BodyMotion(NamedTuple):
-    """How a body moves in some motions: its centre of mass (3, k) [m] and its turn (3, k) [rad].
+    """Motions of a body: of its centre of mass (3, k) [m] and its turn (3, k) [rad].
 
     ``inertia`` (3, 3) is about the centre of mass, in inertial axes.
     """

@@ -67,7 +67,7 @@ class Eigenvalues:
 
     @property
     def levels(self) -> tuple[int, ...]:
-        """How many zeros each level has."""
+        """Number of zeros of each level."""
         return tuple(x.shape[1] for x in self.zeros)
 
 

@@ -127,7 +127,7 @@ class Statics:
         return replace(now, K=K.tocsr(), added=added, forces=forces, carried=carried)
 
     def imbalance(self, balance: Balance, factor: float) -> Imbalance:
-        """Return what is out of balance, as a share of the loads, at a load factor."""
+        """Return the forces out of balance, as a share of the loads, at a load factor."""
         factors = dict.fromkeys(self.scaled, factor)
         return imbalance(self.model, balance.state, balance.residual, balance.K, factors=factors)
 

@@ -46,7 +46,7 @@ class LoadSize:
 
 @dataclass(frozen=True, eq=False)
 class Imbalance:
-    """What is out of balance at a pose.
+    """Forces that are out of balance at a pose.
 
     Attributes
     ----------

@@ -154,7 +154,7 @@ class Way:
 
 
 class Search:
-    """What all steps share: sizes, steps along the manifold, rows restored, iterations.
+    """Search for a balance, as all steps share it: sizes, steps on the manifold, iterations.
 
     Of iterations so many are given; those that come steadily nearer do not count: a spring that is
     wound up by many turns unwinds by steps of limited size, each of which leaves less ahead; they

@@ -46,7 +46,7 @@ def _framed(values: Any) -> bytes:
 
 
 class _BlockLayout:
-    """Where arrays are in a block."""
+    """Places of arrays in a block."""
 
     def __init__(self, contents: Contents) -> None:
         self.names = contents.over_time()
@@ -138,7 +138,7 @@ class LogWriter:
 
 
 class _BlockPlace(NamedTuple):
-    """Where a block is: its first instant, how many, its first array, checksums of the arrays."""
+    """Place of a block: its first instant, how many, its first array, checksums of the arrays."""
 
     first: int
     n: int

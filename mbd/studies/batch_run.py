@@ -43,7 +43,7 @@ _MOST = 8  # times as many bytes are kept of those
 
 @dataclass(frozen=True)
 class BatchRecord:
-    """What n runs recorded.
+    """Records of n runs.
 
     Attributes
     ----------
@@ -55,7 +55,7 @@ class BatchRecord:
     F : (n, .) array
         Constants of the runs.
     lengths : (n,) array of int, optional
-        How many instants each has, where they differ; the last one then stands for those behind it.
+        How many instants each has, where they differ; the last one then stands for those after it.
     """
 
     model: Model
@@ -70,7 +70,7 @@ class BatchRecord:
         return BatchRecord(self.model, self.rows[which], self.clean[which], self.F[which], lengths)
 
     def of(self, i: int, values: np.ndarray) -> np.ndarray:
-        """Return those of the values of run i that stand for instants of it."""
+        """Return the values of run i that stand for instants of it."""
         return values if self.lengths is None else values[: self.lengths[i]]
 
     @cached_property
@@ -101,7 +101,7 @@ class BatchRecord:
         return np.concatenate([resolved(self.model, *run) for run in runs])
 
     def good(self) -> BatchRecord:
-        """Return those of clean runs."""
+        """Return the values of clean runs."""
         return self if self.clean.all() else self[self.clean]
 
     def pieces(self) -> Iterator[BatchRecord]:
@@ -162,7 +162,7 @@ class Batches:
 
     @property
     def together(self) -> int:
-        """How many runs are taken together."""
+        """Number of runs that are taken together."""
         size = 8 * (self.at + (self.kept + 1) * self.size)
         return max(1, min(_RUNS, _BYTES // size, _STEPS // self.steps))
 

@@ -183,7 +183,7 @@ def bench(
 
 @dataclass(frozen=True)
 class Subject:
-    """What is run: the function that builds it, and what a scene says of itself.
+    """Subject of a comparison: the function that builds it, and what a scene says of itself.
 
     Attributes
     ----------
@@ -297,7 +297,7 @@ def _working(rows: list[dict[str, Any]]) -> list[str]:
 def subject_of(
     who: str, build: Any, parameters: dict[str, Any], name: str | None = None
 ) -> Subject:
-    """Return what is run, of a scene or a function that builds it."""
+    """Return the subject of a comparison, of a scene or a function that builds it."""
     what = "build" if who == "compare" else "problem"
     if isinstance(build, str | Path):
         from mbd.files.scenes import load

@@ -21,7 +21,7 @@ Values = dict[str, np.ndarray]
 
 @dataclass(frozen=True)
 class ErrorMeasure:
-    """How the error of one quantity is measured, and how it is shown.
+    """Measure of the error of one quantity, and how it is shown.
 
     Attributes
     ----------

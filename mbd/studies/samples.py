@@ -41,7 +41,7 @@ class Listed:
 
     @property
     def number(self) -> int:
-        """How many members there are."""
+        """Number of members."""
         return len(self.values)
 
     def rows(self, first: int, count: int) -> list[Row]:
@@ -67,7 +67,7 @@ class Grid:
 
     @property
     def number(self) -> int:
-        """How many members there are."""
+        """Number of members."""
         return prod(map(len, self.axes.values()))
 
     def rows(self, first: int, count: int) -> list[Row]:
@@ -103,7 +103,7 @@ class Drawn:
 
     @property
     def number(self) -> int:
-        """How many members there are."""
+        """Number of members."""
         return self.n * (len(self.distributions) + 2 if self.method == "saltelli" else 1)
 
     def rows(self, first: int, count: int) -> list[Row]:

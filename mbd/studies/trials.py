@@ -262,7 +262,7 @@ def reference_of(
     who: str, choice: Any, trials: list[Trial], keys: list[str], steps: list[float],
     options: dict[str, Any], masks: Values,
 ) -> Reference:  # fmt: skip
-    """Return what errors are measured against."""
+    """Return the reference that errors are measured against."""
     if isinstance(choice, Solution):
         end = options["t_end"]
         if abs(choice.t[-1] - end) > WHOLE_STEPS * end:

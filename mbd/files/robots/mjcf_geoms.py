@@ -40,7 +40,7 @@ class Geom:
 
 
 class Geoms:
-    """What reads geoms: meshes and colours by name."""
+    """Reader of geoms: meshes and colours by name."""
 
     def __init__(self, source: MjcfSource, notes: Notes) -> None:
         self.source, self.notes = source, notes

@@ -106,7 +106,7 @@ def _is_xacro(node: Node) -> bool:
 
 
 class _Reading:
-    """What was read so far: colours by name, notes, tags that nobody knows."""
+    """State of the reader: colours by name, notes, tags that nobody knows."""
 
     def __init__(self) -> None:
         self.notes, self.unknown = Notes(), list[str]()

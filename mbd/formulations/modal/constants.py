@@ -28,7 +28,7 @@ U = BLOCK + 324
 
 @dataclass(frozen=True, eq=False)
 class ModalConstants:
-    """What the equations of a body with m modes and k interfaces know of it.
+    """Constants of the equations of a body with m modes and k interfaces.
 
     Attributes
     ----------
