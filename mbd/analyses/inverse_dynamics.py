@@ -8,9 +8,7 @@ and the multipliers from the equations of motion. There is no error of integrati
 is exact to round-off, whatever the distance to the next one.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -23,12 +21,9 @@ from mbd.machine import buffer as m
 from mbd.model.frozen import state_of
 from mbd.model.model import Model
 from mbd.model.state import State
-from mbd.model.system import model_of
+from mbd.model.system import System, model_of
 from mbd.model.turns_so_far import turns_so_far
 from mbd.model.workspace import Workspace, displaced
-
-if TYPE_CHECKING:
-    from mbd.model.system import System
 
 
 def inverse_dynamics(system: System | Model, times: Any, *, state: State | None = None) -> Solution:

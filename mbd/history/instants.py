@@ -16,22 +16,17 @@ One run and many runs of models with the same
 tables are evaluated by the same kernel, with the same bits.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from mbd.history.observed_forces import totals
 from mbd.history.program import Program, ProgramTables
 from mbd.history.totals import TOTALS, owned_rows
+from mbd.history.trajectory import Trajectory
 from mbd.machine import buffer as m
+from mbd.model.model import Model
 from mbd.model.turns_so_far import MEMORY, Before
-
-if TYPE_CHECKING:
-    from mbd.history.trajectory import Trajectory
-    from mbd.model.model import Model
 
 _WORK = ".work"  # key in what came before: t, lost and put in until there, both powers, impacts
 _TURNS = ".turns"  # another one: t, all that is remembered there, and its rates

@@ -1,13 +1,11 @@
 """``mbd.bench`` and ``mbd.compare``: a model in several formulations, by several methods."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields, replace
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from mbd.base.checked import file_path, listed, meant, shown, whole
 from mbd.base.door import number
@@ -19,6 +17,7 @@ from mbd.formulations.formulation import Formulation
 from mbd.front.solution import Solution
 from mbd.integration.generalized_alpha import GeneralizedAlpha
 from mbd.integration.method import name_of
+from mbd.model.system import System
 from mbd.runs.methods import METHODS, changed
 from mbd.runs.methods import method as integrator_of
 from mbd.runs.plan import number_of_steps
@@ -26,9 +25,6 @@ from mbd.studies.benchmarks import BENCHMARKS
 from mbd.studies.comparison import Comparison
 from mbd.studies.error_measures import Values, comparable, determined, owner
 from mbd.studies.trials import Trial, published, reference_of, tabulate, telling
-
-if TYPE_CHECKING:
-    from mbd.model.system import System
 
 
 def compare(

@@ -8,7 +8,7 @@ import time
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from mbd.front.simulate import simulate
 from mbd.front.solution import Solution
 from mbd.model.model import Model
 from mbd.model.state import State
+from mbd.model.system import System
 from mbd.runs.methods import sharp
 from mbd.studies.comparison import COLUMNS
 from mbd.studies.error_measures import (
@@ -34,9 +35,6 @@ from mbd.studies.error_measures import (
     owner,
     quantity,
 )
-
-if TYPE_CHECKING:
-    from mbd.model.system import System
 
 _LAST = 1 << 60  # keep the first and the last instant only
 _FAILURES = (ArithmeticError, RuntimeError, np.linalg.LinAlgError)
