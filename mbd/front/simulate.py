@@ -35,6 +35,7 @@ from mbd.runs.oscillation import oscillation
 from mbd.runs.plan import Plan, checked_plan, run_options
 from mbd.runs.record import ArrayRecord, Record, at_once
 from mbd.runs.run import Run
+from mbd.runs.short_contacts import short_contacts
 from mbd.runs.stretch import Stretch
 from mbd.runs.unresolved_laws import unresolved_laws
 
@@ -210,6 +211,8 @@ def _judged(solution: Solution, run: Run, plan: Plan, start: float, raises: bool
         solution.message += f"; {beyond}"
     if run.stretch is None or (failed and raises):
         return ""
+    if lowered := solution.impacts.lowered(solution.model.system):
+        solution.message += f"; {lowered}"
     remarks = [beyond, *_trouble(solution, run.stretch, plan, start)]
     if trouble := "; ".join(filter(None, remarks)):
         solution.message += f"; warning: {trouble}"
@@ -222,6 +225,8 @@ def _trouble(solution: Solution, stretch: Stretch, plan: Plan, start: float) -> 
     if solution.success and not np.isfinite(plan.rtol):
         by_step = plan.every == 1 and plan.times is None
         yield unresolved_laws(solution, plan.step, start, by_step)
+        if by_step:
+            yield short_contacts(solution, plan.step)
     if each_step and not solution.events and stretch.facts.oscillation:
         last = solution.acting_lam(slice(-OSCILLATION_INSTANTS, None))
         yield oscillation(solution.model, last, stretch.facts.oscillation * stretch.h**2)

@@ -14,6 +14,7 @@ from mbd.base.checked import meant, shown
 from mbd.base.html_tables import table
 from mbd.base.read_only import read_only
 from mbd.machine import buffer as m
+from mbd.model.system import System
 
 _ROWS = ("normal", "slip 1", "slip 2")
 #: head of each number of a line, and its unit
@@ -102,6 +103,20 @@ class Impacts:
             [self.impulse[:, 0], sliding, *speeds, self.lost, self.restitution]
         )
         return [(t, x, *y) for t, x, y in zip(self.t, names, numbers.tolist(), strict=True)]
+
+    def lowered(self, system: System) -> str:
+        """Say of which parts e was smaller than theirs, once of each; "" if of none."""
+        told = []
+        for part in dict.fromkeys(self.part.tolist()):
+            e, own = self.restitution[self.part == part], system.parts[part].restitution
+            if n := int((e < own).sum()):
+                told.append(f"{part!r} in {n} of {len(e)} impacts, down to {e.min():.3g}")
+        if not told:
+            return ""
+        return (
+            f"restitution was smaller than given for {', '.join(told)}: with friction these "
+            "impacts would have gained energy"
+        )
 
     def __repr__(self) -> str:
         return f"Impacts({len(self)}, {self.lost.sum():.6g} J lost)"

@@ -1077,8 +1077,7 @@ def log_impact(I: Any, F: Any, k: int, loss: float) -> None:
         F[to + m.IMPACT_P + r] = F[own_vector(I, JUMP) + u + r]
         F[to + m.IMPACT_BEFORE + r] = F[array(I, F, KEPT) + first + r]
         F[to + m.IMPACT_AFTER + r] = -F[I[m.PHID] + u + r]
-    if F[at + c.BEFORE] < 0.0:
-        F[to + m.IMPACT_E] = F[place(I, RESTITUTION_PART)] * F[at + c.RESTITUTION]
+    F[to + m.IMPACT_E] = F[place(I, RESTITUTION_PART)] * F[at + c.RESTITUTION]
 
 
 @jit

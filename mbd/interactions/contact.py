@@ -10,9 +10,13 @@ the two material points that meet there are
    \rho_k = -r\,b_k\cdot n, \quad \sigma_k = a_k\cdot(x - P),
 
 with :math:`u\cdot n = \dot\Phi`. Where a ball of radius R stands in the place of the plane, P is
-its centre, :math:`n = (Q - P)/|Q - P|`, :math:`\Phi = |Q - P| - r - R` and
-:math:`\sigma_k = R\,a_k\cdot n`; the directions of its tangent plane are made of n and the inertial
-axis that is most across.
+its centre, and with s = 1
+
+.. math:: n = s\,(Q - P)/|Q - P|, \qquad \Phi = s\,(|Q - P| - R) - r, \qquad
+   \sigma_k = s\,R\,a_k\cdot n;
+
+s = -1 of a hollow one, the ball is within. The directions of its tangent plane are made of n and
+the inertial axis that is most across.
 
 Rows of the model are the negatives,
 :math:`-\Phi, -u_1, -u_2` along :math:`n, a_1, a_2`, so that the multipliers p are the force on the
@@ -76,7 +80,7 @@ from mbd.machine.simd import add4
 
 N = 8  # vectors of both frames: Q, b1, b2, b3, P, a1, a2, a3
 FRAME = 4
-RADIUS, OTHER = FIRST, SECOND  # OTHER: R, negative of a plane
+RADIUS, OTHER = FIRST, SECOND  # OTHER: s R, infinite of a plane
 
 # places in the scratch space: the weights c, the directions n, t1, t2 and their rates
 _C, _AXES, _RATES = 0, 8, 17
@@ -106,20 +110,20 @@ def weights(I: Any, F: Any, e: Any) -> Any:
     """Write the directions n, t1, t2 and the weights c; return the gap, x - Q and x - P."""
     s, r, other = I[m.SCRATCH], F[e.numbers + RADIUS], F[e.numbers + OTHER]
     d = minus(at(I, F, m.Y, I[e.ends]), at(I, F, m.Y, I[e.ends + FRAME]))
-    if other < 0.0:
+    if other == math.inf:
         n = at(I, F, m.Y, I[e.ends + 7])
         t1, t2 = at(I, F, m.Y, I[e.ends + 5]), at(I, F, m.Y, I[e.ends + 6])
         arm = times(-r, n)
         x = plus(d, arm)
         gap = dot(n, x)
     else:
-        length = math.sqrt(dot(d, d)) + 1e-300
-        n = times(1.0 / length, d)
+        side, length = math.copysign(1.0, other), math.sqrt(dot(d, d)) + 1e-300
+        n = times(side / length, d)
         i = _across(n)
         w = _along(n, i)
         t1 = times(1.0 / math.sqrt(dot(w, w)), w)
         t2 = cross(n, t1)
-        arm, x, gap = times(-r, n), times(other, n), length - r - other
+        arm, x, gap = times(-r, n), times(other, n), side * length - r - other
     store3(F, s + _AXES, n)
     store3(F, s + _AXES + 3, t1)
     store3(F, s + _AXES + 6, t2)
@@ -135,7 +139,7 @@ def direction_rates(I: Any, F: Any, e: Any) -> Any:
     """Write the rates of the directions; return those of x - Q and x - P."""
     s, r, other = I[m.SCRATCH], F[e.numbers + RADIUS], F[e.numbers + OTHER]
     d_rate = minus(at(I, F, m.YD, I[e.ends]), at(I, F, m.YD, I[e.ends + FRAME]))
-    if other < 0.0:
+    if other == math.inf:
         n_rate = at(I, F, m.YD, I[e.ends + 7])
         t1_rate, t2_rate = at(I, F, m.YD, I[e.ends + 5]), at(I, F, m.YD, I[e.ends + 6])
         arm_rate = times(-r, n_rate)
@@ -143,8 +147,8 @@ def direction_rates(I: Any, F: Any, e: Any) -> Any:
     else:
         n, t1 = load3(F, s + _AXES), load3(F, s + _AXES + 3)
         d = minus(at(I, F, m.Y, I[e.ends]), at(I, F, m.Y, I[e.ends + FRAME]))
-        length = math.sqrt(dot(d, d)) + 1e-300
-        n_rate = times(1.0 / length, minus(d_rate, times(dot(n, d_rate), n)))
+        side, length = math.copysign(1.0, other), math.sqrt(dot(d, d)) + 1e-300
+        n_rate = times(side / length, minus(d_rate, times(dot(n, d_rate), n)))
         i = _across(n)
         w = _along(n, i)
         w_rate = times(-1.0, plus(times(n[i], n_rate), times(n_rate[i], n)))
