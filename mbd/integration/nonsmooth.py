@@ -246,23 +246,22 @@ def choose_totals(I: Any, F: Any, h: float) -> None:
     am, af, beta, gamma = F[m.ALPHA_M], F[m.ALPHA_F], F[m.BETA], F[m.GAMMA]
     c0, c1, c2 = (1 - af) / (1 - am), af / (1 - am), -am / (1 - am)
     rows, jump, shift = array(I, F, ROWS), own_vector(I, JUMP), own_vector(I, SHIFT)
+    P, P0, kappa, kappa0 = (
+        array(I, F, IMPULSE), array(I, F, IMPULSE_0), array(I, F, KAPPA), array(I, F, KAPPA_0)
+    )  # fmt: skip
     for j in range(int(F[place(I, N_ROWS)])):
         u = int(F[rows + j])
         old, p = F[I[m.AL] + u], F[I[m.A] + u]
         new = c0 * p + c1 * F[I[m.AN] + u] + c2 * old
-        first, second = (
-            h * ((1 - gamma) * old + gamma * new),
-            h * h * ((0.5 - beta) * old + beta * new),
-        )
-        F[array(I, F, IMPULSE_0) + j], F[array(I, F, KAPPA_0) + j] = first, second
-        F[array(I, F, IMPULSE) + j] = F[jump + u] + first
-        F[array(I, F, KAPPA) + j] = F[shift + u] + second
+        F[P0 + j] = h * ((1 - gamma) * old + gamma * new)
+        F[kappa0 + j] = h * h * ((0.5 - beta) * old + beta * new)
+        F[P + j], F[kappa + j] = F[jump + u] + F[P0 + j], F[shift + u] + F[kappa0 + j]
 
 
 @jit
 def _in_cone(normal: float, y1: float, y2: float, mu: float) -> bool:
     """Tell whether a force is in the friction cone."""
-    return math.hypot(y1, y2) <= mu * normal
+    return math.sqrt(y1 * y1 + y2 * y2) <= mu * normal
 
 
 @jit
@@ -979,7 +978,7 @@ def accept_contacts(I: Any, F: Any, quiet: bool) -> None:
         else:
             F[at + c.MODE] = F[at + c.NEXT]
         note_velocities(I, F, k)
-        if form == c.POINT:
+        if F[at + c.MODE] == c.SLIP and form == c.POINT:
             slow = max(math.hypot(F[at + c.SLIP1], F[at + c.SLIP2]), 1e-300)
             F[at + c.E1], F[at + c.E2] = -F[at + c.SLIP1] / slow, -F[at + c.SLIP2] / slow
 

@@ -105,6 +105,7 @@ class Contact(Joint):
         apart(self.name, *self.ends)
         own = _balls(self.name, second, shape)
         if inside is not None:
+            needs_axes(self.name, "a hollow sphere", first)
             within_it = -self._radius_around(inside, max(r for _, r in own))
             self.others = ((_three(first.position), within_it),) * len(own)
             self.balls = tuple(own)

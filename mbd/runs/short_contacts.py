@@ -17,7 +17,7 @@ def short_contacts(history: History, h: float) -> str:
     A contact that begins and ends within the run, :math:`\pi\sqrt{m/k}` for a linear spring, is
     told where it has fewer than ten steps of size h [s]; instants are the ends of all steps.
     """
-    least, found = LEAST, ""
+    least, worst = LEAST, ""
     for name, part in history.model.system.parts.items():
         if not isinstance(part, Stop) or part.rigid:
             continue
@@ -28,11 +28,11 @@ def short_contacts(history: History, h: float) -> str:
         steps[begins == 0] = LEAST  # has begun before
         if len(steps) and steps.min() < least:
             least = int(steps.min())
-            found = f"{name!r}, at t = {history.t[begins[steps.argmin()]]:.6g} s"
-    if not found:
+            worst = f"{name!r}, at t = {history.t[begins[steps.argmin()]]:.6g} s"
+    if not worst:
         return ""
     return (
-        f"steps of {h:.3g} s are too large for the stop {found}: its contact takes {least} of "
+        f"steps of {h:.3g} s are too large for the stop {worst}: its contact takes {least} of "
         f"them, {LEAST} resolve it; take {h * least / LEAST:.1g} s, or let them be chosen "
         "(rtol=1e-6)"
     )
