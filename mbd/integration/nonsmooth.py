@@ -867,22 +867,25 @@ def set_start_branch(I: Any, F: Any, k: int) -> None:
 
 
 @jit
+def look_at_start(I: Any, F: Any, h: float) -> None:
+    """Evaluate the start of a step; set the weights of its matrix, and rows by the modes."""
+    clear(F, I[m.D], I[m.N_U])
+    evaluate_rows(I, F)
+    set_least(I, F, h)
+    set_weights(I, F, h, True)
+    set_branches(I, F)
+
+
+@jit
 def start_accelerations(I: Any, F: Any, h: float) -> None:
     r"""Begin a step after a change with accelerations that it can follow.
 
     What a jump does to a stiff damper or spring, :math:`\dot v = M^{-1} f`, would throw it over.
     One correction by the matrix of the step, from zero, gives :math:`S^{-1} f`, bounded by the
     velocities over h. It is taken where it misses half of :math:`\dot v`: something decays at a
-    rate above 2/h.
+    rate above 2/h. Branches are those at hand.
     """
     S, n, contacts = ints(F), I[m.N_U], int(F[place(I, COUNT)])
-    clear(F, I[m.D], n)
-    evaluate_rows(I, F)
-    set_least(I, F, h)
-    set_weights(I, F, h, True)
-    set_branches(I, F)
-    for k in range(contacts):
-        set_start_branch(I, F, k)
     for i in range(n):
         if is_velocity(I, i):
             F[I[m.A] + i] = 0.0
@@ -1139,6 +1142,9 @@ def attempt(I: Any, F: Any, h: float, t: float) -> bool:
     begin = F[m.T]
     copy_remembered(I, F, 0, AT_START)
     if F[place(I, STIFF)] != 0.0 and F[place(I, PAST)] == FORGOTTEN:
+        look_at_start(I, F, h)
+        for k in range(int(F[place(I, COUNT)])):
+            set_start_branch(I, F, k)
         start_accelerations(I, F, h)
     F[m.T] = t
     good = reach_end(I, F, h)

@@ -53,8 +53,7 @@ def too_large(history: History, h: float, in_a_row: bool) -> str:
     words, worst, throws, coarse = [], 0.0, False, False
     divided = history.stats.get("divided_steps", 0) > 0
     c, order = history.method.facts.error or (0.0, 0)
-    changed = any(occurrence.event.changes for occurrence in history.events)
-    if in_a_row or (order == 1 and not changed):
+    if in_a_row or (order == 1 and not _changed(history)):
         paces = paces_of(history.v, history.a, history.model.units, order)
         apart = history.t[1:] - history.t[:-1]
         if in_a_row:
@@ -209,13 +208,18 @@ def coarseness(change: np.ndarray, speed: Any, h: float) -> Any:
     return h * h * change.sum(axis=-1) / way * np.sqrt(steps) / 10
 
 
+def _changed(history: History) -> bool:
+    """Tell whether events have changed the state."""
+    return any(occurrence.event.changes for occurrence in history.events)
+
+
 def energy_departure(history: History, h: float, in_a_row: bool, thorough: bool = False) -> float:
     """Return by how much the balance of energies departs, over the largest energy that moves.
 
     What sums over time may be wrong by is taken off it, the second differences of their parts, if
     that may explain it and does not come from all steps alike.
     Zero where it is not known: unless all instants are evaluated (`thorough`), in long runs with
-    work or dampers, or with springs that count turns.
+    work, or with springs that count turns; in those with dampers energy may fall by any amount.
     """
     n, model = len(history.t), history.model
     if n < 2:
@@ -228,8 +232,12 @@ def energy_departure(history: History, h: float, in_a_row: bool, thorough: bool 
         history = history.part(sample, history.before)
     kinetic, potential, *exchanged, impulsive = _energies(history)
     summed = np.array(exchanged)
+    falls = False
     if summed.any() and not (few and in_a_row):
-        return 0.0
+        supplied = summed[1].any() or model.laws or _changed(history)
+        if supplied or (np.diff(summed[0]) < 0.0).any():
+            return 0.0
+        falls, summed = True, np.zeros_like(summed)
     moved = max(kinetic.max(), *(x.max() - x.min() for x in (potential, impulsive, *summed)))
     noise = tolerances.LOST_NOISE * np.finfo(float).eps
     rest = 0.5 * float(model.stacked.mass.sum()) * (noise * float(model.F[m.LENGTH]) / h) ** 2
@@ -240,7 +248,8 @@ def energy_departure(history: History, h: float, in_a_row: bool, thorough: bool 
     balance = kinetic + potential + summed[0] - summed[1] - impulsive
     with np.errstate(invalid="ignore"):
         departure = np.abs(balance - balance[0]).max()
-        if history.method.facts.set_valued:  # impacts take: what they do is known to a step
+        if falls or history.method.facts.set_valued:
+            # dampers and impacts take: what impacts do is known to a step
             energy = balance - history.impulses[:, 1:].sum(axis=1)
             departure = (energy - np.minimum.accumulate(energy)).max()
         if summed.any():

@@ -530,6 +530,29 @@ def test_steps_that_do_not_resolve_a_spring_are_warned_of(stiffness, h, t_end, g
             mbd.simulate(system, t_end, h)
 
 
+@pytest.mark.parametrize("contacts", ["capture", "locate"])
+@pytest.mark.parametrize("ratio", [0.0, 0.1, 1.0])
+@pytest.mark.parametrize("turns", [0.1, 1.0, 10.0, 100.0])
+def test_no_spring_beside_an_impact_gains_energy_in_silence(turns, ratio, contacts):
+    """Of a light body that bounces, on springs of 0.1 to 100 rad a step, damped or not."""
+    system, h, mass = ground(), 1e-3, 0.05
+    upper = ball_on(system, name="upper", position=(0, 0, 0.5))
+    lower = ball_on(system, name="lower", radius=0.05, mass=mass, position=(0, 0, 0.2))
+    rate = turns / h
+    system.add(
+        mbd.Spring("s", upper, lower, stiffness=mass * rate**2, damping=2 * ratio * mass * rate)
+    )
+    system.add(mbd.Contact("floor", system.ground, lower, friction=0.3, restitution=0.5))
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        run = mbd.simulate(system, 1.0, h, method=mbd.NonsmoothAlpha(contacts=contacts))
+    if not told:  # 3 % of what moves is warned of
+        rise = run.energy.total - np.minimum.accumulate(run.energy.total)
+        assert rise.max() < 0.06 * run.energy.total[0]
+    assert run.energy.total.max() < 40 * run.energy.total[0]
+    assert turns > 1.0 or not told
+
+
 @pytest.mark.filterwarnings("ignore:contacts that are closed approach")
 def test_an_elastic_bar_bounces_off_a_wall():
     """A wave goes up and down: A sqrt(E rho) v for 2 L/c, then it leaves (Saint-Venant)."""
