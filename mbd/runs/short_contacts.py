@@ -1,7 +1,5 @@
 """Contacts with compliant stops that take too few steps."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from mbd.history.history import History
