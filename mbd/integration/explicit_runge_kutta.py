@@ -39,7 +39,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -56,7 +56,7 @@ from mbd.base.tolerances import (
 )
 from mbd.integration.adaptive import share_of_step
 from mbd.integration.explicit_tableaus import TABLEAUS, Tableau, tableau
-from mbd.integration.method import Facts, FreeSteps
+from mbd.integration.method import Facts, FreeSteps, once
 from mbd.integration.newton_loop import (
     CONVERGED,
     STIFF,
@@ -74,6 +74,7 @@ from mbd.integration.one_step import (
     end_on_rows,
     factor_here,
     first_step,
+    kept_vectors,
     measure_speeds,
     nearness,
     note_accelerations,
@@ -113,25 +114,7 @@ VECTORS = 28 * WIDTH
 # of each stage: v' and lam, rate of the increment; after them room, sizes of rows by mass, and
 # coordinates of a start
 ACC, RATE, SPARE, ALONE, START_Q = 0, 1, 0, 3, 4
-
-
-@jit
-def base(I: Any) -> int:
-    """Return where the numbers of the method are, after vector 0, which FLOW writes."""
-    return own_vector(I, 1)  # type: ignore[no-any-return]
-
-
-@jit
-def own(I: Any, F: Any, which: int, i: int) -> int:
-    """Return the place of a vector of stage i."""
-    b = base(I)
-    return b + VECTORS + (which * int(F[b + ALL]) + i) * I[N_U]  # type: ignore[no-any-return]
-
-
-@jit
-def other(I: Any, F: Any, which: int) -> int:
-    """Return the place of a vector that is no stage's."""
-    return own(I, F, RATE + 1, which)  # type: ignore[no-any-return]
+base, own, other = kept_vectors(ALL, VECTORS, RATE + 1)
 
 
 # --- stages ---------------------------------------------------------------------------------------
@@ -535,11 +518,9 @@ class ExplicitRungeKutta:
         return advance
 
     @property
+    @once
     def facts(self) -> Facts:
         """What the runs are told of it."""
-        return _facts(self)
-
-    def _facts(self) -> Facts:
         numbers = tableau(self.tableau)
         free = FreeSteps(
             kernel=choose, first_step=partial(first_step, order=numbers.order), fewest=10,
@@ -566,12 +547,6 @@ class ExplicitRungeKutta:
         write_numbers(tableau(self.tableau), model, F)
         if self.stiff == "radau":
             F[int(model.I[m.METHOD] + model.I[N_U]) + STABLE] = STIFF_STABLE
-
-
-@lru_cache(maxsize=8)
-def _facts(method: ExplicitRungeKutta) -> Facts:
-    """Return what runs are told of a method, which they ask for often."""
-    return method._facts()
 
 
 def _failed(model: FrozenModel, where: str) -> str:
