@@ -218,9 +218,9 @@ STIFF_STABLE = 6.1
 """[h times the largest frequency] Where the method of order 8 by Dormand and Prince ceases to be
 stable: Hairer and Wanner, Solving Ordinary Differential Equations II, section IV.2."""
 
-STIFF_ALLOWED = 1e-4
-"""[error allowed to a step] With less a step covers less of an oscillation that it follows, in the
-power of its order, and so much less of a frequency is stiff."""
+STIFF_COVERS = 0.2
+"""[error allowed to a step, in the power of its order] A step covers more of a smooth motion, of
+accelerations and of units of increments; one that covers less is stiff, though it is stable yet."""
 
 STIFF_STEPS = (15, 6)
 """[-] So many steps at that bound are stiffness, and so many others in a row begin again: those of

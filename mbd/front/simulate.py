@@ -79,8 +79,8 @@ def simulate(
     method : GeneralizedAlpha, EnergyMomentum, LieRungeKutta4 or one of your own, optional
         Default ``GeneralizedAlpha(rho=0.8)``. With ``rtol`` the default is
         ``RadauCollocation(stages=3)``, below 1e-6 (with beams 1e-8) that of five stages, and
-        generalized-alpha, in its stabilised form, where a formulation does not say how increments
-        go along with velocities (``flow``).
+        generalized-alpha, in its stabilised form, with beams from 1e-3 on and where a formulation
+        does not say how increments go along with velocities (``flow``).
     rtol : float [-]
         Let the steps be chosen: relative tolerance of positions (to the extent of the model, or to
         one radian) and velocities (to the largest so far) over the whole run.
@@ -88,7 +88,7 @@ def simulate(
         Absolute tolerance, also by kind of unknown: ``{"translation": 1e-9, "rotation": 1e-9,
         "director": 1e-9}``. Default 0.
     max_step : float [s]
-        Largest step of free steps; default a fiftieth of the run (a hundredth by
+        Largest step of free steps; default a fortieth of the run (a hundredth by
         generalized-alpha, a tenth with a ``RadauCollocation`` or ``ExplicitRungeKutta`` that is
         given).
     order : int, optional
