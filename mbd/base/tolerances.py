@@ -403,10 +403,6 @@ MODE_HALVED = 5
 
 # --- derivatives of runs --------------------------------------------------------------------------
 
-SENSITIVITY_STEP = 1e-2
-"""[parameter, its vector, or quantity that is read] Distance of the values of a stencil of order 8;
-what it leaves out is at round-off, 1e-16."""
-
 SENSITIVITY_ZERO = 1e-15
 """[size of its kind in the model] A value that is smaller is round-off of zero."""
 
@@ -422,10 +418,6 @@ SENSITIVITY_MET = 1e-9
 """[what moves, or what is read] What the derivative of a row that depends on others may lack, by
 round-off; where a parameter makes rows contradict each other it lacks a part of the whole."""
 
-SENSITIVITY_NEAR = 1e-6
-"""[parameter] Distance of two points where equations may have a kink: the cube root of round-off,
-which leaves 1e-10 of the equations. What is between two points is a kink as rarely."""
-
 START_MET = 1e-7
 """[violation that a start may have] Rows that are met so well need no move to the nearest state."""
 
@@ -437,11 +429,6 @@ not; nearer the round-off of accelerations is seen, 1e-7 of them at half."""
 SENSITIVITY_GRAZES = 1e-6
 """[size of its function over the length of the run] A function that passes zero more slowly has no
 instant that could be differentiated."""
-
-SECOND_ORDER_STEP = 1e-3
-"""[parameter, or its vector] Distance of what is differenced, of order four: gradients, and
-constants where a description carries no derivatives; what it leaves out is about 1e-11, and what
-gradients lack is divided by it."""
 
 # --- fits and optimisation ------------------------------------------------------------------------
 
@@ -475,9 +462,6 @@ belong to another fit or study."""
 
 # --- derivatives checked by differences -----------------------------------------------------------
 
-TANGENT_STEP = 2e-4
-"""[1 rad, length of the model, or speed] Step of the differences of fourth order."""
-
 TANGENT_VISIBLE = 2.2e-7
 """[largest term of an evaluation, over the step] Entries that are smaller count as so large: the
 round-off of an evaluation, 100 eps of it, is then an error of 1e-7."""
@@ -500,10 +484,6 @@ COMPARE_ROUND_OFF = 1e-13
 """[size of the model] Round-off of positions, below which an error is not told from it."""
 
 # --- joint coordinates ----------------------------------------------------------------------------
-
-EFFORT_STEP = 1e-3
-"""[length of the model, or 1 rad; 1 m/s or rad/s] Steps of differences of fourth order of efforts:
-balances their fifth derivatives, 1e-12, and round-off, 1e-13."""
 
 LOOP_CLOSED = 1e-10
 """[kinematic units] Last step of the positions that close loops: Newton's method squares it."""

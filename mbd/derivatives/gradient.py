@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from mbd.algebra.differences import fourth_order
+from mbd.algebra.differences import FOURTH, fourth_order
 from mbd.analyses.buckling import Buckling
 from mbd.analyses.equilibrium import Equilibrium
 from mbd.analyses.linearize import Linearized
@@ -21,7 +21,6 @@ from mbd.analyses.modes import Modes
 from mbd.base.checked import shown, whole
 from mbd.base.door import number
 from mbd.base.tolerances import (
-    SECOND_ORDER_STEP,
     SENSITIVITY_MET,
     START_MET,
     START_POSITION,
@@ -390,7 +389,7 @@ def hvp(
     far = max(abs(d) / scale for d, (_, scale) in zip(along, sizes, strict=True))
     if far == 0.0:
         return dict.fromkeys(names, 0.0)
-    s = SECOND_ORDER_STEP / far
+    s = FOURTH / far
 
     def at(k: float) -> np.ndarray:
         """Return the gradient at k steps along the direction."""

@@ -15,11 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from mbd.algebra.differences import fourth_order
+from mbd.algebra.differences import FOURTH, fourth_order
 from mbd.base.checked import absent, meant, names, shown
 from mbd.base.door import array, vector
 from mbd.base.read_only import read_only
-from mbd.base.tolerances import EFFORT_STEP, LOOP_CLOSED, LOOP_CLOSINGS, START_POSITION
+from mbd.base.tolerances import LOOP_CLOSED, LOOP_CLOSINGS, START_POSITION
 from mbd.integration.consistent import consistent
 from mbd.joint_tree import layout as t_
 from mbd.joint_tree.configuration import FaceReading, product, rates_from
@@ -377,7 +377,7 @@ class JointCoordinates:
         columns = []
         for j in range(n):
             unit = np.zeros(n)
-            unit[j] = EFFORT_STEP
+            unit[j] = FOURTH
             if q and self._motions[self._independent[j]] == t_.SHIFT:
                 unit[j] *= self.model.F[m.LENGTH]
             columns.append(fourth_order(lambda k, unit=unit: function(k * unit)) / unit[j])  # type: ignore[misc]

@@ -20,13 +20,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from mbd.algebra.differences import FOURTH
 from mbd.base.checked import floats, shown
 from mbd.base.door import speaking_as
 from mbd.base.dual import Dual
 from mbd.base.parameter import Formula, Parameter, evaluated, objects_in
 from mbd.base.read_only import read_only
 from mbd.base.recorded_call import call_of, parameters_in, signature
-from mbd.base.tolerances import SECOND_ORDER_STEP, SENSITIVITY_ZERO
+from mbd.base.tolerances import SENSITIVITY_ZERO
 from mbd.machine import buffer as m
 from mbd.model.description import (
     WHO,
@@ -339,7 +340,7 @@ def _by_differences(model: FrozenModel, name: str) -> Name:
 
 
 def _step(model: FrozenModel, name: str) -> float:
-    return SECOND_ORDER_STEP * scale_of(model, name)
+    return FOURTH * scale_of(model, name)
 
 
 def _argument(value: np.ndarray) -> Any:
