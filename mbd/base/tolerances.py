@@ -27,7 +27,8 @@ others from a point near the model, so that their round-off is that of the model
 RANK = 1e-10
 """[rows of length one, kinematic units] A row nearer to the span of others depends on them, and a
 singular value below is zero: some 1e-15 by round-off, 1e-12 where a pose meets its rows to that;
-honest rows are 1e-7 and more away."""
+honest rows are 1e-7 and more away. What it lacks at other poses, of the length of the model or one,
+depends on them as well."""
 
 RANK_LACK = 10.0
 """[what rows lack at the pose] A row that is nearer to others depends on them: directions of rows
@@ -40,27 +41,12 @@ RANK_STAYS = 0.1
 """[distance of a row from others] What a row that acts counts for more than one that was dropped:
 rows that change places without need are noise in multipliers."""
 
-RANK_CANDIDATE = 1e-6
-"""[rows of length one] Pivots of many rows, squares of distances, below are looked at closely."""
-
 RANK_SHAKY = 1e-3
 """[length of the model, or 1 rad] Way in which rows are dropped, open and are taken again no more
 than three times: else they hold at second order only, by forces without bound."""
 
 RANK_TRIES = 3
 """[-] Selections of one step, and those within RANK_SHAKY."""
-
-OPEN_DROPPED = 1e-10
-"""[length of the model, or one] What a dropped row may lack more than where it was dropped: rows
-that depend on others stay as they are to second order in what these lack."""
-
-RANK_SOFT = 1e-13
-"""[rows of unit length] Corner of the elimination that nominates the dependent ones of many rows.
-These keep it times the square of the length of their null vector over their part in it, 1 to 1e5 in
-meshes of a hundred bodies."""
-
-REPORT_LOOSE = 1e-7
-"""[-] Rows whose part in every dependent one is smaller are not redundant in `Model.report`."""
 
 # --- contacts -------------------------------------------------------------------------------------
 
@@ -79,11 +65,8 @@ solution, as where what slips is redundant, leave 1e-8. More is no solution; the
 
 # --- initial states -------------------------------------------------------------------------------
 
-START_POSITION = 1e-7
-"""[length of the model, or one] Accepted violation of rows of positions at the start."""
-
-START_VELOCITY = 1e-7
-"""[length and speed of the model] Accepted violation of rows of velocities at the start."""
+ROWS_MET = 1e-7
+"""[length of the model, or one; of rates its speed] Accepted violation of rows, and of targets."""
 
 START_NEAR = 1e-3
 """[length and speed of the model, or one] Violation at the start that is mended, with a warning."""
@@ -97,14 +80,7 @@ START_SMOOTH = 0.5
 # --- targets of a pose ----------------------------------------------------------------------------
 
 POSE_STEP = 0.3
-"""[length of the model, or 1 rad] Longest step of a search for a pose; for an equilibrium the
-longest move."""
-
-TARGET_MET = 1e-8
-"""[1 rad, or length of the model] A target is met when it is missed by less."""
-
-TARGET_STALLED = 1e-11
-"""[miss] Part by which a step, or a push, must lower it; else the steps end, the push was vain."""
+"""[length of the model, or 1 rad] Longest step of a search for a pose, such as one at rest."""
 
 TARGET_PUSHES = (0.1, 0.5, 1.5, 0.3)
 """[1 rad, or length of the model] Pushes away from a saddle, or a bad minimum, where steps end."""
@@ -154,9 +130,9 @@ OPEN_STEP = 1e-3
 NEWTON_FREE = 1e-6
 """[rtol] Newton's tolerance of free steps: what it leaves is no error of the step."""
 
-STEP_HALVED = 6
-"""[-] A step of one size that fails is halved so many times at most, where it is taken in parts of
-itself: a sixty-fourth of it finds what turns by a radian in one."""
+HALVED = 6
+"""[-] A step that fails, where it is taken in parts of itself, or one of the speed of a rotor,
+is halved so many times at most: a sixty-fourth of it finds what turns by a radian in one."""
 
 # --- steps in time: sizes of free steps -----------------------------------------------------------
 
@@ -257,9 +233,6 @@ WHOLE_STEPS = 1e-9
 """[step] A time that is nearer to a whole number of steps is one: 3 steps of 0.1 s end at 0.3 s.
 Events that are nearer to each other happen at one instant."""
 
-RTOL_LEAST = 1e-13
-"""[-] Smaller tolerances of free steps are refused: errors of round-off are larger."""
-
 KEPT_MANY = 1_000_000
 """[instants] So many in memory are worth to be told of: of ten bodies they take some 2 GB."""
 
@@ -345,13 +318,11 @@ as a share of the time in which the law acts."""
 # --- statics --------------------------------------------------------------------------------------
 
 REST_BALANCE = 1e-6
-"""[loads] What may be out of balance at an equilibrium; more is refused unless it is round-off."""
+"""[loads; longest step] What may be out of balance at an equilibrium; more is refused unless it is
+round-off. Newton's steps that are so short are taken untested, and end where they do not shrink."""
 
 REST_ROUND_OFF = 16.0
 """[estimate of round-off] What sums of many terms may leave out of balance."""
-
-REST_SHORT = 1e-6
-"""[longest step] Newton's steps below are taken untested, and end where they get no shorter."""
 
 HELD = 1e-12
 """[stiffness of a body] Motions without stiffness are held by it and stay where they are: far below
@@ -369,9 +340,6 @@ HELD_BODY = 1e-6
 REST_REACH = 3.0
 """[full steps] Largest turn of a step on a long way, less than half a turn between two bodies."""
 
-REST_TURN = 0.4
-"""[rad] Largest turn of a step to an equilibrium."""
-
 REST_LIGHT = 1e-3
 """[force over length] Bodies that turn: their moving costs so much less, it follows from turns."""
 
@@ -381,16 +349,9 @@ STEADY_MATRIX = 1e-8
 # --- small motions --------------------------------------------------------------------------------
 
 ROUND_OFF = 1.4e-14
-"""[-] Part of what is added in an entry or a row that is its round-off: 64 eps. Measured, zeros are
-20 eps at most, and what is no zero is 1e5 eps, springs of 1 : 1e10 in one entry."""
-
-DOUBLE_EIGENVALUE = 1e-7
-"""[eigenvalue] Real or imaginary parts below are round-off: that of a double eigenvalue is the root
-of eps. More grows, decays or oscillates."""
-
-NEUTRAL_LARGE = 1e-7
-"""[stiffness of a body] Round-off of large models at most, where pivots tell nothing smaller: the
-smallest power of ten that they tell is taken."""
+"""[-] Part of what is added that is its round-off, in an entry, a row, a force on a body: 64
+eps. Measured, zeros are 20 eps at most, and what is no zero is 1e5 eps, springs of 1 : 1e10 in one
+entry. What is known by squares, a double eigenvalue, is known to its root."""
 
 NEUTRAL_MANY = 900
 """[-] Velocities above which a model is large: its spectrum is not looked at in full."""
@@ -398,37 +359,20 @@ NEUTRAL_MANY = 900
 MODE_SAME = 0.8
 """[MAC] From which on modes at two speeds are taken for the same one."""
 
-MODE_HALVED = 5
-"""[-] A step of the speed is halved so many times at most."""
-
 # --- derivatives of runs --------------------------------------------------------------------------
 
-SENSITIVITY_ZERO = 1e-15
-"""[size of its kind in the model] A value that is smaller is round-off of zero."""
-
-SENSITIVITY_AGREES = 1e-9
-"""[derivative] Differences of two orders that agree so well are of a smooth function; what they
-differ by the lower one leaves out, 1e-12 of most; a kink between the values leaves a share of the
-derivative itself."""
+DERIVATIVE_EXACT = 1e-9
+"""[derivative, what moves, what is read] Derivatives are known to this: differences of two orders
+that agree so well are of a smooth function (a kink between the values leaves a share of the
+derivative itself), a row that depends on others lacks no more, and what acts less is not seen."""
 
 SENSITIVITY_KINK = 1e-4
 """[derivative] What two orders differ by at the nearest values where there is none."""
-
-SENSITIVITY_MET = 1e-9
-"""[what moves, or what is read] What the derivative of a row that depends on others may lack, by
-round-off; where a parameter makes rows contradict each other it lacks a part of the whole."""
-
-START_MET = 1e-7
-"""[violation that a start may have] Rows that are met so well need no move to the nearest state."""
 
 BEGIN_REACH = 2.5e-3
 """[size of the model, its velocities, the step] Distance of the neighbours of a state from which a
 run restarts, of order 8. At four times that a restart of a chain is refused for a kink that it has
 not; nearer the round-off of accelerations is seen, 1e-7 of them at half."""
-
-SENSITIVITY_GRAZES = 1e-6
-"""[size of its function over the length of the run] A function that passes zero more slowly has no
-instant that could be differentiated."""
 
 # --- fits and optimisation ------------------------------------------------------------------------
 
@@ -442,10 +386,6 @@ arrived, whatever ended it; a bound that is nearer holds its parameter."""
 
 FIT_PERFECT = 1e-10
 """[measured values] Where residuals are smaller, they are round-off, and no measure of noise."""
-
-FIT_RANK = 1e-9
-"""[largest singular value] Directions of parameters that are seen less are not seen: derivatives
-are exact to about 1e-10."""
 
 FIT_SEEN = 0.3
 """[parameters] A direction along which the standard error is larger is named: what is measured
@@ -474,19 +414,7 @@ FLIGHT_ORDER = 1.75
 
 # --- motions that are prescribed, comparisons -----------------------------------------------------
 
-INVERSE_STRIDE = 0.1
-"""[1 rad, or length of the model] How far the pose goes from guess to guess."""
-
-INVERSE_GUESSES = 100_000
-"""[-] Guesses between two instants."""
-
-COMPARE_ROUND_OFF = 1e-13
-"""[size of the model] Round-off of positions, below which an error is not told from it."""
-
 # --- joint coordinates ----------------------------------------------------------------------------
-
-LOOP_CLOSED = 1e-10
-"""[kinematic units] Last step of the positions that close loops: Newton's method squares it."""
 
 LOOP_CLOSINGS = 50
 """[-] Steps towards a closed loop: some five near one, more from afar."""

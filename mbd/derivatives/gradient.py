@@ -21,9 +21,8 @@ from mbd.analyses.modes import Modes
 from mbd.base.checked import shown, whole
 from mbd.base.door import number
 from mbd.base.tolerances import (
-    SENSITIVITY_MET,
-    START_MET,
-    START_POSITION,
+    DERIVATIVE_EXACT,
+    ROUND_OFF,
 )
 from mbd.derivatives.controls import by_control_of_start, by_controls
 from mbd.derivatives.named import not_unique
@@ -288,7 +287,7 @@ class Backward:
             by, by_inputs, gaps = self.maps.apply_begin_transposed(begin.here, begin.h, w)
             if not self.maps.work.S[m.SMALL_PIVOTS]:
                 sizes = [4.0 * s.step for s in stencils]
-                met = START_MET * START_POSITION * float(self.of.model.F[m.LENGTH])
+                met = ROUND_OFF * float(self.of.model.F[m.LENGTH])
                 here = [s.of.role is not Role.INITIAL and (gap * size <= met).all()
                         for s, gap, size in zip(stencils, gaps, sizes, strict=True)]  # fmt: skip
                 self.total += np.where(here, by, 0.0)
@@ -315,7 +314,7 @@ class Backward:
 
     def _check(self, J: Gradients) -> None:
         """Refuse an objective that reads how rows share a load, and parameters that open rows."""
-        if self.maps.F[m.OPEN] > SENSITIVITY_MET:
+        if self.maps.F[m.OPEN] > DERIVATIVE_EXACT:
             numbering = self.of.model.numbering
             read = np.abs(J.z[:, DA, numbering.lam]).max(axis=0, initial=0.0) > 0.0
             for name in not_unique(self.of.model):

@@ -19,11 +19,9 @@ import numpy as np
 from mbd.base.tolerances import (
     FAR_IN_A_STEP,
     LOOP_CLOSINGS,
-    OPEN_DROPPED,
     RANK,
+    ROWS_MET,
     START_NEAR,
-    START_POSITION,
-    START_VELOCITY,
 )
 from mbd.machine import buffer as m
 from mbd.model.frozen import FrozenModel
@@ -101,7 +99,7 @@ def _approached(model: FrozenModel, work: Workspace, near: float) -> Violation |
         mended, c = (float(np.abs(x).max(initial=0.0)) for x in (at.left - at.open, at.open))
         if not max(mended, c) <= near:
             return None
-        if mended <= max(OPEN_DROPPED, c):
+        if mended <= max(RANK, c):
             return at
         if not np.abs(at.move / model.units).max() <= FAR_IN_A_STEP:
             return None
@@ -117,7 +115,7 @@ def _positions(model: FrozenModel, work: Workspace) -> Violation:
     place = work.vector(m.X)[names.lam].copy()
     place[work.dropped] -= work.vector(m.HELD)[names.lam[work.dropped]]
     place[names.lam_kinds == m.VELOCITY_ROW] = 0.0
-    least = (OPEN_DROPPED if len(work.dropped) else START_POSITION) * float(work.F[m.FAR])
+    least = (RANK if len(work.dropped) else ROWS_MET) * float(work.F[m.FAR])
     return _violation(model, work, place, least, names.lam_units.__getitem__)
 
 
@@ -127,7 +125,7 @@ def _rates(model: FrozenModel, work: Workspace, by_rates: bool) -> Violation:
     if not by_rates:
         rate[names.lam_kinds != m.VELOCITY_ROW] = 0.0
     speed = float(np.abs(work.vector(m.V)[names.v] / model.units).max(initial=1.0))
-    least = START_VELOCITY * speed * float(work.F[m.FAR])
+    least = ROWS_MET * speed * float(work.F[m.FAR])
     return _violation(model, work, rate, least, names.rate_unit)
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from mbd.algebra.newmark import damping_weights
 from mbd.base.checked import one_of
 from mbd.base.door import number
-from mbd.base.tolerances import START_POSITION
+from mbd.base.tolerances import ROWS_MET
 from mbd.integration import located, nonsmooth
 from mbd.integration.method import Facts
 from mbd.integration.tables_of_laws import begun, laws_of, own_floats, write_laws
@@ -102,7 +102,7 @@ class NonsmoothAlpha:
             return
         work.evaluate()
         gaps = -work.vector(m.X)[normals]
-        allowed, worst = START_POSITION * model.F[m.LENGTH], int(np.argmin(gaps))
+        allowed, worst = ROWS_MET * model.F[m.LENGTH], int(np.argmin(gaps))
         if gaps[worst] >= -allowed:
             return
         names = model.numbering

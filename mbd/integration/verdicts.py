@@ -16,11 +16,10 @@ from typing import Any
 
 from mbd.base.tolerances import (
     LOST_VELOCITY,
-    OPEN_DROPPED,
+    RANK,
     RANK_STAYS,
     ROUND_OFF,
-    START_POSITION,
-    START_VELOCITY,
+    ROWS_MET,
 )
 from mbd.machine import buffer as m
 from mbd.machine.jit import ints, jit
@@ -43,8 +42,8 @@ def measure_rows(I: Any, F: Any, rows: int) -> float:
     """Return the largest row of the vector at F[rows], and of GAP, in units of what is allowed."""
     S = ints(F)
     by_rates = S[m.LEVEL] != m.POSITION
-    place = START_POSITION * F[m.FAR]
-    rate = START_VELOCITY * _speed(F) * F[m.ROW_RATE] * F[m.FAR]
+    place = ROWS_MET * F[m.FAR]
+    rate = ROWS_MET * _speed(F) * F[m.ROW_RATE] * F[m.FAR]
     largest = 0.0
     for i in range(I[m.N_U]):
         if not is_velocity(I, i):
@@ -66,7 +65,7 @@ def _dropped(I: Any, F: Any, i: int, by_rates: bool, rate: float) -> float:
 
     Rows on velocities are judged where rates of all rows are met: else they lack what these do.
     """
-    place = OPEN_DROPPED * F[m.FAR] * F[I[m.DIAG] + i]
+    place = RANK * F[m.FAR] * F[I[m.DIAG] + i]
     if I[I[m.UNKNOWN_KIND] + i] == m.VELOCITY_ROW:
         return abs(F[m.ROW_RATE] * F[I[m.PHID] + i]) / rate if by_rates else 0.0
     lack = abs(F[I[m.LEFT] + i] - F[I[m.HELD] + i]) / place
@@ -96,7 +95,7 @@ def velocity_rows_open(I: Any, F: Any) -> bool:
     for i in range(I[m.N_U]):
         if F[I[m.OFF] + i] == m.DROPPED and I[I[m.UNKNOWN_KIND] + i] == m.VELOCITY_ROW:
             share = 2.0 * (F[I[m.HELD] + i] + RANK_STAYS)
-            allowed = START_VELOCITY * _speed(F) * F[m.FAR] + share * most
+            allowed = ROWS_MET * _speed(F) * F[m.FAR] + share * most
             if abs(F[I[m.LEFT] + i]) > allowed * F[m.ROW_RATE] * F[I[m.DIAG] + i]:
                 return True
     return False
@@ -105,7 +104,7 @@ def velocity_rows_open(I: Any, F: Any) -> bool:
 @jit
 def dropped_open(I: Any, F: Any) -> bool:
     """Tell whether dropped rows lack more than where they were dropped, where rates are met too."""
-    rate = START_VELOCITY * _speed(F) * F[m.ROW_RATE] * F[m.FAR]
+    rate = ROWS_MET * _speed(F) * F[m.ROW_RATE] * F[m.FAR]
     for i in range(I[m.N_U]):
         if F[I[m.OFF] + i] == m.DROPPED and _dropped(I, F, i, True, rate * F[I[m.DIAG] + i]) > 1.0:
             return True
@@ -168,7 +167,7 @@ def off_the_rows(I: Any, F: Any) -> bool:
     if level != m.POSITION:
         return False
     before, now = _speeds(I, F)
-    if now <= 2.0 * before or F[m.H] * now <= START_POSITION:
+    if now <= 2.0 * before or F[m.H] * now <= ROWS_MET:
         return False
     stage(I, F, m.RATES)
     if not _lost(I, F, now, 0.0):

@@ -16,7 +16,7 @@ from scipy.sparse.linalg import spsolve
 
 from mbd.algebra.differences import FOURTH, fourth_order
 from mbd.base.door import array
-from mbd.base.tolerances import START_POSITION
+from mbd.base.tolerances import ROWS_MET
 from mbd.formulations.families import family
 from mbd.machine import buffer as m
 from mbd.model.frozen import FrozenModel
@@ -98,7 +98,7 @@ def difference(model: FrozenModel, a: State, b: State) -> np.ndarray:
         ]
         T = tangent_operator(model, a, d)
         d = d + spsolve(T.tocsc(), np.concatenate(step))
-    if least <= START_POSITION:
+    if least <= ROWS_MET:
         return best
     left = (goal - displaced(model, a, best).q) / size
     worst = int(np.abs(left).argmax())

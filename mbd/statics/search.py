@@ -57,7 +57,6 @@ from mbd.base.tolerances import (
     REST_BALANCE,
     REST_HELD,
     REST_REACH,
-    REST_SHORT,
 )
 from mbd.linear.inertia import Inertia
 from mbd.machine import buffer as m
@@ -159,7 +158,7 @@ class Way:
     @property
     def short(self) -> bool:
         """Whether the search is about to end."""
-        return self.whole <= REST_SHORT
+        return self.whole <= REST_BALANCE
 
 
 class Search:
