@@ -69,7 +69,8 @@ ROWS_MET = 1e-7
 """[length of the model, or one; of rates its speed] Accepted violation of rows, and of targets."""
 
 START_NEAR = 1e-3
-"""[length and speed of the model, or one] Violation at the start that is mended, with a warning."""
+"""[length and speed of the model, or one] Violation of rows that is mended at the start, with a
+warning, and that positions may come to at velocity level without one, beside what `rtol` allows."""
 
 START_DIFFERENCE = 1e-3
 """[step] Part of it over which accelerations are differenced for the first jerk."""
@@ -80,7 +81,8 @@ START_SMOOTH = 0.5
 # --- targets of a pose ----------------------------------------------------------------------------
 
 POSE_STEP = 0.3
-"""[length of the model, or 1 rad] Longest step of a search for a pose, such as one at rest."""
+"""[length of the model, or 1 rad] Longest step of a search for a pose, such as one at rest: nothing
+linear reaches farther. A step in time that fails has a plain reason where bodies move more."""
 
 TARGET_PUSHES = (0.1, 0.5, 1.5, 0.3)
 """[1 rad, or length of the model] Pushes away from a saddle, or a bad minimum, where steps end."""
@@ -148,11 +150,9 @@ STEP_CONTROL = (0.9, 0.2, 2.0, 1.2)
 which it stays, and with it the matrix: Hairer and Wanner, Solving Ordinary Differential Equations
 II, section IV.8. Theirs grow by 8: here steps of an estimate of third order are followed by 2."""
 
-CRAWL_STEPS = 200_000
-"""[-] Free steps in a row that must bring a run `CRAWL_SHARE` further."""
-
-CRAWL_SHARE = 1e-4
-"""[length of the run] What so many go through at least: longer runs are ended by name."""
+CRAWL_STEPS = 50_000
+"""[-] Free steps in a row that must bring a run further by one part in so many: what would take more
+than their square in all is ended by name."""
 
 # --- steps in time: one that fails, in smaller ones -----------------------------------------------
 
@@ -204,8 +204,9 @@ the same section."""
 
 # --- runs that are lost ---------------------------------------------------------------------------
 
-OSCILLATION_INSTANTS = 40
-"""[-] Instants from whose multipliers an oscillation from step to step is told."""
+LOOKED_AT = 40
+"""[-] Instants that tell of a run: the last ones whether its multipliers oscillate from step to
+step, a sample of all whether energies keep their balance."""
 
 OSCILLATION_SHARE = 0.3
 """[largest multiplier] Part that oscillates, from which the user is warned."""
@@ -219,13 +220,6 @@ JUMP_PARTS = 16
 
 LOST_NOISE = 1e4
 """[round-off of the largest position] Round-off of multipliers and velocities."""
-
-FAR_IN_A_STEP = 0.5
-"""[length of the model, 1 rad] A step that fails has a plain reason where bodies move farther."""
-
-LIGHT_BODY = 1e-6
-"""[inertia of the heaviest] Free steps whose size vanishes may do so by the round-off of lighter
-bodies: 1e-16 of the force on a heavy one is 1e-10 of theirs."""
 
 # --- steps and their end --------------------------------------------------------------------------
 
@@ -255,41 +249,16 @@ LARGE_STEP_COARSE = 8e-3
 """[way of the motion] What a hundred steps may add to it without a look at the energies: those of a
 tenth of a radian of an oscillation do."""
 
-LARGE_STEP_ADVICE = 0.1
-"""[error that is warned of] What the step that is advised would leave of it."""
-
-LARGE_STEP_INSTANTS = 64
-"""[-] Instants that are evaluated for energies: all, or a sample where it tells enough."""
-
-DRIFT = 1e-3
-"""[length of the model, 1 rad] How far positions may leave the rows at velocity level without a
-warning, as a multiple of the tolerance of free steps."""
-
 # --- laws that steps do not resolve ---------------------------------------------------------------
 
 UNRESOLVED_STRETCHES = 6
 """[-] Stretches of four steps in which laws are evaluated between the ends of steps."""
-
-UNRESOLVED_BETWEEN = (
-    0.414214,
-    0.732051,
-    0.236068,
-    0.645751,
-    0.162278,
-    0.898979,
-    0.0828427,
-    0.549834,
-)
-"""[step] Where: parts of irrational numbers, which are no simple fraction of a period."""
 
 UNRESOLVED_LEAST = 1e-3
 """[largest value of the law] What may happen between the ends of steps without a warning."""
 
 RESOLVED_ERROR = 1e-2
 """[range of the law in a step] Mean error of its polynomials where parts of a step resolve it."""
-
-RESOLVED_PARTS = (4, 8, 16, 32, 64, 128, 256)
-"""[-] Parts of a step that are tried for the step that is advised."""
 
 # --- events ---------------------------------------------------------------------------------------
 
@@ -300,10 +269,8 @@ EVENT_AHEAD = (1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0)
 """[step] Where one looks ahead for the side on which a function goes on."""
 
 EVENT_MANY = 100
-"""[-] So many events within `EVENT_SHORT` are an accumulation, which is refused."""
-
-EVENT_SHORT = 1e-7
-"""[length of the run] Time in which many events are an accumulation."""
+"""[-] So many events in a row, each nearer to the next than WHOLE_STEPS of the length of the run, are
+an accumulation, which is refused."""
 
 # --- continuous laws ------------------------------------------------------------------------------
 
@@ -320,9 +287,6 @@ as a share of the time in which the law acts."""
 REST_BALANCE = 1e-6
 """[loads; longest step] What may be out of balance at an equilibrium; more is refused unless it is
 round-off. Newton's steps that are so short are taken untested, and end where they do not shrink."""
-
-REST_ROUND_OFF = 16.0
-"""[estimate of round-off] What sums of many terms may leave out of balance."""
 
 HELD = 1e-12
 """[stiffness of a body] Motions without stiffness are held by it and stay where they are: far below
@@ -342,9 +306,6 @@ REST_REACH = 3.0
 
 REST_LIGHT = 1e-3
 """[force over length] Bodies that turn: their moving costs so much less, it follows from turns."""
-
-STEADY_MATRIX = 1e-8
-"""[fastest rate] Change of the state matrix below which a motion is steady."""
 
 # --- small motions --------------------------------------------------------------------------------
 

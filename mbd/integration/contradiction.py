@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mbd.base.tolerances import (
-    FAR_IN_A_STEP,
     LOOP_CLOSINGS,
+    POSE_STEP,
     RANK,
     ROWS_MET,
     START_NEAR,
@@ -101,7 +101,7 @@ def _approached(model: FrozenModel, work: Workspace, near: float) -> Violation |
             return None
         if mended <= max(RANK, c):
             return at
-        if not np.abs(at.move / model.units).max() <= FAR_IN_A_STEP:
+        if not np.abs(at.move / model.units).max() <= POSE_STEP:
             return None
         work.vector(m.D)[model.numbering.v] += at.move
         near = np.inf

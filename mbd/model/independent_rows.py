@@ -273,8 +273,8 @@ def _sparse(
     The pivot of a row in the elimination of :math:`[1, \hat B^T; \hat B, 0]` is minus the square of
     its distance from the rows before it. Squares lose half of the digits: rows with pivots below
     the root of round-off are candidates, whose distance from all others is found by solutions
-    with these. The corner, round-off, keeps it times the square of the length of their null vector over
-    their part in it, 1 to 1e5 in meshes of a hundred bodies.
+    with these. They keep the corner, round-off, times the square of the length of their null
+    vector over their part in it, 1 to 1e5 in meshes of a hundred bodies.
     """
     n = B.shape[1]
     lu, order = _eliminated(B, unknowns, ROUND_OFF)

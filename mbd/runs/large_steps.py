@@ -32,16 +32,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mbd.base.tolerances import (
-    DRIFT,
-    LARGE_STEP_ADVICE,
     LARGE_STEP_COARSE,
     LARGE_STEP_ENERGY,
     LARGE_STEP_ERROR,
-    LARGE_STEP_INSTANTS,
     LARGE_STEP_ONCE,
     LARGE_STEP_THROW,
+    LOOKED_AT,
     LOST_NOISE,
     NEWTON_FREE,
+    START_NEAR,
 )
 from mbd.history.all_parts import past_of
 from mbd.history.history import History
@@ -90,7 +89,7 @@ def too_large(history: History, h: float, in_a_row: bool) -> str:
         words.append(f"the balance of energies departs by {100 * energy:.2g} % of what moves")
     if not words:
         return ""
-    step = h * min(0.5, np.sqrt(LARGE_STEP_ADVICE / worst))
+    step = 0.5 * h / np.sqrt(worst)  # a quarter of what is allowed
     return (
         f"steps of {h:.3g} s are too large for this motion: {'; '.join(words)}; take smaller ones, "
         f"such as {step:.1g} s, or let them be chosen (rtol=1e-6)"
@@ -100,7 +99,7 @@ def too_large(history: History, h: float, in_a_row: bool) -> str:
 def drifted(history: History, rtol: float) -> str:
     """Return a warning with how far positions left the rows, of a run at velocity level, or ""."""
     model, gap = history.model, history.gap
-    least = DRIFT + (rtol if np.isfinite(rtol) else 0.0)
+    least = START_NEAR + (rtol if np.isfinite(rtol) else 0.0)
     if not len(gap) or not gap.max() > least * min(1.0, float(model.F[m.LENGTH])):
         return ""
     worst, at = int(np.argmax(gap)), model.numbering
@@ -233,11 +232,11 @@ def energy_departure(history: History, h: float, in_a_row: bool, thorough: bool 
     n, model = len(history.t), history.model
     if n < 2:
         return 0.0
-    few = thorough or n <= LARGE_STEP_INSTANTS
+    few = thorough or n <= LOOKED_AT
     if history.stored is None and not few:
         if len(model.memory) and model.kernels[m.ENERGY]:
             return 0.0
-        sample = np.unique(np.linspace(0, n - 1, LARGE_STEP_INSTANTS).astype(int))
+        sample = np.unique(np.linspace(0, n - 1, LOOKED_AT).astype(int))
         history = history.part(sample, history.before)
     kinetic, potential, *exchanged, impulsive = _energies(history)
     summed = np.array(exchanged)
