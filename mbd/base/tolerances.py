@@ -151,8 +151,8 @@ which it stays, and with it the matrix: Hairer and Wanner, Solving Ordinary Diff
 II, section IV.8. Theirs grow by 8: here steps of an estimate of third order are followed by 2."""
 
 CRAWL_STEPS = 50_000
-"""[-] Free steps in a row that must bring a run further by one part in so many: what would take more
-than their square in all is ended by name."""
+"""[-] Free steps in a row that must bring a run further by one part in so many: what would take
+more than their square in all is ended by name."""
 
 # --- steps in time: one that fails, in smaller ones -----------------------------------------------
 
@@ -269,8 +269,8 @@ EVENT_AHEAD = (1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0)
 """[step] Where one looks ahead for the side on which a function goes on."""
 
 EVENT_MANY = 100
-"""[-] So many events in a row, each nearer to the next than WHOLE_STEPS of the length of the run, are
-an accumulation, which is refused."""
+"""[-] So many events in a row, each nearer to the next than WHOLE_STEPS of the length of the run,
+are an accumulation, which is refused."""
 
 # --- continuous laws ------------------------------------------------------------------------------
 
