@@ -80,7 +80,7 @@ START_SMOOTH = 0.5
 
 # --- targets of a pose ----------------------------------------------------------------------------
 
-POSE_STEP = 0.3
+POSE_STEP = 0.4
 """[length of the model, or 1 rad] Longest step of a search for a pose, such as one at rest: nothing
 linear reaches farther. A step in time that fails has a plain reason where bodies move more."""
 
