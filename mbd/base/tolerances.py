@@ -80,9 +80,9 @@ START_SMOOTH = 0.5
 
 # --- targets of a pose ----------------------------------------------------------------------------
 
-POSE_STEP = 0.4
-"""[length of the model, or 1 rad] Longest step of a search for a pose, such as one at rest: nothing
-linear reaches farther. A step in time that fails has a plain reason where bodies move more."""
+POSE_STEP = 0.3
+"""[length of the model, or 1 rad] Longest step of a search for a pose, of an equilibrium the longest
+move: nothing linear reaches farther. A step in time that fails has a plain reason where bodies move more."""
 
 TARGET_PUSHES = (0.1, 0.5, 1.5, 0.3)
 """[1 rad, or length of the model] Pushes away from a saddle, or a bad minimum, where steps end."""
@@ -303,6 +303,9 @@ HELD_BODY = 1e-6
 
 REST_REACH = 3.0
 """[full steps] Largest turn of a step on a long way, less than half a turn between two bodies."""
+
+REST_TURN = 0.4
+"""[rad] Largest turn of a step to an equilibrium: a move as large passes limit points."""
 
 REST_LIGHT = 1e-3
 """[force over length] Bodies that turn: their moving costs so much less, it follows from turns."""

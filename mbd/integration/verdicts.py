@@ -20,6 +20,7 @@ from mbd.base.tolerances import (
     RANK_STAYS,
     ROUND_OFF,
     ROWS_MET,
+    TURN_UNSURE,
 )
 from mbd.machine import buffer as m
 from mbd.machine.jit import ints, jit
@@ -170,19 +171,32 @@ def off_the_rows(I: Any, F: Any) -> bool:
     if now <= 2.0 * before or F[m.H] * now <= ROWS_MET:
         return False
     stage(I, F, m.RATES)
-    if not _lost(I, F, now, 0.0):
+    fast = before if _elsewhere(I, F) else now
+    if not _lost(I, F, fast, 0.0):
         return False
     _accelerate_laws(I, F)
     stage(I, F, m.RATES)
-    return _lost(I, F, now, F[m.H])
+    return _lost(I, F, fast, F[m.H])
 
 
 @jit
-def _lost(I: Any, F: Any, now: float, h: float) -> bool:
+def _elsewhere(I: Any, F: Any) -> bool:
+    """Tell whether a step ends far from where velocities and accelerations at its start lead."""
+    h, d, vn, an = F[m.H], I[m.D], I[m.VN], I[m.AN]
+    for i in range(I[m.N_U]):
+        if is_velocity(I, i):
+            off = abs(F[d + i] - h * (F[vn + i] + 0.5 * h * F[an + i]))
+            if off > TURN_UNSURE * F[m.UNIT + I[I[m.UNKNOWN_KIND] + i]]:
+                return True
+    return False
+
+
+@jit
+def _lost(I: Any, F: Any, fast: float, h: float) -> bool:
     """Tell whether PHID is more than a sound step leaves; h > 0: GAP is what laws accelerate by."""
     for i in range(I[m.N_U]):
         if not is_velocity(I, i):
-            sound = LOST_VELOCITY * now * F[I[m.DIAG] + i]
+            sound = LOST_VELOCITY * fast * F[I[m.DIAG] + i]
             sound += h * abs(F[I[m.GAP] + i]) if h > 0.0 else 0.0
             if abs(F[I[m.PHID] + i]) > sound:
                 return True

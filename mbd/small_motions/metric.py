@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from mbd.base.tolerances import HELD_BODY, POSE_STEP, REST_LIGHT
+from mbd.base.tolerances import HELD_BODY, POSE_STEP, REST_LIGHT, REST_TURN
 from mbd.machine import buffer as m
 from mbd.model.model import Model
 from mbd.model.state import State
@@ -95,4 +95,4 @@ class Metric:
         x = delta / largest  # whose squares are numbers
         move, turn = (np.add.reduceat(x * (P @ x), self.first) for P in (self.Px, self.Pd))
         far = np.sqrt(np.maximum(move, 0.0)) / (POSE_STEP * self.length)
-        return largest * np.concatenate([far, np.sqrt(np.maximum(turn, 0.0)) / POSE_STEP])
+        return largest * np.concatenate([far, np.sqrt(np.maximum(turn, 0.0)) / REST_TURN])
