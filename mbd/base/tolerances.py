@@ -81,8 +81,9 @@ START_SMOOTH = 0.5
 # --- targets of a pose ----------------------------------------------------------------------------
 
 POSE_STEP = 0.3
-"""[length of the model, or 1 rad] Longest step of a search for a pose, of an equilibrium the longest
-move: nothing linear reaches farther. A step in time that fails has a plain reason where bodies move more."""
+"""[length of the model, or 1 rad] Longest step of a search for a pose, of an equilibrium the
+longest move: nothing linear reaches farther. A step in time that fails has a plain reason where
+bodies move more."""
 
 TARGET_PUSHES = (0.1, 0.5, 1.5, 0.3)
 """[1 rad, or length of the model] Pushes away from a saddle, or a bad minimum, where steps end."""
