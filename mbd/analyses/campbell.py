@@ -27,7 +27,7 @@ from mbd.analyses.equilibrium import Equilibrium
 from mbd.analyses.modes import Modes, modes
 from mbd.base.checked import listed, names, shown, sized, whole
 from mbd.base.door import array, number, unit_vector
-from mbd.base.tolerances import MODE_HALVED, MODE_SAME
+from mbd.base.tolerances import HALVED, MODE_SAME
 from mbd.history.program import columns_of
 from mbd.model.model import Model
 from mbd.model.state import State
@@ -143,7 +143,7 @@ def campbell(
     used = len(points[0].s)
     for speed in at[1:]:
         new = evaluate(float(speed))
-        partner = _track(points[-1], new, evaluate, MODE_HALVED)
+        partner = _track(points[-1], new, evaluate, HALVED)
         alone = partner < 0
         points.append(new)
         column = used - 1 + np.cumsum(alone)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from mbd.base.tolerances import TANGENT_STEP
+from mbd.algebra.differences import FOURTH, fourth_order
 
 
 @dataclass(frozen=True)
@@ -140,5 +140,4 @@ def relative(error: Any, size: Any) -> float:
 
 def rate_of(value: Callable[[float], Any]) -> Any:
     """Return the derivative of a value at zero by central differences of fourth order."""
-    h = TANGENT_STEP
-    return (8 * (value(h) - value(-h)) - value(2 * h) + value(-2 * h)) / (12 * h)
+    return fourth_order(lambda k: value(k * FOURTH)) / FOURTH

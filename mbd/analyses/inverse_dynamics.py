@@ -14,7 +14,7 @@ import numpy as np
 
 from mbd.base.checked import shown, sized
 from mbd.base.door import array
-from mbd.base.tolerances import INVERSE_GUESSES, INVERSE_STRIDE
+from mbd.base.tolerances import POSE_STEP
 from mbd.front.solution import Solution
 from mbd.integration.consistent import consistent
 from mbd.machine import buffer as m
@@ -115,17 +115,17 @@ def _posed(model: Model, state: State) -> State:
 
 def _onwards(model: Model, state: State, t_end: float) -> State:
     """Go on to a time, in strides short enough that the next pose is the one nearest by."""
-    for _ in range(INVERSE_GUESSES):
+    while state.t < t_end:
         speed = float(np.abs(state.v / model.units).max())
         growth = float(np.abs(state.a / model.units).max())
         rest = t_end - state.t
-        h = min(rest, INVERSE_STRIDE / max(speed, np.sqrt(INVERSE_STRIDE * growth), 1e-300))
+        h = min(rest, POSE_STEP / max(speed, np.sqrt(POSE_STEP * growth), 1e-300))
         guess = displaced(model, state, h * state.v + 0.5 * h * h * state.a)
         t = t_end if h == rest else state.t + h
+        if t == state.t:
+            raise ValueError(
+                f"inverse_dynamics: at t = {t:g} s the drives are too fast for a next pose: no "
+                "time near it is resolved"
+            )
         state = _posed(model, guess.replace(t=t, v=state.v + h * state.a))
-        if state.t == t_end:
-            return state
-    raise ValueError(
-        f"inverse_dynamics: more than {INVERSE_GUESSES} poses between two instants (t = "
-        f"{state.t:g} s); the drives are too fast for the distance of the times"
-    )
+    return state

@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
+from mbd.algebra.differences import FOURTH
 from mbd.algebra.norms import norms
 from mbd.base.checked import absent, meant, names, shown
 from mbd.base.door import unit_vector, vector
-from mbd.base.tolerances import TANGENT_STEP
 from mbd.history.joints import JointHistory
 from mbd.history.observed import gradient_of
 from mbd.history.program import ProgramTables
@@ -351,7 +351,7 @@ def _of_reaction(motion: SmallMotion, joint: Joint, quantity: str) -> OutputRows
     columns = np.concatenate(
         [np.arange(b.v.start, b.v.stop) for b in motion.maps if b.name in joined]
     )
-    steps = TANGENT_STEP * model.units[columns]
+    steps = FOURTH * model.units[columns]
     q, lam = [], []
     for i, h in zip(columns, steps, strict=True):
         unit = np.zeros(model.n_v)

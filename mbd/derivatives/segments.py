@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from mbd.base.tolerances import SENSITIVITY_GRAZES, WHOLE_STEPS
+from mbd.base.tolerances import EVENT_ROUND_OFF, WHOLE_STEPS
 from mbd.derivatives.objective import Gradients, gradients
 from mbd.derivatives.parameters import Stencil
 from mbd.derivatives.restarts import Continuation, EventMap, Initialisation, Restart, StepChange
@@ -65,7 +65,7 @@ class Crossing:
         rate = float(np.vdot(g.z[0], zeta[:INSTANT_SIZE]) + g.t[0])
         size = float(np.abs(np.asarray(self.event.function(solution), float)).max())
         length = float(solution.t[-1] - solution.t[0])
-        if abs(rate) * length <= SENSITIVITY_GRAZES * size:
+        if abs(rate) * length <= EVENT_ROUND_OFF**0.5 * size:
             raise ValueError(
                 f"{owner}: {self.event.name} at t = {s.t:.6g} s only touches zero (its rate is "
                 f"{rate:.2g} per second): its instant has no derivative; take a function that "

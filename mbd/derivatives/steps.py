@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from mbd.base.tolerances import SENSITIVITY_MET
+from mbd.base.tolerances import DERIVATIVE_EXACT
 from mbd.derivatives import step_kernels as at
 from mbd.derivatives.controls import Input
 from mbd.derivatives.parameters import Stencil
@@ -337,7 +337,7 @@ class StepMaps:
     def check_rows(self, owner: str) -> None:
         """Refuse parameters with which redundant rows would contradict each other."""
         opened, singular = self.F[m.OPEN], self.work.S[m.SMALL_PIVOTS]
-        if opened <= SENSITIVITY_MET and not singular:
+        if opened <= DERIVATIVE_EXACT and not singular:
             return
         names = ", ".join(s.name for s in self.stencils)
         if singular:

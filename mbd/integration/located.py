@@ -33,7 +33,7 @@ no end of a step sees it, is no event.
 import math
 from typing import Any
 
-from mbd.base.tolerances import ROUND_OFF, START_VELOCITY
+from mbd.base.tolerances import ROUND_OFF, ROWS_MET
 from mbd.integration.newton_loop import (
     CONVERGED,
     FAILED,
@@ -647,7 +647,7 @@ def begin_choice(I: Any, F: Any, h: float, hit: bool) -> None:
             most *= max(F[at + c.STATIC], F[at + c.FRICTION])
             F[at + c.NEXT] = c.STICK if most > 0.0 or F[at + c.FRICTION] > 0.0 else c.SLIP
         # what friction stops in no time is none
-        slow = 10 * speed_least(I, F, k) + START_VELOCITY * h * F[at + c.DELASSUS_T] * most
+        slow = 10 * speed_least(I, F, k) + ROWS_MET * h * F[at + c.DELASSUS_T] * most
         if math.hypot(s1, s2) > slow:
             F[at + c.NEXT] = c.SLIP
             set_direction(F, at, s1, s2)

@@ -55,8 +55,7 @@ from typing import Any
 
 from mbd.base.tolerances import (
     NEWTON_FREE,
-    START_POSITION,
-    START_VELOCITY,
+    ROWS_MET,
 )
 from mbd.integration.newton_loop import CONVERGED, FAILED, has_aged, keep_record, next_time
 from mbd.integration.one_step import AT_START
@@ -1201,8 +1200,8 @@ def begin_contacts(I: Any, F: Any) -> None:
             s1, s2 = F[rate + j + 1], F[rate + j + 2]
         elif form == c.DRY:
             speed, s1 = 0.0, F[rate + j]
-        still = START_VELOCITY * fastest
-        touches = form == c.DRY or abs(F[point + j]) <= START_POSITION * F[m.LENGTH]
+        still = ROWS_MET * fastest
+        touches = form == c.DRY or abs(F[point + j]) <= ROWS_MET * F[m.LENGTH]
         rests = touches and abs(speed) <= still * math.sqrt(F[at + c.DELASSUS_N])
         F[at + c.NEXT] = c.OPEN
         if rests:

@@ -13,7 +13,7 @@ import numpy as np
 from mbd.algebra.newmark import damping_weights
 from mbd.base.checked import one_of
 from mbd.base.door import number
-from mbd.base.tolerances import START_POSITION
+from mbd.base.tolerances import ROWS_MET
 from mbd.integration import located, nonsmooth
 from mbd.integration.method import Facts
 from mbd.integration.tables_of_laws import begun, laws_of, own_floats, write_laws
@@ -108,7 +108,7 @@ def _refuse_overlap(model: FrozenModel, gaps: np.ndarray) -> None:
     """Refuse a state in which bodies are in planes, by the name of the deepest."""
     laws, names = laws_of(model), model.numbering
     gaps = np.where(laws.form == c.DRY, np.inf, gaps)
-    if gaps.min(initial=np.inf) >= -START_POSITION * model.F[m.LENGTH]:
+    if gaps.min(initial=np.inf) >= -ROWS_MET * model.F[m.LENGTH]:
         return
     worst = int(np.argmin(gaps))
     row = names.lam_labels[int(np.flatnonzero(names.lam == laws.first[worst])[0])]
@@ -130,7 +130,7 @@ def _warn_of_impacts(model: FrozenModel, F: np.ndarray, gaps: np.ndarray) -> Non
     """Warn of what approaches at a gap of zero: it hits as soon as the run begins."""
     laws, names = laws_of(model), model.elements_set_valued
     speeds = np.where(laws.form == c.DRY, 0.0, F[laws.at + c.BEFORE])
-    hits = np.flatnonzero((gaps <= START_POSITION * model.F[m.LENGTH]) & (speeds < 0.0))
+    hits = np.flatnonzero((gaps <= ROWS_MET * model.F[m.LENGTH]) & (speeds < 0.0))
     if not len(hits):
         return
     told = ", ".join(f"{names[k]!r} at {-speeds[k]:.3g} m/s" for k in hits[:3])

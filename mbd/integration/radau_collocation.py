@@ -44,7 +44,7 @@ import numpy as np
 from mbd.algebra.radau_points import STAGES, cardinal, integral, radau
 from mbd.base.checked import whole
 from mbd.base.door import number
-from mbd.base.tolerances import COLLOCATION_STRICT, STEP_HALVED, SWEEP_SHARE
+from mbd.base.tolerances import COLLOCATION_STRICT, HALVED, SWEEP_SHARE
 from mbd.integration.adaptive import GROWS, SAFE, share_of_step
 from mbd.integration.method import Facts, FreeSteps, once
 from mbd.integration.newton_loop import CONVERGED, FAILED, keep_record, next_time
@@ -121,7 +121,7 @@ def whole_step(I: Any, F: Any, end: float, leave: bool) -> int:
     copy(F, begin_q, I[m.Q], I[m.N_Q])
     copy_remembered(I, F, 0, AT_BEGIN)
     status, parts = CONVERGED, 1
-    for _ in range(1 if leave else 1 + STEP_HALVED):
+    for _ in range(1 if leave else 1 + HALVED):
         for i in range(parts):
             until = end if i + 1 == parts else t + (end - t) * (i + 1) / parts
             status = one_step(I, F, until, F[m.H] / parts, leave)

@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from mbd.algebra.differences import fourth_order
+from mbd.algebra.differences import FOURTH, fourth_order
 from mbd.base.checked import absent, meant, names, shown
 from mbd.base.door import array, vector
 from mbd.base.read_only import read_only
-from mbd.base.tolerances import EFFORT_STEP, LOOP_CLOSED, LOOP_CLOSINGS, START_POSITION
+from mbd.base.tolerances import LOOP_CLOSINGS, ROUND_OFF, ROWS_MET
 from mbd.integration.consistent import consistent
 from mbd.joint_tree import layout as t_
 from mbd.joint_tree.configuration import FaceReading, product, rates_from
@@ -221,7 +221,7 @@ class JointCoordinates:
         run(self._I, self._work.F, self._programs[program])
         if self._work.laws:
             self._work.check_laws()
-        if self._status[0] != 0.0 or self._gap[0] > START_POSITION:
+        if self._status[0] != 0.0 or self._gap[0] > ROWS_MET:
             self._refuse()
 
     def _refuse(self) -> None:
@@ -232,7 +232,7 @@ class JointCoordinates:
                 f"{_WHO}: the quaternion of {columns[status - self._n - 1].rpartition('.')[0]!r} "
                 "in q must not be zero [-]; the one of no turn is (1, 0, 0, 0)"
             )
-        if self._gap[0] > START_POSITION:
+        if self._gap[0] > ROWS_MET:
             raise ValueError(
                 f"{_WHO}: q must close the loops, but a row is off by {self._gap[0]:.3g} of the "
                 "length of the model, or of one; take q = tree.close(q)"
@@ -375,7 +375,7 @@ class JointCoordinates:
         columns = []
         for j in range(n):
             unit = np.zeros(n)
-            unit[j] = EFFORT_STEP
+            unit[j] = FOURTH
             if q and self._motions[self._independent[j]] == t_.SHIFT:
                 unit[j] *= self.model.F[m.LENGTH]
             columns.append(fourth_order(lambda k, unit=unit: function(k * unit)) / unit[j])  # type: ignore[misc]
@@ -525,7 +525,7 @@ class JointCoordinates:
             if not size < np.inf:
                 break
             self._q[:] = self.add_all(self._q, self._of_tree[t_.T_DRIFT_A])
-            if size <= LOOP_CLOSED:
+            if size <= ROUND_OFF**0.5:  # Newton's method squares it
                 return self._q.copy()
         raise ValueError(
             f"{_WHO}: no pose near q closes the loops at these {', '.join(self.labels)}: a row is "

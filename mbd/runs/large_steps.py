@@ -76,7 +76,7 @@ def too_large(history: History, h: float, in_a_row: bool) -> str:
         words.append(f"the balance of energies departs by {100 * energy:.2g} % of what moves")
     if not words:
         return ""
-    step = h * min(0.5, np.sqrt(tolerances.LARGE_STEP_ADVICE / worst))
+    step = 0.5 * h / np.sqrt(worst)  # a quarter of what is allowed
     return (
         f"steps of {h:.3g} s are too large for this motion: {'; '.join(words)}; take smaller ones, "
         f"such as {step:.1g} s, or let them be chosen (rtol=1e-6)"
@@ -86,7 +86,7 @@ def too_large(history: History, h: float, in_a_row: bool) -> str:
 def drifted(history: History, rtol: float) -> str:
     """Return a warning with how far positions left the rows, of a run at velocity level, or ""."""
     model, gap = history.model, history.gap
-    least = tolerances.DRIFT + (rtol if np.isfinite(rtol) else 0.0)
+    least = tolerances.START_NEAR + (rtol if np.isfinite(rtol) else 0.0)
     if not len(gap) or not gap.max() > least * min(1.0, float(model.F[m.LENGTH])):
         return ""
     worst, at = int(np.argmax(gap)), model.numbering
@@ -224,11 +224,11 @@ def energy_departure(history: History, h: float, in_a_row: bool, thorough: bool 
     n, model = len(history.t), history.model
     if n < 2:
         return 0.0
-    few = thorough or n <= tolerances.LARGE_STEP_INSTANTS
+    few = thorough or n <= tolerances.LOOKED_AT
     if history.stored is None and not few:
         if len(model.memory) and model.kernels[m.ENERGY]:
             return 0.0
-        sample = np.unique(np.linspace(0, n - 1, tolerances.LARGE_STEP_INSTANTS).astype(int))
+        sample = np.unique(np.linspace(0, n - 1, tolerances.LOOKED_AT).astype(int))
         history = history.part(sample, history.before)
     kinetic, potential, *exchanged, impulsive = _energies(history)
     summed = np.array(exchanged)
