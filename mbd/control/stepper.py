@@ -20,6 +20,7 @@ from mbd.control.compiled_step import (
     step_kernel,
 )
 from mbd.control.inputs import Settable, inputs_of
+from mbd.control.linear_model import LinearModel, linear_model
 from mbd.front.solution import Solution
 from mbd.history.observation import Observation
 from mbd.integration.acting_rows import Past
@@ -362,6 +363,19 @@ class Stepper:
         work.check_laws()
         self._flags[JUMPED] = 0.0
         self.observe()
+
+    def linear(self) -> LinearModel:
+        """Return the linear model of the run at its present state, for predictive control.
+
+        States are coordinates of joints, of ``model.joint_coordinates``, and their rates; inputs
+        and outputs are those of ``u`` and ``y``. The run stays as it is.
+
+        Returns
+        -------
+        LinearModel
+            A, B, C, D, the rates f and observations g at the state; ``held(h)`` is over a time.
+        """
+        return linear_model(self)
 
 
 def solution_at(model: Model, state: State) -> Solution:
