@@ -99,8 +99,8 @@ PIVOT_ZERO = 1e-12
 # --- steps in time: generalized-alpha -------------------------------------------------------------
 
 PARABOLA_MISS = 1e-3
-"""[accelerations] First correction of a step from which on the next guess is on a line, not on a
-parabola: where they jump, that overshoots more."""
+"""[accelerations] First correction of a step from which on the next guess is a line and a ringing,
+no parabola: where accelerations jump, that overshoots more."""
 
 NEWTON_CONTRACTION = 5e-3
 """[1] Contraction that one ratio of increments is trusted to show; the first ratio may flatter."""

@@ -59,7 +59,7 @@ class Control:
     def __post_init__(self) -> None:
         self.values = self.function.values
 
-    @property
+    @cached_property
     def labels(self) -> list[str]:
         """Names of its values, "motor.effort[0]"."""
         return [f"{self.name}[{i}]" for i in range(len(self.function.times))]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from functools import cached_property
+from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
@@ -43,7 +44,7 @@ class Variables:
     low: np.ndarray
     high: np.ndarray
 
-    @property
+    @cached_property
     def labels(self) -> list[str]:
         """Names of all numbers, "rod.mass", "motor.effort[0]"."""
         return [*self.names, *(y for x in self.controls for y in x.labels)]
@@ -59,8 +60,14 @@ class Variables:
 
     def split(self, x: np.ndarray) -> tuple[np.ndarray, list[np.ndarray]]:
         """Return the values of parameters, and those of each control."""
-        ends = len(self.names) + np.cumsum([0, *(len(y.labels) for y in self.controls)])
+        ends = self._ends
         return x[: ends[0]], [x[a:b].copy() for a, b in pairwise(ends)]
+
+    @cached_property
+    def _ends(self) -> list[int]:
+        """Where the parameters end, and each control."""
+        counts = (len(y.labels) for y in self.controls)
+        return list(accumulate(counts, initial=len(self.names)))
 
     def by_name(self, x: np.ndarray) -> dict[str, Any]:
         """Return the values by name, of controls (n,) arrays."""

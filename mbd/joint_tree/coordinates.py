@@ -6,7 +6,8 @@ over a tree of the model's joints, by recursion (``recursions.py``); loops by el
 (``loops.py``); all forces of the model with h (``efforts.py``).
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from math import isfinite
 from typing import Any
@@ -286,6 +287,16 @@ class JointCoordinates:
         out[...] = result
         return out
 
+    @contextmanager
+    def with_numbers(self, numbers: Mapping[int, float]) -> Iterator[None]:
+        """Let numbers of the description, by their places (``model.names``), be others for now."""
+        F, places = self._work.F, list(numbers)
+        before, F[places] = F[places], list(numbers.values())
+        try:
+            yield
+        finally:
+            F[places] = before
+
     # --- dynamics ---------------------------------------------------------------------------------
     def M(self, q: Any, *, t: float = 0.0, out: np.ndarray | None = None) -> np.ndarray:
         """Return the mass matrix (n, n) [kg, kg m, kg m^2]."""
@@ -372,14 +383,9 @@ class JointCoordinates:
         self, function: Callable[[np.ndarray], np.ndarray], n: int, *, q: bool = False
     ) -> np.ndarray:
         """Return the derivative of a function of an increment (n,), column by column."""
-        columns = []
-        for j in range(n):
-            unit = np.zeros(n)
-            unit[j] = FOURTH
-            if q and self._motions[self._independent[j]] == t_.SHIFT:
-                unit[j] *= self.model.F[m.LENGTH]
-            columns.append(fourth_order(lambda k, unit=unit: function(k * unit)) / unit[j])  # type: ignore[misc]
-        return np.array(columns).T
+        steps = self.steps if q else np.full(n, FOURTH)
+        each = [fourth_order(lambda k, d=d: function(k * d)) for d in np.diag(steps)]  # type: ignore[misc]
+        return np.array(each).T / steps
 
     # --- compiled functions -----------------------------------------------------------------------
     def compiled(
@@ -556,6 +562,25 @@ class JointCoordinates:
             self._run("place")
             d = self._Z @ d
         return self.close(self.add_all(self._q, d), t=t)
+
+    def turning(self, q: Any, v: Any, *, t: float = 0.0) -> np.ndarray:
+        r"""Return W (n, n) [1/s]: increments d along ``add``, of v by dv, have rates W d + dv.
+
+        Those of rotations turn, :math:`\omega \times d`; all others are zero.
+        """
+        self._set(q, v, time=t)
+        self._run("bias")
+        W = np.zeros((self._n, self._n))
+        for first in self._reading.velocities:
+            here = slice(first, first + 3)
+            W[here, here] = np.cross(self._of_tree[t_.T_V][here], np.eye(3)).T
+        return (W @ self._Z if self._loops else W)[self._independent]
+
+    @property
+    def steps(self) -> np.ndarray:
+        """Steps of differences (n,) [m, rad] along ``add``."""
+        shifts = self._motions[self._independent] == t_.SHIFT
+        return FOURTH * np.where(shifts, self.model.F[m.LENGTH], 1.0)
 
     def difference(self, q1: Any, q2: Any) -> np.ndarray:
         """Return dv (n,) [m, rad] with add(q1, dv) = q2."""
