@@ -292,7 +292,7 @@ def _outline(value: Any) -> np.ndarray:
     corners = array("Section", "outline", value, "(n, 2) numbers [m]")
     if corners.ndim != 2 or corners.shape[1] != 2 or len(corners) < 3:
         raise ValueError(
-            f"Section: outline must have the shape (n, 2), n >= 3, got {corners.shape}"
+            f"Section: outline must have the shape (n, 2) [m], n >= 3, got {corners.shape}"
         )
     if not np.isfinite(corners).all():
         raise ValueError(f"Section: outline must be finite [m], got {corners.tolist()}")
