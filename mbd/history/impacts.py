@@ -14,7 +14,6 @@ from mbd.base.checked import meant, shown
 from mbd.base.html_tables import table
 from mbd.base.read_only import read_only
 from mbd.machine import buffer as m
-from mbd.model.system import System
 
 _ROWS = ("normal", "slip 1", "slip 2")
 #: head of each number of a line, and its unit
@@ -104,7 +103,7 @@ class Impacts:
         )
         return [(t, x, *y) for t, x, y in zip(self.t, names, numbers.tolist(), strict=True)]
 
-    def lowered(self, system: System) -> str:
+    def lowered(self, system: Any) -> str:
         """Say of which parts e was smaller than theirs, once of each; "" if of none."""
         told = []
         for part in dict.fromkeys(self.part.tolist()):
