@@ -41,7 +41,7 @@ from mbd.model.turns_so_far import turns_so_far
 from mbd.runs.events import EventInstants
 from mbd.runs.failed_step import explain
 from mbd.runs.interrupts import Interrupt, listening
-from mbd.runs.methods import checked_method
+from mbd.runs.methods import checked_method, usual
 from mbd.runs.plan import whole_steps
 from mbd.runs.record import ArrayRecord, impulsive_so_far
 
@@ -437,7 +437,7 @@ def closed_loop(
     t_end = number(_WHO, "t_end", t_end, "s", positive=True)
     if state is not None:
         state = state_of(_WHO, model, state)
-    method = checked_method(_WHO, method, False)
+    method = usual(model) if method is None else checked_method(_WHO, method, False)
     if project is not None:
         flag(_WHO, "project", project)
     if len({x.name for x in all_of_them}) < len(all_of_them):

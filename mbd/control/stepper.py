@@ -31,7 +31,7 @@ from mbd.model.state import State
 from mbd.model.system import System, model_of
 from mbd.model.turns_so_far import turns_so_far
 from mbd.runs.interrupts import Interrupt
-from mbd.runs.methods import checked_method
+from mbd.runs.methods import checked_method, usual
 from mbd.runs.plan import Plan
 from mbd.runs.stretch import Stretch, TakenOver
 
@@ -106,7 +106,7 @@ class Stepper:
     ) -> None:  # fmt: skip
         self.model = model_of(_WHO, system, set_valued=True)
         self.h = number(_WHO, "step", step, "s", positive=True)
-        self.method = checked_method(_WHO, method, False)
+        self.method = usual(self.model) if method is None else checked_method(_WHO, method, False)
         self._inputs = names(_WHO, "inputs", inputs)
         self.settable = {x: Settable(_WHO, self.model, x) for x in self._inputs}
         if project is not None:

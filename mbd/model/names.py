@@ -237,11 +237,16 @@ def _looked_up(model: FrozenModel, names: Iterable[str]) -> dict[str, Name]:
 
 
 def _passes(model: FrozenModel, names: Iterable[str]) -> dict[tuple[bool, bool], list[str]]:
-    """Return names of parameters, of arguments and of components, which may stand in each other."""
+    """Return names that may be asked for together: none of them stands in another one.
+
+    Parameters may stand in arguments, components do in those that are named as a whole too.
+    """
     passes = defaultdict[tuple[bool, bool], list[str]](list)
-    for name in names:
-        part, argument, places = argument_of(model.system, name)
-        passes[bool(part) or argument == "gravity", bool(places)].append(name)
+    described = {name: argument_of(model.system, name) for name in names}
+    wholes = {x[:2] for x in described.values() if not x[2]}
+    for name, (part, argument, places) in described.items():
+        in_whole = bool(places) and (part, argument) in wholes
+        passes[bool(part) or argument == "gravity", in_whole].append(name)
     return passes
 
 
