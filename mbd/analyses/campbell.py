@@ -12,8 +12,6 @@ References
 .. [1] R. J. Allemang, The modal assurance criterion, Sound and Vibration 37 (2003).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -79,7 +77,7 @@ class Campbell:
                 critical.append(self.speeds[i] + part * (self.speeds[i + 1] - self.speeds[i]))
         return np.unique(np.round(critical, 12))
 
-    def plot(self, path: str | Path | None = None, *, orders: Iterable[float] = (1.0,)) -> Figure:
+    def plot(self, path: str | Path | None = None, *, orders: Iterable[float] = (1.0,)) -> "Figure":
         """Draw frequencies over speed; dashed lines are multiples of the speed."""
         from mbd.drawing.modal import campbell_figure
 

@@ -1,7 +1,5 @@
 """Reports of checks of tangents, parts and formulations: what is measured, how they fail."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -67,7 +65,7 @@ class CheckReport:
     who: str
     properties: tuple[Any, ...]
     tolerance: float
-    tangents: CheckReport | None = None
+    tangents: "CheckReport | None" = None
     to_blame: str = ""
     kind: str = "properties"
 

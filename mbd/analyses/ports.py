@@ -8,8 +8,6 @@ of one newton or newton metre. An output is
 in inertial axes, or in those of the frame where the base motion turns.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 
@@ -45,7 +43,7 @@ class OutputRows:
     velocity: np.ndarray
     multiplier: np.ndarray
 
-    def component(self, i: int) -> OutputRows:
+    def component(self, i: int) -> "OutputRows":
         """Return one row."""
         pick = slice(i, i + 1)
         rows = self.position[pick], self.velocity[pick], self.multiplier[pick]

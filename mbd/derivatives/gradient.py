@@ -4,8 +4,6 @@ The transposes of the maps that ``sensitivities.py`` applies, from the last segm
 matrices are made again from the recorded instants.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -149,7 +147,7 @@ def gradient(
 
 
 def gradients_over(
-    of: Setup, run: DifferentiableRun, objectives: Sequence[Objective], backs: Sequence[Backward]
+    of: Setup, run: DifferentiableRun, objectives: Sequence[Objective], backs: "Sequence[Backward]"
 ) -> list[float]:
     """Go back over a run with the adjoint of each objective; return their values."""
     n, numbers = len(run.pieces), [0.0] * len(objectives)

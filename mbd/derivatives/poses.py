@@ -19,8 +19,6 @@ from a pose are not those at another: :math:`R_q` is :math:`K\,T(\epsilon u)`, a
 pose there has no T, which leaves :math:`(l^TK)\,\partial(T^{-1}u)/\partial d`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -58,7 +56,7 @@ class SmallChange(NamedTuple):
     lam: np.ndarray
 
     @classmethod
-    def of(cls, shape: np.ndarray, lam: np.ndarray, s: complex) -> SmallChange:
+    def of(cls, shape: np.ndarray, lam: np.ndarray, s: complex) -> "SmallChange":
         """Return the motion shape e^(st)."""
         return cls(shape, s * shape, s * s * shape, lam)
 

@@ -11,8 +11,6 @@ with F the derivative at a held size, :math:`\zeta` that by the size (with the t
 saltation of a discrete step.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 
@@ -50,7 +48,7 @@ class Crossing:
 
     def saltation(
         self, owner: str, solution: Any, stencils: list[Stencil], h: float, zeta: np.ndarray
-    ) -> Saltation:
+    ) -> "Saltation":
         """Return how state and time at its end follow; zeta (5, n_u) are those by the size h."""
         model, s = solution.model, self.state
         if self.event is None:

@@ -14,8 +14,6 @@ equilibria: it costs the same for one parameter and for many. Of a repeated eige
 to one direction of parameters.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -254,7 +252,7 @@ class FactorSlopes:
 class LinearTangent:
     """The derivative of a linear system by a parameter."""
 
-    def __init__(self, of: LinearTangents, j: int) -> None:
+    def __init__(self, of: "LinearTangents", j: int) -> None:
         self._of, self._j = of, j
 
     def frequency_response(self, frequencies: Any) -> np.ndarray:

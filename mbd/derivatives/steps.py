@@ -1,7 +1,5 @@
 """Steps of a run, and the maps that carry tangents over them and adjoints back."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -84,7 +82,7 @@ class Steps:
             for i in range(first, end, most)
         ]
 
-    def part(self, first: int, last: int) -> Steps:
+    def part(self, first: int, last: int) -> "Steps":
         """Return the steps between two of their instants."""
         ends, own = slice(first, last + 1), slice(first, last)
         before = self.a[first - 1] if first else self.before

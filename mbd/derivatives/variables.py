@@ -1,7 +1,5 @@
 """Variables: parameters and the values of controls that are varied, as one vector of numbers."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -75,7 +73,7 @@ class Variables:
         pairs = zip((y.name for y in self.controls), values, strict=True)
         return {**dict(zip(self.names, scalars.tolist(), strict=True)), **dict(pairs)}
 
-    def bounded(self, who: str, bounds: Any) -> Variables:
+    def bounded(self, who: str, bounds: Any) -> "Variables":
         """Return the variables between bounds by name; those of a control are of all of its values.
 
         What starts at zero between two bounds is of the size of their distance.

@@ -1,7 +1,5 @@
 """Impacts of a run: a table with one line for each closing of a set-valued law with a jump."""
 
-from __future__ import annotations
-
 import csv
 import io
 from pathlib import Path
@@ -83,7 +81,7 @@ class Impacts:
     def __len__(self) -> int:
         return len(self.numbers)
 
-    def __getitem__(self, part: str) -> Impacts:
+    def __getitem__(self, part: str) -> "Impacts":
         """Return the impacts of a part."""
         there = dict.fromkeys(x.rpartition(".")[0] for x in self.elements)
         if part not in there:
