@@ -95,6 +95,7 @@ from mbd.model.evaluation import (
     stage,
 )
 from mbd.model.frozen import FrozenModel
+from mbd.model.workspace import Workspace
 
 A, D, UNKNOWN_KIND, N_U, T, V, VN, X = (
     m.A, m.D, m.UNKNOWN_KIND, m.N_U, m.T, m.V, m.VN, m.X,
@@ -554,9 +555,9 @@ class ExplicitRungeKutta:
             F[int(model.I[m.METHOD] + model.I[N_U]) + STABLE] = STIFF_STABLE
 
 
-def _failed(model: FrozenModel, where: str) -> str:
+def _failed(work: Workspace, where: str) -> str:
     """Return the message on a step that failed."""
-    del model
+    del work
     return (
         f"the explicit step failed {where}, or RadauCollocation where springs are stiff; look at "
         "model.report(state) for a singular pose, which rows at the level of accelerations do not "

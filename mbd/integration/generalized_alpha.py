@@ -16,6 +16,7 @@ from mbd.integration.starting_values import begin, first_step
 from mbd.machine import buffer as m
 from mbd.machine.two_threads import share
 from mbd.model.frozen import FrozenModel
+from mbd.model.workspace import Workspace
 
 _LEVELS = {"position": m.POSITION, "velocity": m.VELOCITY, "stabilized": m.STABILIZED}
 
@@ -214,11 +215,11 @@ class GeneralizedAlpha:
                         "lacks by them is not estimated; use RadauCollocation for rtol, or steps"
                     )
 
-    def _failed(self, model: FrozenModel, where: str) -> str:
+    def _failed(self, work: Workspace, where: str) -> str:
         """Return the message on a step that failed."""
         stabilized = ", constraints='stabilized'"
-        by_position = self.level == "position" and model.n_lam
-        return newton_failed(model, f"{where}, a smaller rho{stabilized if by_position else ''}")
+        by_position = self.level == "position" and work.model.n_lam
+        return newton_failed(work, f"{where}, a smaller rho{stabilized if by_position else ''}")
 
     def prepare(self, model: FrozenModel, S: np.ndarray, F: np.ndarray) -> None:
         """Write the parameters of the method where the loop finds them."""

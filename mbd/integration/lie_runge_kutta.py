@@ -40,6 +40,7 @@ from mbd.machine.jit import ints, jit
 from mbd.machine.unknowns import own_vector
 from mbd.model.evaluation import evaluate_second_rates, stage
 from mbd.model.frozen import FrozenModel
+from mbd.model.workspace import Workspace
 
 A, AL, FLOW, H, N_Q, N_U, Q, QN, T, X, Y, YD, YDD = (
     m.A, m.AL, m.FLOW, m.H, m.N_Q, m.N_U, m.Q, m.QN, m.T, m.X, m.Y, m.YD, m.YDD,
@@ -315,7 +316,7 @@ class LieRungeKutta4:
             )
 
 
-def _failed(model: FrozenModel, where: str) -> str:
+def _failed(work: Workspace, where: str) -> str:
     """Return the message on a step that failed."""
-    del model
+    del work
     return f"the explicit step failed {where}"

@@ -18,6 +18,7 @@ from mbd.machine import buffer as m
 from mbd.machine.jit import kernel
 from mbd.model.frozen import FrozenModel, refuse_set_valued
 from mbd.model.state import State
+from mbd.model.workspace import Workspace
 
 _T = TypeVar("_T")
 Start = Callable[[FrozenModel, State, float, bool, Saddle | None], tuple[State, np.ndarray | None]]
@@ -28,9 +29,9 @@ def once(function: Callable[..., _T]) -> Callable[..., _T]:
     return lru_cache(maxsize=8)(function)
 
 
-def newton_failed(model: FrozenModel, where: str) -> str:
+def newton_failed(work: Workspace, where: str) -> str:
     """Return the message on a step that failed: where, and what to try."""
-    del model
+    del work
     return f"Newton did not converge {where}, or look at model.report(state) for a singular pose"
 
 
@@ -123,7 +124,7 @@ class Facts:
         ``(work)``: what takes the steps in a work space in the place of the kernel, with its
         signature, and keeps in ``error`` what a step raised.
     failure : callable
-        ``(model, where)``: the message on a step that failed.
+        ``(work, where)``: the message on a step that failed, which left the work space.
     complete : callable, optional
         ``(free)``: the method with the options that were left open, for free steps or others.
     fixed : mapping
@@ -149,7 +150,7 @@ class Facts:
     set_valued: bool | tuple[str, ...] = False
     impacts: Callable[[FrozenModel], int] = _no_floats
     in_python: Callable[[Any], Any] | None = None
-    failure: Callable[[FrozenModel, str], str] = newton_failed
+    failure: Callable[[Workspace, str], str] = newton_failed
     complete: Callable[[bool], Any] | None = None
     fixed: Mapping[str, str] = field(default_factory=dict)
     sharp: Mapping[str, Any] = field(default_factory=dict)

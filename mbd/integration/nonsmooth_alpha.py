@@ -15,6 +15,7 @@ from mbd.base.checked import one_of
 from mbd.base.door import number
 from mbd.base.tolerances import ROWS_MET
 from mbd.integration import located, nonsmooth
+from mbd.integration import set_valued_laws as laws
 from mbd.integration.method import Facts
 from mbd.integration.tables_of_laws import begun, laws_of, own_floats, write_laws
 from mbd.interactions import set_valued as c
@@ -91,6 +92,7 @@ class NonsmoothAlpha:
         gaps = -work.vector(m.X)[laws_of(model).first]
         _refuse_overlap(model, gaps)
         nonsmooth.start_kernel(work.I, work.F)
+        _refuse_backwards(model, work.F)
         _warn_of_impacts(model, work.F, gaps)
         done = work.store()
         return done.replace(alg=done.a.copy()), None
@@ -126,10 +128,24 @@ def _refuse_overlap(model: FrozenModel, gaps: np.ndarray) -> None:
     )
 
 
+def _refuse_backwards(model: FrozenModel, F: np.ndarray) -> None:
+    """Refuse a state in which a freewheel runs backwards, by its name."""
+    table = laws_of(model)
+    rates, held = F[table.at + c.SLIP1], F[table.at + c.SECOND] == np.inf
+    for k in np.flatnonzero((table.form == c.DRY) & (F[table.at + c.MODE] == c.SLIP) & held):
+        if rates[k] < 0.0:
+            part = model.elements_set_valued[k].rpartition(".")[0]
+            unit = model.system.parts[part].coordinate.unit
+            raise ValueError(
+                f"{part}: must not run backwards at the start, got {rates[k]:.3g} {unit}/s; set "
+                "velocities that do not"
+            )
+
+
 def _warn_of_impacts(model: FrozenModel, F: np.ndarray, gaps: np.ndarray) -> None:
     """Warn of what approaches at a gap of zero: it hits as soon as the run begins."""
-    laws, names = laws_of(model), model.elements_set_valued
-    speeds = np.where(laws.form == c.DRY, 0.0, F[laws.at + c.BEFORE])
+    table, names = laws_of(model), model.elements_set_valued
+    speeds = np.where(table.form == c.DRY, 0.0, F[table.at + c.BEFORE])
     hits = np.flatnonzero((gaps <= ROWS_MET * model.F[m.LENGTH]) & (speeds < 0.0))
     if not len(hits):
         return
@@ -148,10 +164,17 @@ def most_impacts(model: FrozenModel) -> int:
     return located.MOST_HITS * len(laws_of(model).at)
 
 
-def _failed(model: FrozenModel, where: str) -> str:
-    """Return the message on a step that failed."""
-    names = ", ".join(repr(part) for part, _ in model.set_valued)
+def _failed(work: Workspace, where: str) -> str:
+    """Return the message on a step that failed, with the laws that were not met, or that change."""
+    F, at = work.F, laws_of(work.model).at
+    first = int(work.I[m.METHOD] + laws.N_VECTORS * work.I[m.N_U])
+    of_laws, n_rows = F[first + laws.ARRAYS :], int(F[first + laws.N_ROWS])
+    resolved, acts = (of_laws[k * n_rows :][: len(at)] for k in (laws.RESOLVED, laws.CANDIDATE))
+    unmet, changes = np.isinf(resolved) & (acts != 0.0), F[at + c.NEXT] != F[at + c.MODE]
+    whose = next(x for x in (unmet, changes & (acts != 0.0), acts >= 0.0) if x.any())
+    told = [repr(work.model.elements_set_valued[k]) for k in np.flatnonzero(whose)]
+    more = f" and {len(told) - 5} more" if len(told) > 5 else ""
     return (
-        f"no branches of the contacts {names} were found that agree {where}, a smaller restitution "
-        "or friction"
+        f"no branches of the contacts {', '.join(told[:5])}{more} were found that agree {where}, a "
+        "smaller restitution or friction, contacts='locate'"
     )

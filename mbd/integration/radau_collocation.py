@@ -90,6 +90,7 @@ from mbd.machine.jit import ints, jit, loop
 from mbd.machine.subnormal import flushing
 from mbd.model.evaluation import copy_remembered, note_rates
 from mbd.model.frozen import FrozenModel
+from mbd.model.workspace import Workspace
 
 A, AN, D, FORCE, UNKNOWN_KIND, N_U, QN, T, V, VN, X = (
     m.A, m.AN, m.D, m.FORCE, m.UNKNOWN_KIND, m.N_U, m.QN, m.T, m.V, m.VN, m.X,
@@ -320,9 +321,9 @@ class RadauCollocation:
             F[b + where : b + where + s * s] = matrix.ravel()
 
 
-def _failed(model: FrozenModel, where: str) -> str:
+def _failed(work: Workspace, where: str) -> str:
     """Return the message on a step that failed."""
-    del model
+    del work
     return (
         f"the sweeps over the stages did not converge {where}, stages=3, or let steps be chosen "
         "(rtol=1e-6); look at model.report(state) for a singular pose, which rows at the level of "

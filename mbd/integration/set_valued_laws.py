@@ -668,6 +668,18 @@ def _by_rounding(I: Any, F: Any, island: Any, z: int, z0: int, base: int) -> boo
 
 
 @jit
+def _asked(I: Any, F: Any, island: Any, z0: int, base: int) -> float:
+    """Return the largest force that the rates of an island ask for, or that it has at the start."""
+    size = 0.0
+    for one in range(island.a, island.b):
+        at, j, _, form = law_of(I, F, int(F[array(I, F, LIST) + one]))
+        for r in range(rows_of(form)):
+            D = F[at + (c.DELASSUS_N if r == 0 else c.DELASSUS_T)]
+            size = max(size, size_of(F, at, r, max(abs(F[base + j + r]) / D, abs(F[z0 + j + r]))))
+    return size
+
+
+@jit
 def _meet_island(I: Any, F: Any, island: Any, z: int, z0: int, base: int) -> None:
     """Let the forces of an island meet its laws.
 
@@ -683,7 +695,9 @@ def _meet_island(I: Any, F: Any, island: Any, z: int, z0: int, base: int) -> Non
             break
     worst, largest, _ = _unmet(I, F, island, z, z0, w, 0.0)
     sure = max(worst, CONTACT_RESOLVED * largest)
-    if not worst <= CONTACT_UNMET * largest:
+    # forces without bounds hide what is left: half of the digits of what was asked for have to go
+    asked = _asked(I, F, island, z0, base)
+    if not (worst <= CONTACT_UNMET * largest and worst <= CONTACT_UNMET**0.5 * asked):
         F[place(I, UNMET)], sure = 1.0, math.inf
     for one in range(island.a, island.b):
         k = int(F[array(I, F, LIST) + one])

@@ -76,7 +76,7 @@ def explain(work: Workspace, method: Method) -> str:
             f"the step size became too small {where}; look for a law that jumps{_KINK}, allow a "
             "larger rtol, or look at model.report(state) for a singular pose"
         )
-    return method.facts.failure(model, where)
+    return method.facts.failure(work, where)
 
 
 def _long(work: Workspace) -> str:

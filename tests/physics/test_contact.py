@@ -769,3 +769,57 @@ def test_no_impact_gains_energy(contacts, mu, e):
     assert (run.impacts.restitution < e).all() == paradox
     assert run.impacts.lost.min() > -1e-12
     assert np.ptp(run.energy.balance) < (1e-6 if contacts == "locate" else 10 * 1e-3)
+
+
+@pytest.mark.parametrize("contacts", ["capture", "locate"])
+@pytest.mark.parametrize("what", ["jam", "floor", "stop", "freewheel", "dry"])
+def test_what_a_drive_forces_into_a_law_is_refused(what, contacts):
+    """No force stops a drive: a plane that presses on a ball, a stop, a wheel that must not turn.
+
+    Friction gives way. All that contradict each other are named, and nothing else.
+    """
+    system = ground()
+    top = system.add(
+        mbd.RigidBody("top", mass=1.0, inertia=(0.1,) * 3, position=(0, 0, 0.3))
+    )  # fmt: skip
+    rail = mbd.Prismatic("rail", system.ground, top, at=(0, 0, 0.3), axis=(0, 0, 1))
+    system.add(rail)
+    system.add(mbd.Drive("drive", rail, position=lambda t: 0.5 * t * t - 2.0 * t**3))
+    far = ball_on(system, name="far", position=(1, 0, 0.1))
+    system.add(mbd.Contact("other", system.ground, far, friction=0.3))
+    names = {"drive", what}
+    if what == "jam":
+        ball = ball_on(system, position=(0, 0, 0.1))
+        names = {"drive", "bottom", "press"}
+        system.add(mbd.Contact("bottom", system.ground, ball, friction=0.3))
+        press = {"normal": (0, 0, -1), "through": (0, 0, 0.3)}
+        system.add(mbd.Contact("press", top, ball, friction=0.3, **press))
+    elif what == "floor":
+        system.add(mbd.Contact("floor", system.ground, top.frame((0, 0, -0.2)), friction=0.3))
+    elif what == "stop":
+        system.add(mbd.Stop("stop", rail, lower=-0.1, restitution=0.5))
+    elif what == "freewheel":
+        system.add(mbd.Freewheel("freewheel", rail))
+    else:
+        system.add(mbd.DryFriction("dry", rail, force=5.0))
+    method = mbd.NonsmoothAlpha(contacts=contacts)
+    run = mbd.simulate(system, 0.7, 1e-3, method=method, raise_on_failure=False)
+    assert run.success == (what == "dry")
+    if what == "dry":
+        assert run["rail"].displacement[-1] == pytest.approx(0.245 - 2 * 0.343, abs=1e-9)
+        return
+    assert "rows contradict each other" in run.message
+    assert {x for x in ("drive", "floor", "bottom", "press", "stop", "freewheel", "other")
+            if f"'{x}." in run.message} == names  # fmt: skip
+    at = 1 / 6 if what == "freewheel" else 0.4733  # of 0.5 t^2 - 2 t^3 the slope, or it is -0.1
+    assert run.t[-1] == pytest.approx(at, abs=2e-3)
+
+
+def test_a_freewheel_that_runs_backwards_at_the_start_is_refused():
+    system = mbd.System()
+    body = system.add(mbd.RigidBody("b", mass=1.0, inertia=(1, 1, 1), velocity=(0, 0, -1)))
+    rail = mbd.Prismatic("rail", system.ground, body, at=(0, 0, 0), axis=(0, 0, 1))
+    system.add(rail)
+    system.add(mbd.Freewheel("wheel", rail))
+    with pytest.raises(ValueError, match=r"wheel: must not run backwards at the start, got -1 m/s"):
+        mbd.simulate(system, 1.0, 1e-3)
