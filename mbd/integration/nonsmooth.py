@@ -54,6 +54,7 @@ import math
 from typing import Any
 
 from mbd.base.tolerances import (
+    CONTACT_SOFT,
     NEWTON_FREE,
     ROWS_MET,
 )
@@ -497,6 +498,29 @@ def set_least(I: Any, F: Any, h: float) -> None:
 
 
 @jit
+def contradict(I: Any, F: Any) -> bool:
+    """Tell whether rows of laws lack after a correction, in X, half of the velocity they asked for.
+
+    All that is left is what their softness takes: rows of joints and drives hold these bodies.
+    """
+    c2, c3, x = F[m.W_G], F[m.W_K], I[m.X]
+    for k in range(int(F[place(I, COUNT)])):
+        at, _, u, form = law_of(I, F, k)
+        mode = F[at + c.MODE]
+        for r in range(rows_of(form)):
+            i = u + r
+            if mode == c.OPEN or (mode == c.SLIP and (r > 0 or form == c.DRY)):
+                continue
+            asked = abs(F[I[m.PHID] + i] - c2 * F[I[m.PHIDD] + i])
+            D = F[at + (c.DELASSUS_N if r == 0 else c.DELASSUS_T)]
+            if 2.0 * CONTACT_SOFT * D * abs(F[x + i]) > asked:
+                by = m.TRANSLATION if I[I[m.UNKNOWN_KIND] + i] == m.FORCE else m.ROTATION
+                if c3 / c2 * asked * F[m.PER_LEAST + by] > 1.0:
+                    return True
+    return False
+
+
+@jit
 def correct_quietly(I: Any, F: Any, h: float) -> float:
     """Take one iteration of Newton's method at all three levels; return its size."""
     S, n = ints(F), I[m.N_U]
@@ -513,6 +537,8 @@ def correct_quietly(I: Any, F: Any, h: float) -> float:
     add(F, I[m.A], -1.0, I[m.X], n)
     ask_level(I, F, 2, h)
     solve(I, F, False)
+    if contradict(I, F):
+        return math.inf
     size = max(size, measure(I, F, c3 / c2))
     add(F, own_vector(I, JUMP), -1.0, I[m.X], n)
     ask_level(I, F, 3, h)

@@ -772,9 +772,9 @@ def test_no_impact_gains_energy(contacts, mu, e):
 
 
 @pytest.mark.parametrize("contacts", ["capture", "locate"])
-@pytest.mark.parametrize("what", ["jam", "floor", "stop", "freewheel", "dry"])
+@pytest.mark.parametrize("what", ["jam", "press", "floor", "stop", "freewheel", "dry"])
 def test_what_a_drive_forces_into_a_law_is_refused(what, contacts):
-    """No force stops a drive: a plane that presses on a ball, a stop, a wheel that must not turn.
+    """No force stops a drive: a plane that comes to a ball or begins on it, a stop, a freewheel.
 
     Friction gives way. All that contradict each other are named, and nothing else.
     """
@@ -784,15 +784,16 @@ def test_what_a_drive_forces_into_a_law_is_refused(what, contacts):
     )  # fmt: skip
     rail = mbd.Prismatic("rail", system.ground, top, at=(0, 0, 0.3), axis=(0, 0, 1))
     system.add(rail)
-    system.add(mbd.Drive("drive", rail, position=lambda t: 0.5 * t * t - 2.0 * t**3))
+    moves = (lambda t: -(max(t - 0.1, 0.0) ** 3)) if what == "press" else None
+    system.add(mbd.Drive("drive", rail, position=moves or (lambda t: 0.5 * t * t - 2.0 * t**3)))
     far = ball_on(system, name="far", position=(1, 0, 0.1))
     system.add(mbd.Contact("other", system.ground, far, friction=0.3))
     names = {"drive", what}
-    if what == "jam":
+    if what in {"jam", "press"}:
         ball = ball_on(system, position=(0, 0, 0.1))
         names = {"drive", "bottom", "press"}
         system.add(mbd.Contact("bottom", system.ground, ball, friction=0.3))
-        press = {"normal": (0, 0, -1), "through": (0, 0, 0.3)}
+        press = {"normal": (0, 0, -1), "through": (0, 0, 0.2 if what == "press" else 0.3)}
         system.add(mbd.Contact("press", top, ball, friction=0.3, **press))
     elif what == "floor":
         system.add(mbd.Contact("floor", system.ground, top.frame((0, 0, -0.2)), friction=0.3))
@@ -811,7 +812,8 @@ def test_what_a_drive_forces_into_a_law_is_refused(what, contacts):
     assert "rows contradict each other" in run.message
     assert {x for x in ("drive", "floor", "bottom", "press", "stop", "freewheel", "other")
             if f"'{x}." in run.message} == names  # fmt: skip
-    at = 1 / 6 if what == "freewheel" else 0.4733  # of 0.5 t^2 - 2 t^3 the slope, or it is -0.1
+    # of 0.5 t^2 - 2 t^3 the slope is zero, or it is -0.1
+    at = {"freewheel": 1 / 6, "press": 0.1}.get(what, 0.4733)
     assert run.t[-1] == pytest.approx(at, abs=2e-3)
 
 
