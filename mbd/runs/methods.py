@@ -75,6 +75,7 @@ def changed(integrator: Method, **options: Any) -> Method:
     return changed_one
 
 
+_ALPHA = GeneralizedAlpha()
 _COLLOCATION = RadauCollocation(stages=3, fewest=40)  # instants enough for smooth curves
 
 
@@ -101,7 +102,7 @@ def usual(model: FrozenModel, rtol: float | None = None) -> Method:
     rtol = number("simulate", "rtol", rtol, "-", positive=True)
     still = any(family(x.formulation).flow is None for x in model.nodes.values())
     if model.set_valued or still or (rtol >= 1e-3 and _beams(model)):
-        return checked_method("simulate", GeneralizedAlpha(), free=True)
+        return checked_method("simulate", _ALPHA, free=True)
     if rtol < (1e-8 if _beams(model) else 1e-6):  # where five take less work
         return replace(_COLLOCATION, stages=5)
     return _COLLOCATION
@@ -113,7 +114,7 @@ def checked_method(who: str, value: Any, free: bool) -> Method:
     Without one, that of most models: see ``usual``.
     """
     if value is None:
-        value = _COLLOCATION if free else GeneralizedAlpha()
+        value = _COLLOCATION if free else _ALPHA
     one = value
     if not is_method(one) and not isinstance(one, type) and isinstance(one, Stepping):
         one = PythonSteps(one)
