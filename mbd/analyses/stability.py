@@ -14,7 +14,7 @@ References
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy.sparse as sp
@@ -89,6 +89,10 @@ def _spectrum(problem: Statics, balance: Balance) -> tuple[np.ndarray, np.ndarra
     model = problem.model
     if model.n_v > NEUTRAL_MANY and balance.K.count_nonzero():  # else all that may move is free
         motion = small_motion(model, balance.state, problem.omega)
+        if not problem.turning:  # no dampers, loads by their factor, no motion along any row
+            none, rows = 0.0 * motion.M, sp.vstack([motion.Bp, motion.Bv], format="csr")
+            motion = replace(motion, K=balance.K, G=none, G_size=none, Bp=rows, Bv=rows[:0],
+                             H=rows[:0])  # fmt: skip
         s, shapes, _ = sparse(motion, 6)
         free = s == 0.0
         return -(s[~free] ** 2), shapes[:, ~free], shapes[:, free].real

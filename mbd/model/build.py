@@ -84,7 +84,7 @@ def built(
     freedoms = [b.formulation.n_v - b.formulation.n_own for b in bodies]
     fronts, division = elimination(
         freedoms, [o.element.kind.n_rows for o in rows], [o.bodies for o in rows], couplings, links,
-        in_two=threads == 2, after=after or {},
+        in_two=threads == 2, after=after or {}, masses=[b.mass for b in bodies],
     )  # fmt: skip
 
     layout = Layout(buffers, bodies, rows, fronts, division)

@@ -1,7 +1,9 @@
 """The elimination order: from the graph of bodies to fronts.
 
 Bodies are eliminated by minimum degree, deepest first, ground being a neighbour that never goes:
-leaf to root. A joint's rows go with the first of its two bodies to be eliminated; where a body has
+leaf to root. In loops a body that is lighter than the heaviest by more than half of the digits goes
+after the others: what rows hold between heavy bodies would else be lost beside the inverse of its
+mass. A joint's rows go with the first of its two bodies to be eliminated; where a body has
 more than one such joint the others (they close loops) go with the later body. There they may meet
 rows that already hold it, and be independent through bodies that come later: such rows go with one
 of these (`misplaced` in `mbd/model/independent_rows.py`).
@@ -11,12 +13,15 @@ is eliminated towards these.
 """
 
 import heapq
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import NamedTuple
 
+import numpy as np
+
 from mbd.algebra.graphs import components
+from mbd.base.tolerances import ROUND_OFF
 from mbd.machine.buffer import BETWEEN
 
 _GROUND = -1
@@ -45,14 +50,16 @@ def linked(n_bodies: int, links: Sequence[Sequence[int]]) -> list[set[int]]:
     return neighbours
 
 
-def eliminate_order(neighbours: list[set[int]], side: Sequence[int] = ()) -> list[int]:
-    """Return the bodies in elimination order, side by side; the graph is used up.
+def eliminate_order(
+    neighbours: list[set[int]], late: Sequence[int], side: Sequence[int] = ()
+) -> list[int]:
+    """Return the bodies in elimination order, side by side, late ones last; the graph is used up.
 
     Where there are two sides, deep is what is far from those between them, side 2.
     """
     depth = _depths(neighbours, [b for b, s in enumerate(side) if s == BETWEEN])
-    side = side or [0] * len(neighbours)
-    heap = [(side[b], len(s), -depth[b], b) for b, s in enumerate(neighbours)]
+    first = [*zip(side or [0] * len(neighbours), late, strict=True)]
+    heap = [(first[b], len(s), -depth[b], b) for b, s in enumerate(neighbours)]
     heapq.heapify(heap)
     gone = [False] * len(neighbours)
     order = []
@@ -70,7 +77,7 @@ def eliminate_order(neighbours: list[set[int]], side: Sequence[int] = ()) -> lis
             mine |= around
             mine.discard(a)
             mine.discard(b)
-            heapq.heappush(heap, (side[a], len(mine), -depth[a], a))
+            heapq.heappush(heap, (first[a], len(mine), -depth[a], a))
     return order
 
 
@@ -98,11 +105,11 @@ def _depths(neighbours: list[set[int]], roots: list[int]) -> list[int]:
         level = [start]
 
 
-def closes(links: Iterable[Iterable[str]]) -> bool:
+def closes(links: Iterable[Iterable[Hashable]]) -> bool:
     """Tell whether links, each of bodies one after the other, ground among them, close a loop."""
-    parent: dict[str, str] = {}
+    parent: dict[Hashable, Hashable] = {}
 
-    def root(x: str) -> str:
+    def root(x: Hashable) -> Hashable:
         while (up := parent.setdefault(x, x)) != x:
             parent[x] = x = parent[up]
         return x
@@ -293,7 +300,7 @@ def divided(fronts: list[Front], side: Sequence[int]) -> tuple[list[Front], Divi
 def elimination(
     freedoms: Sequence[int], rows: Sequence[int], joins: Sequence[Sequence[int]],
     couplings: Sequence[tuple[int, int]], links: Sequence[Sequence[int]], *, in_two: bool,
-    after: Mapping[int, int],
+    after: Mapping[int, int], masses: Sequence[float],
 ) -> tuple[list[Front], Division | None]:  # fmt: skip
     """Return the fronts, and how two threads divide them, if they are to and can.
 
@@ -301,5 +308,12 @@ def elimination(
     """
     neighbours = linked(len(freedoms), links)
     side = sides(neighbours) if in_two else []
-    fronts = eliminate(freedoms, rows, joins, couplings, eliminate_order(neighbours, side), after)
+    late, most = [0] * len(masses), max(masses)
+    if closes(links):
+        late = [
+            int(np.log(max(x / most, np.finfo(float).tiny)) / np.log(ROUND_OFF**0.5))
+            for x in masses
+        ]
+    order = eliminate_order(neighbours, late, side)
+    fronts = eliminate(freedoms, rows, joins, couplings, order, after)
     return divided(fronts, side) if side else (fronts, None)

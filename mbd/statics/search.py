@@ -184,7 +184,6 @@ class Search:
     def begin(self) -> None:
         """Begin steps of another kind, or from another start."""
         self.reach, self.ahead, self.last = 1.0, np.inf, np.inf
-        self.before: SearchPose | None = None
 
     def took(self, way: Way) -> None:
         """Count a step."""
@@ -199,14 +198,12 @@ class Search:
 
         They are not resolved any more, or do not get shorter.
         """
-        last, before = self.last, self.before
+        last = self.last
         # after a short step a longer one, even a long one, is round-off over no stiffness
-        self.last, self.before = (way.whole if way.short else np.inf), now
+        self.last = way.whole if way.short else np.inf
         if self.resolved < way.whole <= 0.5 * last:
             return None
         result = self.result(now)
-        if before is not None and last < way.whole:
-            result = min(self.result(before), result, key=lambda x: x.imbalance.share)
         shrinks = 0.0 < way.whole <= 0.5 * last  # less than positions are resolved is seen at zero
         return None if shrinks and not result.imbalance.small else result
 

@@ -121,6 +121,24 @@ def test_a_follower_load_makes_flutter():
     assert growth[1] > 0.3
 
 
+def test_flutter_of_many_motions_is_that_of_few(monkeypatch):
+    """Along the load, which has no potential; dampers are no part of an equilibrium."""
+    system = cantilever(8, section=mbd.Section(stiffness=(1e5, 1e5, 1e5, 1, 1, 4), mass=1.0))
+    last = system["beam"].last
+    system.add(mbd.PointForce("thrust", last, (-30.0, 0, 0), follow=True))
+    none = mbd.equilibrium(system, seek="nearest", load_steps=3)
+    drag = (5, 5, 5, 1, 1, 1)
+    system.add(
+        mbd.Bushing("drag", system.ground, last, at=last.position, stiffness=(0,) * 6, damping=drag)
+    )
+    monkeypatch.setattr("mbd.analyses.stability._FEW", 1)
+    monkeypatch.setattr("mbd.analyses.stability.NEUTRAL_MANY", 1)
+    many = mbd.equilibrium(system, seek="nearest", load_steps=3)
+    for one, other, stable in zip(none.path, many.path, (True, True, False), strict=True):
+        assert one.stable is other.stable is stable
+        assert one.stiffness == pytest.approx(other.stiffness, rel=1e-6)
+
+
 def test_frequencies_fall_with_the_load_up_to_buckling():
     """Hinged ends: omega^2 = omega_0^2 (1 - P/P_E), from tension to next to buckling."""
     section = mbd.Section(stiffness=(1e7, 1e7, 1e7, 1, 1, 1), mass=1.0, inertia=(2e-6, 1e-6, 1e-6))
