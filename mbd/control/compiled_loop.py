@@ -172,6 +172,8 @@ class CompiledLoop:
         Where that of the loop is.
     floats : (n,) array
         The number of steps that were taken, then what laws keep.
+    exchange : list of (inputs, outputs)
+        What each law is handed, t, y and x, and what it writes, u and the next x.
     """
 
     def __init__(self, tables: np.ndarray, step: int, laws: Sequence[LoopLaw]) -> None:
@@ -190,6 +192,12 @@ class CompiledLoop:
             places += [*law.y, *law.u]
         self._rows = [at + x.floats - 1 for x, at in zip(laws, ends, strict=False)]
         self._states = ends
+        self.exchange = []
+        for law, at in zip(laws, ends, strict=False):
+            out, inputs = at + law.n_x, at + 2 * law.n_x + len(law.u)
+            self.exchange.append(
+                (self.floats[inputs:][: 1 + len(law.y) + law.n_x], self.floats[out:inputs])
+            )
         self.tables = m.entries(tables, record, places)
 
     def go_on(self, done: int, states: Sequence[np.ndarray]) -> None:

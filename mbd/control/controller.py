@@ -18,7 +18,7 @@ import numpy as np
 from mbd.base.checked import flag, floats, function, names, shown, sized, whole
 from mbd.base.door import array, label, number
 from mbd.base.tolerances import CONTINUOUS_SHARE, CONTINUOUS_STEPS, LARGEST, WHOLE_STEPS
-from mbd.control.compiled_law import compiled_law
+from mbd.control.compiled_law import CompiledLaw, compiled_law
 from mbd.control.compiled_loop import (
     DONE,
     HALF_WAY,
@@ -33,6 +33,7 @@ from mbd.front.solution import Solution
 from mbd.integration.newton_loop import CONVERGED, FAILED
 from mbd.interactions.laws import LawError
 from mbd.machine import buffer as m
+from mbd.machine.jit import external
 from mbd.model.frozen import state_of
 from mbd.model.model import Model
 from mbd.model.state import State
@@ -164,6 +165,8 @@ class _Loop:
         self.x = np.zeros(0) if controller.start is None else controller.start
         self.rate, self.largest = np.zeros_like(self.x), [0.0, 0.0]
         self.rows: list[tuple[float, *tuple[np.ndarray, ...]] | np.ndarray] = []  # t, y, u, x
+        self.exchange = np.zeros(0), np.zeros(0)  # of inputs and outputs in a compiled loop
+        self.raised: BaseException | None = None
 
     def law(self, t: float, y: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return what the law sets, and its next states or their rates."""
@@ -181,7 +184,7 @@ class _Loop:
             u, new = floats(u).reshape(-1), floats(new).reshape(self.x.shape) if states else x
         except (TypeError, ValueError):
             u, new = np.zeros(0), self.x
-        if u.size != size or not (_is_bounded(u) and _is_bounded(new)):
+        if u.size != size or not (_is_bounded(u) and (not states or _is_bounded(new))):
             raise ValueError(
                 f"{self.who}: at t = {t:.6g} s its law must return {size} finite "
                 f"numbers for {', '.join(self.controller.outputs)}"
@@ -193,6 +196,25 @@ class _Loop:
     def sees(self) -> np.ndarray:
         """Return what the law sees now, an array of its own."""
         return self.stepper.y[self.y]
+
+    def called_back(self) -> CompiledLaw:
+        """Return the law as compiled code calls it, in Python; what it raises is kept."""
+        n_y, n_u = len(self.y), len(self.u)
+
+        def evaluate(*_: Any) -> int:
+            inputs, outputs = self.exchange
+            try:
+                u, x = self.law(
+                    float(inputs[0]), inputs[1 : 1 + n_y].copy(), inputs[1 + n_y :].copy()
+                )
+            except BaseException as error:
+                self.raised = error
+                return 1
+            outputs[:n_u] = u
+            outputs[n_u:] = x
+            return 0
+
+        return CompiledLaw(*external(evaluate, compiled=False))
 
     def sample(self, t: float) -> None:
         """Evaluate the law and set its outputs."""
@@ -342,17 +364,18 @@ def _steps_with_laws(
 
 
 def _compiled(loops: Sequence[_Loop], stepper: Stepper) -> CompiledLoop | None:
-    """Return the loop with all laws compiled, or None if one, or the method, stays in Python."""
-    laws = []
+    """Return the loop in compiled code, which calls laws in Python; None if steps are in Python."""
     if stepper.run.own is not None:
         return None
+    laws = []
     for x in loops:
         states = None if x.controller.start is None else x.x
         law = compiled_law(x.controller.law, len(x.u), stepper.t, x.sees(), states)
-        if law is None:
-            return None
-        laws.append(LoopLaw(law, x.period, x.y, x.u, len(x.x)))
-    return CompiledLoop(stepper.tables, stepper.record, laws)
+        laws.append(LoopLaw(law or x.called_back(), x.period, x.y, x.u, len(x.x)))
+    compiled = CompiledLoop(stepper.tables, stepper.record, laws)
+    for x, exchange in zip(loops, compiled.exchange, strict=True):
+        x.exchange = exchange
+    return compiled
 
 
 def _compiled_steps(
@@ -361,8 +384,8 @@ def _compiled_steps(
 ) -> tuple[int, int]:  # fmt: skip
     """Go on in compiled code; return the steps done in all and a status.
 
-    If all is well and steps are left, Python is to go on: to ask a law that failed, to take a step
-    with care.
+    If all is well and steps are left, Python is to go on: to ask a numba law that failed, to take a
+    step with care.
     """
     run, S, G = stepper.run, stepper.run.work.S, compiled.floats
     done = int(G[DONE])
@@ -382,6 +405,8 @@ def _compiled_steps(
             return done + taken, status
         _keep(stepper)
         if status == LAW_FAILED:
+            if raised := next((x.raised for x in loops if x.raised), None):
+                raise raised
             return done, CONVERGED
     return done, CONVERGED
 

@@ -31,9 +31,12 @@ def test_iterations_and_factorisations_of_a_chain(n, joint):
     assert stats["evaluations"] <= stats["iterations"] + 10
 
 
-@pytest.mark.parametrize(("n", "most"), [(3, 4.3), (10, 4.4)])
+@pytest.mark.parametrize(("n", "most"), [(3, 3.9), (10, 4.4)])
 def test_no_guess_goes_on_along_a_parabola_over_a_jump(n, most):
-    """A force that comes and goes five steps at a time: along a parabola 4.6 and 4.9 iterations."""
+    """A force that comes and goes five steps at a time: along a parabola 4.6 and 4.9 iterations.
+
+    Along a line that knows nothing of the ringing of multipliers 4.1 and 4.1.
+    """
     system = chain(n)
     last = list(system.bodies.values())[-1]
 

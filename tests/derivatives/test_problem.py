@@ -5,6 +5,7 @@ import pytest
 
 import mbd
 from mbd.runs.stretch import Stretch
+from tests.hard.test_inputs import lattice
 
 T, STEP, N = 0.3, 0.01, 5
 TIMES = np.linspace(0.0, T, N)
@@ -72,6 +73,38 @@ def test_controls_against_differences_and_parameters_against_gradients(between, 
     end += np.sum((y.velocity[-1] - 0.3) * dy.velocity[-1])
     forwards = end + np.trapezoid(s["upper.mass"]["elbow"].angle, s.solution.t)
     assert slopes[0] == pytest.approx(forwards, rel=1e-8)
+
+
+def beam(system):
+    """Return the joint of a clamped beam with the tip."""
+    steel = mbd.Section.rectangle(0.03, 0.02, young=2e9, poisson=0.3, density=7800.0)
+    rod = mbd.Beam("rod", [(0, 0, 0), (1, 0, 0)], section=steel, elements=2)
+    system.add(rod)
+    system.add(mbd.Fixed("clamp", system.ground, rod.first, at=(0, 0, 0)))
+    return mbd.Fixed("weld", rod.last, system["tip"], at=(1, 0, 0))
+
+
+def flexible(system):
+    """Return the joint of a bar of finite elements with the tip."""
+    bar = system.add(mbd.FlexibleBody("bar", **lattice()))
+    return mbd.Spherical("pin", bar.interface("left"), system["tip"])
+
+
+@pytest.mark.parametrize("make", [beam, flexible])
+def test_bodies_that_bend_by_controls_and_parameters(make):
+    system = mbd.System(gravity=(0, 0, -9.81))
+    tip = mbd.RigidBody("tip", mass=1.0, inertia=(0.01, 0.02, 0.02), position=(1, 0, 0))
+    tip = system.add(tip)
+    system.add(make(system))
+    push = mbd.Interpolated(TIMES, VALUES, "line")
+    system.add(mbd.PointForce("push", tip, (0.0, 0.0, push)))
+    objective = mbd.Objective(terminal=TIP, running="tip.position.z")
+    problem = mbd.Problem(system, ["tip.mass", "push.force.z"], objective, 0.1, STEP)
+    x = problem.start * 1.1
+    _, slopes = problem(x)
+    size = np.abs(slopes).max()
+    for j in (0, 1, 2):
+        assert slopes[j] == pytest.approx(difference(problem, x, j), abs=1e-7 * size)
 
 
 def driven(between):
