@@ -76,6 +76,10 @@ class JointCoordinates:
         Of tau (n,); [N, N m].
     position_labels, position_units : tuple of str
         Of q; [m, rad, -].
+    neutral : array
+        The q of no shift and no turn.
+    loops : bool
+        Whether rows close loops, so that columns of the tree depend on others.
 
     Examples
     --------
@@ -116,7 +120,7 @@ class JointCoordinates:
         elif wanted is not None and set(wanted) != set(columns):
             raise ValueError(
                 f"{_WHO}: the system has {len(columns)} freedoms, all of {', '.join(columns)}; "
-                f"independent= must name as many, got {', '.join(wanted)}"
+                f"as many must be named, got {', '.join(wanted)}"
             )
         free = [columns[j] for j in self._independent]
         links = {x: link for link in self._tree.links for x in link.labels}
@@ -129,6 +133,9 @@ class JointCoordinates:
         self.position_units = tuple(
             motions[link.motion] for link in self._tree.links for _ in link.positions
         )
+        scalars = [x.endswith(".quaternion.0") for x in self.position_labels]
+        self.neutral = read_only(np.array(scalars, float))
+        self.loops = bool(self._loops)
 
     # --- tables and numbers -----------------------------------------------------------------------
     def _fill(self, dependent: Sequence[int]) -> None:
