@@ -15,15 +15,14 @@ from typing import Any
 
 import numpy as np
 
-from mbd.algebra.differences import fourth_order
 from mbd.base.checked import absent, meant, names, shown
 from mbd.base.door import array, vector
 from mbd.base.read_only import read_only
-from mbd.base.tolerances import EFFORT_STEP, LOOP_CLOSED, LOOP_CLOSINGS, START_POSITION
+from mbd.base.tolerances import LOOP_CLOSED, LOOP_CLOSINGS, START_POSITION
 from mbd.integration.consistent import consistent
 from mbd.joint_tree import layout as t_
 from mbd.joint_tree.configuration import FaceReading, product, rates_from
-from mbd.joint_tree.programs import add_programs, run
+from mbd.joint_tree.programs import Facts, add_programs, run
 from mbd.joint_tree.structure import Placement, Tree, labels_of, tree_of
 from mbd.joint_tree.tables import (
     TreeLoop,
@@ -37,6 +36,7 @@ from mbd.joint_tree.tables import (
     found_loops,
     inertia_in,
 )
+from mbd.joint_tree.tangents import add_tangents
 from mbd.machine import buffer as m
 from mbd.machine.jit import on_arrays
 from mbd.model.frozen import FrozenModel, refuse_set_valued, state_of
@@ -100,7 +100,6 @@ class JointCoordinates:
     ) -> None:  # fmt: skip
         model = model_of(_WHO, system)
         refuse_set_valued(_WHO, model)
-        _refuse_masses(model)
         self.model: FrozenModel = model
         state = state_of(_WHO, model, state)
         wanted = None if independent is None else tuple(names(_WHO, "independent", independent))
@@ -154,9 +153,11 @@ class JointCoordinates:
         turned = _angles_kept(model, tree, q)
         forces = add_forces(tables, model, turned)
         add_loops(tables, model, self._loops, last, list(motions == t_.SHIFT))
+        self._link_of = {x.body: i for i, x in enumerate(tree.links) if x.body is not None}
+        add_tangents(tables, model, self._loops, self._link_of)
         header = tables.table(tables.header)
-        options = {"has_loops": bool(self._loops), "has_forces": bool(forces)}
-        self._programs = add_programs(tables, header, **options)
+        has = Facts(bool(self._loops), bool(forces), bool(tables.header[t_.T_N_HEAVY]))
+        self._programs = add_programs(tables, header, has)
         self._work = work = Workspace(model, own=tables.end - model.size)
         self._I = tables.all_entries
         tables.write(work.F)
@@ -173,15 +174,14 @@ class JointCoordinates:
         self._tau, self._M = view(t_.T_ITAU, f), view(t_.T_IM, f, f)
         self._of_tree = {x: view(x, n) for x in (t_.T_V, t_.T_A, t_.T_TAU, t_.T_DRIFT_A)}
         self._status, self._gap = view(t_.T_STATUS, 1), view(t_.T_GAP, 1)
-        self._dq, self._dv, self._tree_M = (view(x, n, n) for x in (t_.T_DQ, t_.T_DV, t_.T_M))
-        self._Z = view(t_.T_Z, n, f)
+        self._dq, self._dv = (view(x, f, f) for x in (t_.T_IDQ, t_.T_IDV))
+        self._Z, self._Z_rate = view(t_.T_Z, n, f), view(t_.T_ZD, n, f)
         self._result = F[h[t_.T_RESULT] : h[t_.T_RESULT] + n * max(10 * len(model.nodes), 6) + 4]
         self._argument = view(t_.T_ARGUMENT, 4)
         first = self._I[h[t_.T_COLUMN]]
         self._S = F[first : first + n * t_.C_FLOATS].reshape(n, t_.C_FLOATS)[:, :6]
         links = self._I[h[t_.T_LINK] : h[t_.T_LINK] + t_.L_SIZE * h[t_.T_LINKS]]
         self._numbers = links.reshape(-1, t_.L_SIZE)[:, t_.L_NUMBERS]
-        self._link_of = {x.body: i for i, x in enumerate(tree.links) if x.body is not None}
         rows = {name: int(self._I[at + m.NODE_Y]) // 12 for name, at in model.node_records.items()}
         self._faces = {"ground": 0} | rows
         self._reading = FaceReading.of(model, tree, self._faces)
@@ -343,52 +343,11 @@ class JointCoordinates:
         """Return the derivatives of the efforts of ``inverse`` by q, v and a, (n, n) each.
 
         Columns are along ``add(q, dv)``, by v and by a; the last one is M. Inertia and weight by
-        recursion; what other forces add, and all of it where loops are closed, by differences of
-        fourth order, to some ten digits where the forces are smooth.
+        recursion; forces of the model, and the rows of loops, by their own tangents.
         """
-        if self._loops:
-            M = self.M(q, t=t)
-            q, v, a = self._q.copy(), self._checked(v), self._checked(a)
-
-            def moved(d: np.ndarray) -> np.ndarray:
-                return self.inverse(self.add(q, d, t=t), v, a, t=t)
-
-            return (
-                self._stencil(moved, self._f, q=True),
-                self._stencil(lambda d: self.inverse(q, v + d, a, t=t), self._f),
-                M,
-            )
         self._set(q, v, a, t)
         self._run("slopes")
-        dq, dv, M = self._dq.copy(), self._dv.copy(), self._tree_M.copy()
-        if self._h[t_.T_N_STAGE]:
-            q, v = self._q.copy(), self._v.copy()
-            dq += self._stencil(lambda d: self._efforts(self.add_all(q, d), v), self._n, q=True)
-            dv += self._stencil(lambda d: self._efforts(q, v + d), self._n)
-        return dq, dv, M
-
-    def _checked(self, v: Any) -> np.ndarray:
-        self._take(self._v, "v and a", v)
-        return self._v.copy()
-
-    def _efforts(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """Return the efforts (n,) of all forces of the model but weight and inertia."""
-        self._q[:], self._v[:] = q, v
-        self._run("efforts")
-        return self._tau.copy()
-
-    def _stencil(
-        self, function: Callable[[np.ndarray], np.ndarray], n: int, *, q: bool = False
-    ) -> np.ndarray:
-        """Return the derivative of a function of an increment (n,), column by column."""
-        columns = []
-        for j in range(n):
-            unit = np.zeros(n)
-            unit[j] = EFFORT_STEP
-            if q and self._motions[self._independent[j]] == t_.SHIFT:
-                unit[j] *= self.model.F[m.LENGTH]
-            columns.append(fourth_order(lambda k, unit=unit: function(k * unit)) / unit[j])  # type: ignore[misc]
-        return np.array(columns).T
+        return self._dq.copy(), self._dv.copy(), self._M.copy()
 
     # --- compiled functions -----------------------------------------------------------------------
     def compiled(
@@ -432,29 +391,32 @@ class JointCoordinates:
         self._argument[0] = self._link_of[body]
         self._argument[1:] = vector(_WHO, "point", point, "m")
 
-    def _columns(self, rows: int) -> np.ndarray:
-        """Return what stands column by column in the result, (rows, n)."""
-        J = self._result[: 6 * self._n].reshape(-1, 6)[:, :rows].T
-        return J @ self._Z if self._loops else J.copy()
+    def _columns(self) -> np.ndarray:
+        """Return what stands column by column in the result, of all columns, (6, columns)."""
+        return self._result[: 6 * self._n].reshape(-1, 6).T.copy()
 
-    def jacobian(self, body: str, point: Any, q: Any, *, t: float = 0.0) -> np.ndarray:
-        """Return J (6, n) of a point in body axes [m]: velocity, angular velocity, inertial."""
+    def _along(self, J: np.ndarray) -> np.ndarray:
+        """Return what columns do along the independent ones."""
+        return J @ self._Z if self._loops else J
+
+    def _jacobian(self, body: str, point: Any, q: Any, t: float) -> np.ndarray:
         self._ask(body, point)
         self._set(q, time=t)
         self._run("jacobian")
-        return self._columns(6)
+        return self._columns()
+
+    def jacobian(self, body: str, point: Any, q: Any, *, t: float = 0.0) -> np.ndarray:
+        """Return J (6, n) of a point in body axes [m]: velocity, angular velocity, inertial."""
+        return self._along(self._jacobian(body, point, q, t))
 
     def jacobian_rate(self, body: str, point: Any, q: Any, v: Any, *, t: float = 0.0) -> np.ndarray:
-        """Return the rate of J (6, n), of a tree without loops."""
-        if self._loops:
-            raise ValueError(
-                f"{_WHO}: rates of Jacobians are those of a tree, but {self._loops[0].name!r} "
-                "closes a loop; take point_acceleration(body, point, q, v, 0), which is J' v"
-            )
+        """Return the rate of J (6, n)."""
+        still = self._jacobian(body, point, q, t) if self._loops else None
         self._ask(body, point)
         self._set(q, v, time=t)
         self._run("jacobian_rate")
-        return self._columns(6)
+        rate = self._along(self._columns())
+        return rate if still is None else rate + still @ self._Z_rate
 
     def point_acceleration(
         self, body: str, point: Any, q: Any, v: Any, a: Any, *, t: float = 0.0
@@ -482,9 +444,9 @@ class JointCoordinates:
         return self._momentum(q, t) + self.model.origin
 
     def momentum_matrix(self, q: Any, *, t: float = 0.0) -> np.ndarray:
-        """Return A (6, n): momentum, and moment of momentum about the centre of mass, are A v."""
+        """Return A (6, n): momentum, moment about the centre of mass, of all bodies are A v."""
         self._momentum(q, t)
-        return self._columns(6)
+        return self._along(self._columns())
 
     def regressor(self, q: Any, v: Any, a: Any, *, t: float = 0.0) -> np.ndarray:
         r"""Return Y (n, 10 bodies): inertia and weight ask for the efforts Y pi.
@@ -681,17 +643,6 @@ _COMPILED = {  # arguments, result and its shape
     "forward": ((t_.T_Q, t_.T_IV, t_.T_RESULT), t_.T_IA, "n"),
     "jacobian": ((t_.T_Q,), t_.T_RESULT, "6n"),
 }
-
-
-def _refuse_masses(model: FrozenModel) -> None:
-    """Refuse elements with mass, whose forces depend on accelerations."""
-    for part in model.system.parts.values():
-        for element in part.elements():
-            if element.kind.accelerated:
-                raise ValueError(
-                    f"{_WHO}: {part.name!r} ({type(part).__name__}) has mass between bodies, which "
-                    "is on no link of a tree; make it a RigidBody or PointMass"
-                )
 
 
 def _families(model: FrozenModel) -> list[Any]:

@@ -81,14 +81,20 @@ def push(I: Any, F: Any, k: int) -> None:
 
 @kernel
 def add_forces(I: Any, F: Any, k: int) -> None:
-    """Add the forces on faces to those on the links."""
+    """Add the forces of all elements to those on the links."""
     push(I, F, k)
+    take_forces(I, F, k, 1.0)
+
+
+@jit
+def take_forces(I: Any, F: Any, k: int, s: float) -> None:
+    """Add s times the forces on faces to those on the links."""
     for i in range(I[k + t.T_LINKS]):
         l = I[k + t.T_LINK] + i * t.L_SIZE
         face = I[l + t.L_FACE] - 1
         if face >= 0:
             f = wrench(F, I[m.Y] + face, I[m.FY] + face)
-            add6(F, I[l + t.L_NUMBERS] + t.N_FORCE, 1.0, f)
+            add6(F, I[l + t.L_NUMBERS] + t.N_FORCE, s, f)
 
 
 @kernel
