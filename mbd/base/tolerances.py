@@ -502,8 +502,9 @@ COMPARE_ROUND_OFF = 1e-13
 # --- joint coordinates ----------------------------------------------------------------------------
 
 EFFORT_STEP = 1e-3
-"""[length of the model, or 1 rad; 1 m/s or rad/s] Steps of differences of fourth order of efforts:
-balances their fifth derivatives, 1e-12, and round-off, 1e-13."""
+"""[length of the model, or 1 rad] Steps of differences of fourth order of the rates of rows along a
+direction: exact for rows that are quadratic in the face; of others balances fifth derivatives,
+1e-12, and round-off, 1e-13."""
 
 LOOP_CLOSED = 1e-10
 """[kinematic units] Last step of the positions that close loops: Newton's method squares it."""

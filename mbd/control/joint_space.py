@@ -150,5 +150,6 @@ def joint_space(
         gravity = tree.gravity(q, t=t)
     order = [tree.labels.index(x) for x in wanted or tree.labels]
     vectors = tree.difference(tree.neutral, q), v, M[:, order], bias, gravity
-    return JointSpace(tuple(tree.labels[i] for i in order), *(x[order] for x in vectors),
-                      state, tree, order)  # fmt: skip
+    theta, rates, M, bias, gravity = (x[order] for x in vectors)
+    which = tuple(tree.labels[i] for i in order)
+    return JointSpace(which, theta, rates, M, bias, gravity, state, tree, order)

@@ -22,7 +22,7 @@ from mbd.base.tolerances import LOOP_CLOSED, LOOP_CLOSINGS, START_POSITION
 from mbd.integration.consistent import consistent
 from mbd.joint_tree import layout as t_
 from mbd.joint_tree.configuration import FaceReading, product, rates_from
-from mbd.joint_tree.programs import Facts, add_programs, run
+from mbd.joint_tree.programs import TreeFacts, add_programs, run
 from mbd.joint_tree.structure import Placement, Tree, labels_of, tree_of
 from mbd.joint_tree.tables import (
     TreeLoop,
@@ -76,7 +76,7 @@ class JointCoordinates:
         Of tau (n,); [N, N m].
     position_labels, position_units : tuple of str
         Of q; [m, rad, -].
-    neutral : array
+    neutral : array [m, rad, -]
         The q of no shift and no turn.
     loops : bool
         Whether rows close loops, so that columns of the tree depend on others.
@@ -100,7 +100,7 @@ class JointCoordinates:
     ) -> None:  # fmt: skip
         model = model_of(_WHO, system)
         refuse_set_valued(_WHO, model)
-        self.model: FrozenModel = model
+        self.model: Model = model
         state = state_of(_WHO, model, state)
         wanted = None if independent is None else tuple(names(_WHO, "independent", independent))
         self._tree = tree_of(_WHO, model, tuple(x.rpartition(".")[0] for x in wanted or ()))
@@ -156,7 +156,7 @@ class JointCoordinates:
         self._link_of = {x.body: i for i, x in enumerate(tree.links) if x.body is not None}
         add_tangents(tables, model, self._loops, self._link_of)
         header = tables.table(tables.header)
-        has = Facts(bool(self._loops), bool(forces), bool(tables.header[t_.T_N_HEAVY]))
+        has = TreeFacts(bool(self._loops), bool(forces), bool(tables.header[t_.T_N_HEAVY]))
         self._programs = add_programs(tables, header, has)
         self._work = work = Workspace(model, own=tables.end - model.size)
         self._I = tables.all_entries
@@ -548,6 +548,18 @@ class JointCoordinates:
             )
         d[scalar] = (two - one)[self._scalars]
         return d[self._independent]
+
+    @property
+    def sizes(self) -> np.ndarray:
+        """What is large for each column of the tree: the length of the model [m], or 1 [rad]."""
+        at = self._h[t_.T_UNITS]
+        return read_only(self._work.F[at : at + self._n].copy())
+
+    def rates(self, q: Any, v: Any, a: Any, *, t: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
+        """Return rates and second rates of all columns of the tree, those of loops too."""
+        self._set(q, v, a, t)
+        self._run("accelerate")
+        return self._of_tree[t_.T_V].copy(), self._of_tree[t_.T_A].copy()
 
     # --- states -----------------------------------------------------------------------------------
     def _read(self, state: State) -> np.ndarray:

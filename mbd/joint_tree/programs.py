@@ -20,7 +20,7 @@ _SHOWN = (r.weightless, r.move, efforts.show, efforts.show_accelerations)
 _SECOND = (*_SHOWN, loops.drifting_on, loops.spread_accelerations)
 
 
-class Facts(NamedTuple):
+class TreeFacts(NamedTuple):
     """What a tree has: rows that close loops, forces that are no weights, elements with mass."""
 
     loops: bool
@@ -28,7 +28,7 @@ class Facts(NamedTuple):
     heavy: bool
 
 
-def kernels_of(has: Facts) -> dict[str, tuple[Kernel, ...]]:
+def kernels_of(has: TreeFacts) -> dict[str, tuple[Kernel, ...]]:
     """Return the kernels of each program of a tree."""
     closed, rates, second = ((x if has.loops else ()) for x in (_LOOPS, _RATES, _SECOND))
     gathered = (r.gather, loops.gather_independent) if has.loops else (r.gather,)
@@ -39,7 +39,8 @@ def kernels_of(has: Facts) -> dict[str, tuple[Kernel, ...]]:
     resting = (*posed, r.unaccelerated, *rates, *second, r.weightless, r.move)
     forces: tuple[Kernel, ...] = (efforts.show, efforts.add_forces) if has.forces else ()
     mass: tuple[Kernel, ...] = (r.mass,)
-    weights, inertias = (), ()
+    weights: tuple[Kernel, ...] = ()
+    inertias: tuple[Kernel, ...] = ()
     if has.heavy:
         forces = (*_SHOWN, r.weigh, r.move, efforts.add_forces)
         mass = (tangents.clear, r.mass, efforts.show, tangents.form_blocks, tangents.add_masses)
@@ -78,7 +79,7 @@ def kernels_of(has: Facts) -> dict[str, tuple[Kernel, ...]]:
     }  # fmt: skip
 
 
-def add_programs(tables: TreeTables, header: int, has: Facts) -> dict[str, int]:
+def add_programs(tables: TreeTables, header: int, has: TreeFacts) -> dict[str, int]:
     """Write the tables of all programs; return where each is."""
     programs = kernels_of(has)
     compile_all(k for some in programs.values() for k in some)

@@ -95,10 +95,10 @@ def add_tangents(
     h[t.T_BLOCKS] = tables.table(x for (a, b), to in blocks.items() for x in (a, b, to))
     h[t.T_N_BLOCKS], h[t.T_N_TANGENTS] = len(blocks), len(by_kind)
     stage = list[int]()
-    for kind, records in by_kind.items():
-        head = kind.head(0, tables.table(records))
+    for of, records in by_kind.items():
+        head = of.head(0, tables.table(records))
         head[m.T_NUMBER] = len(records) // head[m.T_SIZE]
-        stage += (*m.halves(kind.tangent.address), tables.table(head))
+        stage += (*m.halves(of.tangent.address), tables.table(head))
     h[t.T_TANGENTS] = tables.table(stage)
     h[t.T_MAPS] = tables.table((*m.halves(_maps.address), *m.halves(_second_maps.address)))
     n, f = h[t.T_N], h[t.T_F]
