@@ -9,7 +9,6 @@ over a tree of the model's joints, by recursion (``recursions.py``); loops by el
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from math import isfinite
 from typing import Any
 
@@ -193,7 +192,8 @@ class JointCoordinates:
         self._scalars = np.flatnonzero(
             np.repeat([x.motion != t_.BALL for x in tree.links], lengths)
         )
-        self._families = _families(model)
+        self._families = _families(model, self._link_of)
+        self._motion = view(t_.T_MOTION, len(tree.links), 18)
 
     def _choose(self, state: State, wanted: tuple[str, ...] | None) -> None:
         """Choose the dependent columns at a state; refuse names that depend on each other."""
@@ -627,22 +627,12 @@ class JointCoordinates:
     def motion(self, q: Any, v: Any, t: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
         """Return q and v of the model's own coordinates at those of the tree."""
         self._set(q, v, time=t)
-        self._run("show")
-        model, size = self.model, 12 * (self.model.n_faces + 1)
-        y, yd = (self._work.vector(x, size).reshape(-1, 4, 3)[1:].copy() for x in (m.Y, m.YD))
-        w = 0.5 * np.cross(y[:, 1:], yd[:, 1:]).sum(1)
-        Q, V = np.empty(model.n_q), np.empty(model.n_v)
-        for formulation, members, rows, at_q, at_v in self._families:
-            body = model.stacked.some(members)
-            R = np.swapaxes(y[rows, 1:], 1, 2) if formulation.axes else body.rotation
-            moved = replace(
-                body,
-                position=y[rows, 0],
-                rotation=R,
-                velocity=yd[rows, 0],
-                angular_velocity=w[rows],
-            )
-            Q[at_q], V[at_v] = moved.q_and_v(formulation, np.zeros(3))
+        self._run("motion")
+        Q, V = np.empty(self.model.n_q), np.empty(self.model.n_v)
+        for formulation, bodies, links, at_q, at_v in self._families:
+            x = self._motion[links]
+            R = x[:, 3:12].reshape(-1, 3, 3)
+            Q[at_q], V[at_v] = bodies.moved(formulation, x[:, :3], R, x[:, 12:15], x[:, 15:])
         return Q, V
 
 
@@ -657,18 +647,17 @@ _COMPILED = {  # arguments, result and its shape
 }
 
 
-def _families(model: FrozenModel) -> list[Any]:
-    """Return bodies by formulation: it, their numbers, faces, places of q and of v."""
+def _families(model: Model, links: dict[str | None, int]) -> list[Any]:
+    """Return bodies by formulation: it, they, their links, places of q and of v."""
     groups: dict[Any, list[int]] = {}
     bodies = list(model.nodes.values())
     for i, body in enumerate(bodies):
         groups.setdefault(body.formulation, []).append(i)
     counts = np.cumsum([0, *(x.formulation.n_v for x in bodies)])
     starts = np.array([x.start for x in model.numbering.q])
-    faces = np.array([int(model.I[model.node_records[x] + m.NODE_Y]) // 12 for x in model.nodes])
     return [
         (
-            formulation, some, faces[some] - 1,
+            formulation, model.stacked.some(some), np.array([links[bodies[i].name] for i in some]),
             starts[some][:, None] + np.arange(formulation.n_q),
             counts[some][:, None] + np.arange(formulation.n_v),
         )

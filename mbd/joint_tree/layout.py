@@ -37,9 +37,10 @@ from __future__ import annotations
     T_HEAVY, T_N_HEAVY,  # forces of elements with mass, as T_STAGE
     T_ALONG, T_CHANGE,  # a direction by q, v, a (3 n,), and how efforts change along it (n,)
     T_FACES,  # of each link its face with rates, and how they change
+    T_MOTION,  # of each link the pose of its body and its rates (18,)
     T_IDQ, T_IDV, T_ZD,  # slopes by independent ones; rate of Z
     T_SIZE,
-) = range(57)  # fmt: skip
+) = range(58)  # fmt: skip
 
 # link: how it moves against the one before it
 RIGID, SHIFT, TURN, BALL = range(4)

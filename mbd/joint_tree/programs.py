@@ -60,7 +60,7 @@ def kernels_of(has: TreeFacts) -> dict[str, tuple[Kernel, ...]]:
     return {
         "pose": (r.place,),
         "place": posed,
-        "show": (*posed, *rates, r.move, efforts.show),
+        "motion": (*posed, *rates, r.move, efforts.tell),
         "accelerate": (*posed, *rates, *second, r.weightless, r.move),
         "M": (*posed, *mass, *reduced),
         "bias": bias,

@@ -167,7 +167,8 @@ def place(I: Any, F: Any, k: int) -> None:
                 store6(F, s, (e, cross(x, e)))
             if F[q] == F[q + 1] == F[q + 2] == F[q + 3] == 0.0:
                 F[I[k + t.T_STATUS]] = I[k + t.T_N] + 1 + I[l + t.L_COLUMN]
-            R = mat_mat(R, turn_matrix(F, q))
+            else:
+                R = mat_mat(R, turn_matrix(F, q))
         elif motion != t.RIGID:
             s = I[I[k + t.T_COLUMN] + I[l + t.L_COLUMN] * t.C_SIZE + t.C_NUMBERS]
             if motion == t.SHIFT:

@@ -134,6 +134,7 @@ def add_links(
     numbers = [tables.room(t.N_SIZE) for _ in tree.links]
     columns = sum(len(x.labels) for x in tree.links)
     h[t.T_LINKS], h[t.T_N] = len(tree.links), columns
+    h[t.T_MOTION] = tables.room(18 * len(tree.links))
     h[t.T_Q] = tables.room(sum(len(x.positions) for x in tree.links))
     places = [tables.room(t.C_FLOATS) for _ in range(columns)]
     records: list[int] = []
