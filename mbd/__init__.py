@@ -4,8 +4,6 @@ Names are imported when they are first used, so ``import mbd`` costs next to not
 them is ``__init__.pyi``.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from mbd.base.public import PLACES, VERSION, public

@@ -18,8 +18,6 @@ rotation angle that are smooth in its square are :func:`stumpff`,
           c_0(\theta^2) = \cos\theta, \quad c_1(\theta^2) = \frac{\sin\theta}{\theta} .
 """
 
-from __future__ import annotations
-
 import hashlib
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Undirected graphs: components and blocks."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import TypeVar
 

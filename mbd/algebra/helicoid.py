@@ -28,8 +28,6 @@ Source: Sonneville, Cardona, Bruels, Comput. Methods Appl. Mech. Engrg. 268 (201
 helicoid; products of directors in place of rotation vectors are ours, checked by the logarithm.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -35,8 +35,6 @@ References
    Dynamics 32 (2003).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -12,8 +12,6 @@ Times :math:`\beta h^2` these are the weights of M and G in the iteration matrix
 :math:`\beta h^2`.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 from mbd.machine.jit import jit

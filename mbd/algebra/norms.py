@@ -1,7 +1,5 @@
 """Lengths of vectors whose squares may be too small or too large for a number."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

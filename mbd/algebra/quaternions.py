@@ -17,8 +17,6 @@ References
 [Sherif 2015], [Moeller 2012]: see the page *From paper to code* of the documentation.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -12,8 +12,6 @@ References
    Sci. Comput. 18 (1997).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cache
 from math import factorial

@@ -1,7 +1,5 @@
 """Rotations outside the kernels: matrices, quaternions, checks (numpy, vectorised)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

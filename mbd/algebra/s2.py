@@ -15,8 +15,6 @@ Source: [Gebhardt 2020, (4)-(11), (51), (69), (71)], see the page *From paper to
 documentation.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 

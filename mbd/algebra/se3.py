@@ -20,8 +20,6 @@ block off the diagonal of the printed inverse (22) is not used: it is the deriva
 by differences.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

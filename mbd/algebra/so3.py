@@ -9,8 +9,6 @@ With :math:`\varphi = |\theta|`, increments in inertial components:
 so that :math:`\delta(\exp(\tilde\theta)R_n) = \widetilde{T\delta\theta}\,\exp(\tilde\theta)R_n`.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

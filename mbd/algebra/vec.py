@@ -1,7 +1,5 @@
 """Small vectors and matrices as tuples: 3-vectors, 3x3 matrices row by row (9 numbers)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from mbd.machine.buffer import MAP_ROW

@@ -1,7 +1,5 @@
 """Kernels run with the bounds of the buffers watched, in Python mode."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from typing import Any
 

@@ -8,8 +8,6 @@ load factor f, so that the critical factors are the eigenvalues of
 A pose that the loads move is followed to its first critical point (``load_path.py``).
 """
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass, field

@@ -93,13 +93,9 @@ class Campbell:
 
 
 def campbell(
-    system: System | Model | Callable[[float], System | Model | Equilibrium],
-    speeds: Any,
-    *,
-    bodies: str | Iterable[str] | None = None,
-    axis: Any = (0, 0, 1),
-    n: int | None = None,
-) -> Campbell:
+    system: System | Model | Callable[[float], System | Model | Equilibrium], speeds: Any, *,
+    bodies: str | Iterable[str] | None = None, axis: Any = (0, 0, 1), n: int | None = None,
+) -> Campbell:  # fmt: skip
     """Return the modes of a rotor over its speed.
 
     Equations :eq:`small` and :eq:`carried` of the theory page.

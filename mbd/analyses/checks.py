@@ -1,4 +1,4 @@
-"""What checks of tangents, parts and formulations measure, how they report it and how they fail."""
+"""Reports of checks of tangents, parts and formulations: what is measured, how they fail."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mbd.base.tolerances import TANGENT_STEP
 
 @dataclass(frozen=True)
 class PropertyError:
-    """How far a property is from what it must be, relative to the largest number in it."""
+    """Distance of a property from what it must be, relative to the largest number in it."""
 
     what: str
     error: float
@@ -47,7 +47,7 @@ class BlockError:
 
 @dataclass(frozen=True)
 class CheckReport:
-    """What a check measured; prints as text, property by property.
+    """Errors that a check measured; prints as text, property by property.
 
     Attributes
     ----------
@@ -121,11 +121,7 @@ class CheckError(ValueError):
     """
 
     def __init__(
-        self,
-        report: CheckReport,
-        fails: str,
-        advice: str,
-        meaning: Mapping[str, str] | None = None,
+        self, report: CheckReport, fails: str, advice: str, meaning: Mapping[str, str] | None = None
     ) -> None:
         wrong = meaning or {}
         lines = [str(x) + (f", {wrong[x.what]}" if x.what in wrong else "") for x in report.failed]

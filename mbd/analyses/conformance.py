@@ -10,8 +10,6 @@ with :math:`q = q_n \boxplus D` and :math:`T(0) = I`. The left sides come from t
 the time loop factors, the right sides from central differences of fourth order.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 
@@ -237,13 +235,9 @@ def _error(
     error[~np.isfinite(error)] = np.inf
     i, j = np.unravel_index(int(np.argmax(error)), error.shape)
     return BlockError(
-        block,
-        float(error[i, j]),
-        str(rows[i]),
-        str(columns[j]),
-        float(A[i, j]),
+        block, float(error[i, j]), str(rows[i]), str(columns[j]), float(A[i, j]),
         float(expected[i, j]),
-    )
+    )  # fmt: skip
 
 
 def _model(item: Any) -> tuple[Model, str]:

@@ -114,7 +114,7 @@ class Equilibrium:
 
 
 class PartAtPose:
-    """What a Solution has of a body or joint, at one instant: the axis of time is left out."""
+    """Quantities of a body or joint at one instant: those of a Solution, without time."""
 
     def __init__(self, history: Any, instant: int = 0) -> None:
         self._history, self._instant = history, instant
@@ -142,20 +142,12 @@ def _at(value: Any, instant: int) -> Any:
 
 
 def equilibrium(
-    system: System | Model,
-    state: State | None = None,
-    *,
-    seek: Literal["minimum", "nearest"] = "minimum",
-    load_factor: float = 1.0,
-    load_steps: int = 1,
-    arc_length: float | None = None,
-    scaled: Iterable[str] | None = None,
-    t: float | None = None,
-    rotating: Any = None,
-    about: Any = (0.0, 0.0, 0.0),
-    spins: Mapping[str, Any] | None = None,
+    system: System | Model, state: State | None = None, *,
+    seek: Literal["minimum", "nearest"] = "minimum", load_factor: float = 1.0, load_steps: int = 1,
+    arc_length: float | None = None, scaled: Iterable[str] | None = None, t: float | None = None,
+    rotating: Any = None, about: Any = (0.0, 0.0, 0.0), spins: Mapping[str, Any] | None = None,
     max_iterations: int = 200,
-) -> Equilibrium:
+) -> Equilibrium:  # fmt: skip
     """Return a pose in which all forces are in balance.
 
     Equations :eq:`statics`, :eq:`descent` and :eq:`arc` of the theory page.
@@ -357,13 +349,9 @@ def _settled(
 
 
 def _equilibrium(
-    problem: Statics,
-    omega: np.ndarray,
-    result: SearchResult,
-    verdict: Stability,
-    factor: float,
+    problem: Statics, omega: np.ndarray, result: SearchResult, verdict: Stability, factor: float,
     passed: tuple[Any, ...],
-) -> Equilibrium:
+) -> Equilibrium:  # fmt: skip
     """Return the pose with its stability and its message."""
     stability = "stable" if verdict.stable else "unstable"
     free = f"; free motion of {', '.join(map(repr, verdict.free))}" if verdict.free else ""

@@ -19,8 +19,6 @@ that others rest on first; what follows a failure is not tried, so that the func
 is the one to correct. Flights without forces close the list.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import Any
 

@@ -3,8 +3,6 @@
 Time derivatives and derivatives by increments are central differences of fourth order.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 

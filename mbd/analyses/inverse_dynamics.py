@@ -10,9 +10,7 @@ equations of motion. There is no error of integration: every instant is exact to
 the distance to the next one.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -28,12 +26,9 @@ from mbd.model.frozen import state_of
 from mbd.model.least_multipliers import OPEN, of_state
 from mbd.model.model import Model
 from mbd.model.state import State
-from mbd.model.system import model_of
+from mbd.model.system import System, model_of
 from mbd.model.turns_so_far import turns_so_far
 from mbd.model.workspace import Workspace
-
-if TYPE_CHECKING:
-    from mbd.model.system import System
 
 _WHO = "inverse_dynamics"
 

@@ -168,7 +168,7 @@ class Linearized:
 
     @cached_property
     def descriptor(self) -> Descriptor:
-        """The same in all coordinates and multipliers, sparse, nothing eliminated."""
+        """The system in all coordinates and multipliers, sparse, nothing eliminated."""
         motion, n_lam = self.motion, self.model.n_lam
         n = self.model.n_v
         I = sp.eye_array(n)
@@ -261,14 +261,9 @@ class Linearized:
 
 
 def linearize(
-    system: System | Model | Equilibrium,
-    state: State | None = None,
-    *,
-    inputs: Iterable[Any] = (),
-    outputs: Iterable[Output] = (),
-    rotating: Any = None,
-    coordinates: Iterable[str] = (),
-) -> Linearized:
+    system: System | Model | Equilibrium, state: State | None = None, *, inputs: Iterable[Any] = (),
+    outputs: Iterable[Output] = (), rotating: Any = None, coordinates: Iterable[str] = (),
+) -> Linearized:  # fmt: skip
     """Return the linear system of small motions about an equilibrium or a steady motion.
 
     Equations :eq:`small` and :eq:`minimal` of the theory page.

@@ -1,7 +1,5 @@
 """Labels of modes, from what bodies move how."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -38,15 +38,10 @@ _SOME = 40  # modes that are found of so many, if nobody says how many
 
 
 def modes(
-    system: System | Model | Equilibrium,
-    state: State | None = None,
-    n: int | None = None,
-    *,
-    rotating: Any = None,
-    near: float | None = None,
-    solver: Literal["dense", "sparse"] | None = None,
-    progress: bool | None = None,
-) -> Modes:
+    system: System | Model | Equilibrium, state: State | None = None, n: int | None = None, *,
+    rotating: Any = None, near: float | None = None,
+    solver: Literal["dense", "sparse"] | None = None, progress: bool | None = None,
+) -> Modes:  # fmt: skip
     """Return the modes of small motions about an equilibrium or a steady motion.
 
     Equations :eq:`small` and :eq:`minimal` of the theory page.

@@ -1,7 +1,5 @@
 """One body of a formulation in buffers of its own: each function of the formulation by itself."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -14,8 +14,6 @@ the rates of those of p and of :math:`y_k\times p_k`. Time derivatives on the ri
 differences of fourth order along a motion through a random state.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -13,21 +13,13 @@ References
 .. [1] B. N. Parlett, The symmetric eigenvalue problem, SIAM, 1998, sections 3.3 and 10.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
 
-from mbd.base.tolerances import (
-    DOUBLE_EIGENVALUE,
-    HELD,
-    NEUTRAL_LARGE,
-    NEUTRAL_MANY,
-    ROUND_OFF,
-)
+from mbd.base.tolerances import DOUBLE_EIGENVALUE, HELD, NEUTRAL_LARGE, NEUTRAL_MANY, ROUND_OFF
 from mbd.linear.arnoldi import largest
 from mbd.linear.inertia import Inertia
 from mbd.model.model import Model

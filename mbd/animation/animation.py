@@ -1,22 +1,18 @@
 """Animation objects: what ``solution.animate`` returns."""
 
-from __future__ import annotations
-
 import html
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mbd.animation.draw import DrawOptions, draw
 from mbd.animation.drawing import Drawing
 from mbd.base.atomic import replaced
 from mbd.base.checked import absent, file_path, shown
 from mbd.base.door import number
-
-if TYPE_CHECKING:
-    from mbd.history.history import History
+from mbd.history.history import History
 
 
 @dataclass(frozen=True)

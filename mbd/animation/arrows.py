@@ -1,19 +1,12 @@
 """Loads, contacts and reactions over time, as arrows at the points where they act."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from mbd.animation.drawing import Arrow, End, Track, nice, over_time
 from mbd.history.contacts import contacts as contacts_over_time
+from mbd.history.history import History
 from mbd.history.loads import law_over_time
 from mbd.machine.buffer import TRANSLATION
-
-if TYPE_CHECKING:
-    from mbd.history.history import History
-
 
 FORCE, MOMENT, REACTION, REACTION_MOMENT = "#c62828", "#7b1fa2", "#1565c0", "#00838f"
 # below these parts of the largest, an arrow is round-off: loads are exact, reactions are solved for

@@ -1,18 +1,12 @@
 """Beams and cables as they are drawn: swept sections, strands, and what they bear."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from mbd.animation.drawing import Drawing, End, Label, Strand, SweptBeam
 from mbd.drawing.surfaces import beam_rings, caps, hanging, quads, tube_rings
 from mbd.history.beams import SECTION_FORCES, BeamHistory, lines
-
-if TYPE_CHECKING:
-    from mbd.history.history import History
-    from mbd.model.model import Model
+from mbd.history.history import History
+from mbd.model.model import Model
 
 _AT_ONCE = 1 << 16  # elements times instants whose forces are evaluated at once, some 50 MB
 

@@ -1,11 +1,9 @@
 """Drawings of solutions: poses at chosen instants, shapes, symbols, arrows."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -35,12 +33,10 @@ from mbd.drawing.curves import lines as lines_of
 from mbd.drawing.curves import panels_of
 from mbd.drawing.surfaces import surface
 from mbd.history.beams import SECTION_FORCES
+from mbd.history.history import History
 from mbd.interactions.kind import face_name
 from mbd.model.model import Model
 from mbd.parts.part import Body, Frame, Part
-
-if TYPE_CHECKING:
-    from mbd.history.history import History
 
 PALETTE = ("#3b78b4", "#e08a2e", "#4f9d5d", "#b5524e", "#7f6bb0", "#8a6a52", "#c678a8", "#2f9ea0")
 SHOWN = ("bodies", "joints", "springs", "trails", "loads", "grid")
@@ -53,7 +49,7 @@ _AWAY = 8.0  # the eye follows a body that leaves by so many extents of the mode
 
 @dataclass(frozen=True)
 class DrawOptions:
-    """What is to be shown; see ``mbd.Solution.animate``."""
+    """Options of an animation; see ``mbd.Solution.animate``."""
 
     trails: Any = ()
     lines: Any = ()

@@ -4,8 +4,6 @@
 picture. A frame is "ground" or the name of a body; points are in its axes [m].
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -229,7 +227,7 @@ class Drawing:
 
     @property
     def origin(self) -> np.ndarray:
-        """Where graphics, which has seven digits, takes its origin: in the middle of what is far.
+        """Origin of the graphics, which has seven digits: the middle of what is far.
 
         A multiple of the spacing of the grid.
         """

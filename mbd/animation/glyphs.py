@@ -1,7 +1,5 @@
 """Glyphs of joints, springs, drives and motors: how each symbol is drawn, on both bodies."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import Any

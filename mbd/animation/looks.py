@@ -4,8 +4,6 @@ A body held at points around its centre of mass is bars between them. Any other 
 box that has its mass and inertia, with bars to the points that hold it. A point is a ball.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from mbd.model.model import Model
@@ -50,7 +48,7 @@ class Sizes:
         Where each body is held, in its axes.
     typical : float [m]
     visible : float [m]
-        Radius below which a bar would hardly be seen beside the whole system.
+        Radius below which a bar would hardly be seen in the whole system.
     """
 
     def __init__(self, model: Model) -> None:

@@ -6,8 +6,6 @@ written as 2d or -2d - 1 (small whatever the sign), then all lowest bytes, all s
 on: the high bytes of smooth motions are zero and cost next to nothing. ``unpack.js`` reads it.
 """
 
-from __future__ import annotations
-
 import base64
 import gzip
 import html
@@ -100,8 +98,8 @@ def page(drawing: Drawing) -> str:
     first, *rest = text.split("{{")
     pieces = [first]
     for piece in rest:
-        name, behind = piece.split("}}", 1)
-        pieces += [holes[name], behind]
+        name, after = piece.split("}}", 1)
+        pieces += [holes[name], after]
     return "".join(pieces)
 
 

@@ -3,11 +3,9 @@
 Camera and names are those of a page when it opens: ``camera.js``, ``panel.js``.
 """
 
-from __future__ import annotations
-
 import textwrap
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -20,9 +18,6 @@ from mbd.drawing.figure import save_figure
 from mbd.drawing.surfaces import shade, surface
 from mbd.history.beams import SECTION_FORCES
 from mbd.parts.shapes import Mesh
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 _LIGHT = np.array([-0.42, 0.64, 0.64])  # in the axes of the eye: over the left shoulder
 _GREY = "#454c55"
@@ -102,15 +97,9 @@ class Polygons:
         self._color: list[np.ndarray] = []
 
     def solid(
-        self,
-        vertices: np.ndarray,
-        faces: np.ndarray,
-        color: str | np.ndarray,
-        closed: bool,
-        *,
-        nearer: float = 1.0,
-        alpha: float = 1.0,
-    ) -> None:
+        self, vertices: np.ndarray, faces: np.ndarray, color: str | np.ndarray, closed: bool, *,
+        nearer: float = 1.0, alpha: float = 1.0,
+    ) -> None:  # fmt: skip
         """Add the faces of a surface that are seen, shaded; `nearer` scales their distance.
 
         The colour may be one (m, 3) for each face.
@@ -134,14 +123,9 @@ class Polygons:
         self._put(pixels, depth, alpha * lit_color + (1 - alpha))
 
     def line(
-        self,
-        points: np.ndarray,
-        width: float,
-        color: str,
-        *,
-        alpha: float = 1.0,
+        self, points: np.ndarray, width: float, color: str, *, alpha: float = 1.0,
         nearer: float = 1.0,
-    ) -> None:
+    ) -> None:  # fmt: skip
         """Add a line through points (k, 3), `width` pixels wide."""
         pixels, depth = self.camera.project(points, self.i)
         along = np.diff(pixels, axis=0)

@@ -1,7 +1,5 @@
 """View: shown instants and their speed, the box in the picture, from where it is seen."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from mbd.animation.drawing import FixedShape, Rod, Track, nice

@@ -4,8 +4,6 @@ A model can be drawn, a solution saved or shown moving: such methods belong to t
 have their signatures and docstrings, but the work is done in rooms above them.
 """
 
-from __future__ import annotations
-
 import importlib
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
@@ -16,7 +14,7 @@ T = TypeVar("T")
 
 
 class MovingPicture(Protocol):
-    """What ``solution.animate`` returns: an ``mbd.animation.animation.Animation``."""
+    """Result of ``solution.animate``: an ``mbd.animation.animation.Animation``."""
 
     @property
     def html(self) -> str:
@@ -27,7 +25,7 @@ class MovingPicture(Protocol):
 
 
 class Observing(Protocol):
-    """What ``model.observe`` returns: an ``mbd.history.observation.Observation``."""
+    """Result of ``model.observe``: an ``mbd.history.observation.Observation``."""
 
     labels: tuple[str, ...]
     units: tuple[str, ...]

@@ -232,7 +232,7 @@ class _New:
                 folder.rmdir()
 
     def bring_to_disk(self) -> None:
-        """Write what is in memory."""
+        """Write the bytes in memory to disk."""
         if self.special:
             self.file.flush()
             return

@@ -3,8 +3,6 @@
 Every error says who, what must be which [unit], got what, what to do.
 """
 
-from __future__ import annotations
-
 import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -6,8 +6,6 @@ Names are those of numpy, which asks objects in its arrays for methods of these 
 are written with arithmetic and functions of this table, for floats as for expressions.
 """
 
-from __future__ import annotations
-
 import math
 import operator
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Bytes of memory that this process may still take, as far as the system tells."""
 
-from __future__ import annotations
-
 import math
 import os
 from collections.abc import Iterator

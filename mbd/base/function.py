@@ -1,7 +1,5 @@
 """Functions of a user with parameters that are handed in."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Tables of HTML, which notebooks show where text would stand."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from typing import Any
 

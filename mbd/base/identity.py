@@ -7,8 +7,6 @@ arguments they were made with; arrays; the contents of files whose paths are amo
 that are installed count by their names and versions.
 """
 
-from __future__ import annotations
-
 import hashlib
 import importlib
 import importlib.util

@@ -1,7 +1,5 @@
 """Names in files for MATLAB and Octave: one structure for each part."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from typing import Any

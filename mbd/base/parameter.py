@@ -30,7 +30,7 @@ _LIBRARIES = (_OURS, *(str(Path(np.__file__).parents[1] / x) for x in ("numpy", 
 
 
 class Decision(NamedTuple):
-    """What a comparison of a formula said, and where it stands; ``formula`` None: it varied."""
+    """Result of a comparison of a formula, and where it stands; ``formula`` None: it varied."""
 
     formula: Formula | None
     outcome: bool

@@ -1,7 +1,5 @@
 """The public names of the package, each imported when it is first used; the version."""
 
-from __future__ import annotations
-
 import importlib
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Arrays that cannot be written to: a number that is changed in place would be in no record."""
 
-from __future__ import annotations
-
 from typing import Any, TypeVar
 
 import numpy as np
@@ -10,7 +8,7 @@ Value = TypeVar("Value")
 
 
 class _Sorts(dict[type, int]):
-    """What a class of values is: an array, several values, values by name, or anything else."""
+    """Sort of a class of values: an array, several values, values by name, or anything else."""
 
     def __missing__(self, cls: type) -> int:
         classes: tuple[Any, ...] = (np.ndarray, (tuple, list), dict)

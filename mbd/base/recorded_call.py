@@ -85,7 +85,7 @@ def _kept(value: Any) -> Any:
 
 
 class _Making(threading.local):
-    """What is being made in this thread: parts that functions of a user make are within it."""
+    """Calls that this thread records now: parts that functions of a user make are within them."""
 
     outermost: str | None = None
 
@@ -357,7 +357,7 @@ class CarriedFunction:
         return self.function
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Return it by its name, or else its code."""
+        """Return the function by its name, or else its code."""
         from mbd.machine.private_numba import carried_code
 
         with suppress(Exception):

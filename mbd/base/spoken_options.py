@@ -1,7 +1,5 @@
 """Objects with options from text: ``EulerParameters('reduced')``, a call of literals."""
 
-from __future__ import annotations
-
 import ast
 import inspect
 from collections.abc import Callable, Mapping

@@ -223,7 +223,7 @@ STIFF_ALLOWED = 1e-4
 power of its order, and so much less of a frequency is stiff."""
 
 STIFF_STEPS = (15, 6)
-"""[-] So many steps at that bound are stiffness, and so many others in a row begin anew: those of
+"""[-] So many steps at that bound are stiffness, and so many others in a row begin again: those of
 the same section."""
 
 # --- runs that are lost ---------------------------------------------------------------------------

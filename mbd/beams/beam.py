@@ -1,7 +1,5 @@
 """Beams: a chain of bodies at the nodes, and helicoids between them."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -76,23 +74,12 @@ class Beam(Part):
     drawer = "structures"
 
     def __init__(
-        self,
-        name: str,
-        points: Any,
-        *,
-        section: Section | Sequence[Section] | Callable[[float], Section],
-        elements: int = 8,
-        up: Any = (0.0, 0.0, 1.0),
-        twist: Any = None,
-        stations: Any = None,
-        formulation: Any = "so3",
-        damping: Any = 0.0,
-        smooth: bool = True,
-        first: Any = None,
-        last: Any = None,
-        velocity: Any = (0.0, 0.0, 0.0),
-        angular_velocity: Any = (0.0, 0.0, 0.0),
-    ) -> None:
+        self, name: str, points: Any, *,
+        section: Section | Sequence[Section] | Callable[[float], Section], elements: int = 8,
+        up: Any = (0.0, 0.0, 1.0), twist: Any = None, stations: Any = None,
+        formulation: Any = "so3", damping: Any = 0.0, smooth: bool = True, first: Any = None,
+        last: Any = None, velocity: Any = (0.0, 0.0, 0.0), angular_velocity: Any = (0.0, 0.0, 0.0),
+    ) -> None:  # fmt: skip
         self.name = label(name, "Beam")
         n = whole(self.name, "elements", elements, 1)
         direction = unit_vector(self.name, "up", up)
@@ -281,14 +268,9 @@ class LineLoad(Part):
     relative = False
 
     def __init__(
-        self,
-        name: str,
-        beam: Beam,
-        force: Any,
-        *,
-        law: Callable[[float], float] | None = None,
+        self, name: str, beam: Beam, force: Any, *, law: Callable[[float], float] | None = None,
         follow: bool = False,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.name = label(name, "LineLoad")
         if not isinstance(beam, Beam):
             raise TypeError(f"{self.name}: beam must be a Beam, got {shown(beam)}")

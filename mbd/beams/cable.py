@@ -1,7 +1,5 @@
 """Cables: a chain of mass points, and bars between them that only pull."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 
@@ -27,7 +25,7 @@ class Cable(Part):
 
     .. math:: N = \max\Big(EA\,\big(\frac{l}{l_0} - 1\big) + \tau\,\frac{EA}{l_0}\,\dot l,\;0\Big) .
 
-    Its nodes ``NAME.0 ... NAME.n`` have half the mass of the bars beside them. Errors of sag and
+    Its nodes ``NAME.0 ... NAME.n`` have half the mass of the bars next to them. Errors of sag and
     tension fall with the second power of the length of a bar.
 
     Parameters
@@ -75,21 +73,10 @@ class Cable(Part):
     symbol = Symbol.ROPE
 
     def __init__(
-        self,
-        name: str,
-        points: Any,
-        *,
-        stiffness: float,
-        mass: float,
-        elements: int = 8,
-        length: float | None = None,
-        slack: bool = True,
-        damping: float = 0.0,
-        first: Any = None,
-        last: Any = None,
-        smooth: bool = True,
-        velocity: Any = (0.0, 0.0, 0.0),
-    ) -> None:
+        self, name: str, points: Any, *, stiffness: float, mass: float, elements: int = 8,
+        length: float | None = None, slack: bool = True, damping: float = 0.0, first: Any = None,
+        last: Any = None, smooth: bool = True, velocity: Any = (0.0, 0.0, 0.0),
+    ) -> None:  # fmt: skip
         self.name = label(name, "Cable")
         n = whole(self.name, "elements", elements, 1)
         EA = number(self.name, "stiffness", stiffness, "N", positive=True)

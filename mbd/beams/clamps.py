@@ -1,7 +1,5 @@
 """Clamps: the joints that hold the ends of a beam or a cable, as parts of it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -3,8 +3,6 @@ r"""Many helicoids at once: their lengths and turns between frames, and points o
 .. math:: e = (e_T, e_R) = \log_{SE(3)} H_a^{-1}H_b, \qquad H(s) = H_a \exp(s\,e) .
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from mbd.algebra.rotations import tilde

@@ -26,8 +26,6 @@ fourth order. Where that gives a node no mass, linear polynomials take their pla
 second moments about the centre of mass are those of no body (in strong curves), for these alone.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -50,14 +50,9 @@ class Section(Recorded):
     __slots__ = ("center", "inertia", "mass", "outline", "stiffness")
 
     def __init__(
-        self,
-        *,
-        stiffness: Any,
-        mass: float,
-        inertia: Any = None,
-        center: Any = (0.0, 0.0),
+        self, *, stiffness: Any, mass: float, inertia: Any = None, center: Any = (0.0, 0.0),
         outline: Any = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.stiffness = _stiffness(stiffness)
         self.mass = number("Section", "mass", mass, "kg/m", positive=True)
         self.center = vector("Section", "center", center, "m", 2)
@@ -89,15 +84,9 @@ class Section(Recorded):
     @classmethod
     @remembered_method
     def rectangle(
-        cls,
-        width: float,
-        height: float,
-        *,
-        young: float,
-        poisson: float | None = None,
-        shear: float | None = None,
-        density: float,
-    ) -> Self:
+        cls, width: float, height: float, *, young: float, poisson: float | None = None,
+        shear: float | None = None, density: float,
+    ) -> Self:  # fmt: skip
         r"""Return a solid rectangle; width along axis 2, height along axis 3 [m].
 
         Shear factor 10 (1 + nu) / (12 + 11 nu) (Cowper 1966); torsion by Saint-Venant's series,
@@ -125,14 +114,9 @@ class Section(Recorded):
     @classmethod
     @remembered_method
     def circle(
-        cls,
-        radius: float,
-        *,
-        young: float,
-        poisson: float | None = None,
-        shear: float | None = None,
-        density: float,
-    ) -> Self:
+        cls, radius: float, *, young: float, poisson: float | None = None,
+        shear: float | None = None, density: float,
+    ) -> Self:  # fmt: skip
         """Return a solid circle; shear factor 6 (1 + nu) / (7 + 6 nu) (Cowper 1966).
 
         Parameters
@@ -152,15 +136,9 @@ class Section(Recorded):
     @classmethod
     @remembered_method
     def tube(
-        cls,
-        radius: float,
-        thickness: float,
-        *,
-        young: float,
-        poisson: float | None = None,
-        shear: float | None = None,
-        density: float,
-    ) -> Self:
+        cls, radius: float, thickness: float, *, young: float, poisson: float | None = None,
+        shear: float | None = None, density: float,
+    ) -> Self:  # fmt: skip
         r"""Return a tube of an outer radius and a thickness [m].
 
         With m the ratio of inner to outer radius, the shear factor is
@@ -189,15 +167,9 @@ class Section(Recorded):
     @classmethod
     @remembered_method
     def from_plate(
-        cls,
-        width: float,
-        thickness: float,
-        *,
-        young: float,
-        poisson: float | None = None,
-        shear: float | None = None,
-        density: float,
-    ) -> Self:
+        cls, width: float, thickness: float, *, young: float, poisson: float | None = None,
+        shear: float | None = None, density: float,
+    ) -> Self:  # fmt: skip
         r"""Return a wide strip of a plate; width along axis 2, thickness along axis 3 [m].
 
         A strip that is bent to a radius R over its thickness t, much wider than

@@ -12,8 +12,6 @@ Forces go back to the nodes by the transpose (``interactions/motion_loads.py``).
 lie on the bars, and at nodes the tangent is that between both neighbours.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any
@@ -110,23 +108,12 @@ class SectionLoad(Part):
     relative = False
 
     def __init__(
-        self,
-        name: str,
-        beam: Beam | Cable,
-        load: Callable[..., Any] | None = None,
-        *,
-        stations: Any = "nodes",
-        lengths: Any = None,
-        parameters: Any = None,
-        tables: Any = None,
-        reference: Any = None,
-        memory: Any = None,
-        accept: Callable[..., Any] | None = None,
-        settles: bool = False,
-        derivative: Callable[..., Any] | None = None,
-        force: Any = None,
+        self, name: str, beam: Beam | Cable, load: Callable[..., Any] | None = None, *,
+        stations: Any = "nodes", lengths: Any = None, parameters: Any = None, tables: Any = None,
+        reference: Any = None, memory: Any = None, accept: Callable[..., Any] | None = None,
+        settles: bool = False, derivative: Callable[..., Any] | None = None, force: Any = None,
         moment: Any = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.name = label(name, "SectionLoad")
         if not isinstance(beam, Beam | Cable):
             raise TypeError(f"{self.name}: beam must be a Beam or a Cable, got {shown(beam)}")

@@ -4,8 +4,6 @@ Nothing heavy is imported before a command needs it. Exit codes: 0 done, 1 the r
 input was wrong, 130 interrupted.
 """
 
-from __future__ import annotations
-
 import argparse
 import importlib
 import os

@@ -3,8 +3,6 @@
 ``python -m mbd.cli.checks NAME`` prints what one of them returns as JSON.
 """
 
-from __future__ import annotations
-
 import io
 import json
 import sys

@@ -3,8 +3,6 @@
 Nothing heavy is imported here; the function is, when the command is run.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 from mbd.store.file_kinds import readable, writable

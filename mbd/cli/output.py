@@ -1,4 +1,4 @@
-"""What commands print: results as text or JSON, warnings and errors on one line; exit codes."""
+"""Output of commands: results as text or JSON, warnings and errors on one line; exit codes."""
 
 from __future__ import annotations
 

@@ -165,7 +165,7 @@ def _check_outputs(options: argparse.Namespace) -> None:
 
 
 def _summary(solution: Solution) -> dict[str, Any]:
-    """Return what a run did as plain values."""
+    """Return a summary of a run as plain values."""
     from dataclasses import asdict
 
     from mbd.history.columns import of_gap

@@ -1,4 +1,4 @@
-"""What commands read, and what they are asked to write: scenes, settings of runs, results."""
+"""Input of commands, and results that they are asked to write: scenes, settings of runs."""
 
 from __future__ import annotations
 

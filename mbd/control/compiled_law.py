@@ -4,8 +4,6 @@ Its inputs lie one after the other, a number and two arrays, and it writes to it
 returns may be a number, a tuple, a list or an array.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary

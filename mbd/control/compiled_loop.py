@@ -5,8 +5,6 @@ goes to rows of its own. Where a law fails, rows are full or a step asks for car
 there, and Python goes on.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 

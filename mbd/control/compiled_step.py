@@ -10,10 +10,8 @@ Where generalized-alpha has a matrix at hand, that is solved once, by
 :math:`\beta h^2 (\beta' M + \gamma' G + K)` in the place of M, and the history of accelerations
 moves with it: an error :math:`O(h)\,\delta\dot v` of the accelerations from which one step begins
 is one of :math:`O(h^3)` in positions, as the step has itself. The residual with the new loads is
-:math:`-\delta f`, as that of the step is zero. Elsewhere all is found anew, with M at the pose.
+:math:`-\delta f`, as that of the step is zero. Elsewhere all is found again, with M at the pose.
 """
-
-from __future__ import annotations
 
 from typing import Any
 
@@ -26,7 +24,7 @@ from mbd.machine.jit import address_at, call, ints, jit, kernel, loop, part
 from mbd.machine.unknowns import is_velocity
 from mbd.model.evaluation import evaluate
 
-# --- exchange with a run: floats behind those of the model ----------------------------------------
+# --- exchange with a run: floats after those of the model -----------------------------------------
 # JUMPED: whether loads have jumped since the accelerations were found; REFUSED: number, from one,
 # of the first input that is no number; then inputs u, observations y, factors of inputs at places
 JUMPED, REFUSED, EXCHANGE_HEAD = range(3)

@@ -9,8 +9,6 @@ where generalized-alpha meets the equations of motion,
 second order, as the run. The step is repeated until loads are those of the law at its end.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -102,7 +100,7 @@ class Controller:
 
 @dataclass(frozen=True)
 class Signals:
-    """What a controller has seen and set, at its samples; if continuous, at all steps.
+    """Signals that a controller has seen and set, at its samples; if continuous, at all steps.
 
     Attributes
     ----------
@@ -390,16 +388,10 @@ def _sample(loops: Sequence[_Loop], stepper: Stepper, done: int) -> None:
 
 
 def closed_loop(
-    system: System | Model,
-    controllers: Controller | Sequence[Controller],
-    t_end: float,
-    step: float,
-    *,
-    method: Any = None,
-    state: State | None = None,
-    project: bool | None = None,
+    system: System | Model, controllers: Controller | Sequence[Controller], t_end: float,
+    step: float, *, method: Any = None, state: State | None = None, project: bool | None = None,
     every: int = 1,
-) -> ClosedLoop:
+) -> ClosedLoop:  # fmt: skip
     """Integrate a system with feedback laws, by steps of one size that end on all samples.
 
     Continuous laws act all the time. At a sample all controllers see the same state; where their

@@ -5,8 +5,6 @@ are handed back. Many environments lie in the rows of one array, on which one co
 without the lock of the interpreter.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -157,13 +155,13 @@ class Environment:
         return reward, self.done is not None and bool(self.done(y))
 
     def to_gymnasium(self) -> Any:
-        """Return it as a ``gymnasium.Env``; needs the extra ``gym``."""
+        """Return the environment as a ``gymnasium.Env``; needs the extra ``gym``."""
         from mbd.control.gym_wrappers import gymnasium_environment
 
         return gymnasium_environment(self)
 
     def to_dm_env(self) -> Any:
-        """Return it as a ``dm_env.Environment``; needs the extra ``gym``."""
+        """Return the environment as a ``dm_env.Environment``; needs the extra ``gym``."""
         from mbd.control.gym_wrappers import dm_environment
 
         return dm_environment(self)
@@ -178,7 +176,7 @@ def _pair(limits: Any) -> tuple[np.ndarray, np.ndarray]:
 
 
 class Environments:
-    """Many environments of one model, in the rows of one array; a finished one begins anew.
+    """Many environments of one model, in the rows of one array; a finished one begins again.
 
     Parameters
     ----------
@@ -217,7 +215,7 @@ class Environments:
         self.reset()
 
     def reset(self, seed: int | None = None) -> tuple[np.ndarray, dict[str, Any]]:
-        """Begin all episodes, at starts that are drawn anew; return what is observed."""
+        """Begin all episodes, at starts that are drawn again; return what is observed."""
         environment, at = self.environment, self.environment.stepper.run.at
         self._starts = np.empty((self.n_starts, at))
         for k in range(self.n_starts):
@@ -275,7 +273,7 @@ class Environments:
         return why
 
     def to_gymnasium(self) -> Any:
-        """Return them as a ``gymnasium.vector.VectorEnv``; needs the extra ``gym``."""
+        """Return the environments as a ``gymnasium.vector.VectorEnv``; needs the extra ``gym``."""
         from mbd.control.gym_wrappers import gymnasium_environments
 
         return gymnasium_environments(self)

@@ -1,7 +1,5 @@
 """Environments for gymnasium and dm_env: thin classes around the same arrays."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Inputs of a run by hand, one by one and as an array: loads, efforts, speeds of drives."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -5,8 +5,6 @@ r"""``mbd.joint_space``: the equations of motion in coordinates of joints, at on
 They are those of ``model.joint_coordinates`` (``mbd/joint_tree``), with names.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property

@@ -1,7 +1,5 @@
 """``mbd.Stepper``: a run that is advanced by hand."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
@@ -34,7 +32,7 @@ from mbd.model.turns_so_far import turns_so_far
 from mbd.runs.interrupts import Interrupt
 from mbd.runs.methods import checked_method
 from mbd.runs.plan import Plan
-from mbd.runs.stretch import Stretch
+from mbd.runs.stretch import Stretch, TakenOver
 
 _WHO = "Stepper"
 _SUCH = "such as ['hinge.angle', 'cart.position']"
@@ -131,10 +129,9 @@ class Stepper:
         self.observation = Observation(self.model, self._observed, _WHO)
         self._read: dict[str, Observation] = {}
         n_u, n_y = len(inputs.labels), len(self.observation)
-        self.run = run = Stretch(
-            self.model, first, self.method, plan, Interrupt(), continued=continued, saddle=saddle,
-            room=EXCHANGE_HEAD + n_u + n_y + len(inputs.slopes), reused=reused,
-        )  # fmt: skip
+        room = EXCHANGE_HEAD + n_u + n_y + len(inputs.slopes)
+        over = TakenOver(continued, saddle, room, reused)
+        self.run = run = Stretch(self.model, first, self.method, plan, Interrupt(), taken_over=over)
         F, exchange, k = run.work.F, run.exchange, len(self.model.I)
         serves = self.method.facts.weights is not None and run.own is None
         record = [
@@ -230,7 +227,7 @@ class Stepper:
             )
 
     def meet(self) -> None:
-        """Let loads that have jumped act now: find accelerations and multipliers anew."""
+        """Let loads that have jumped act now: find accelerations and multipliers again."""
         self._call(0)
         if self._flags[JUMPED]:
             renew_kernel(self.run.work.I, self.run.work.F)

@@ -8,8 +8,6 @@ elsewhere nearer values are asked, entry by entry. An entry for which that does 
 is straight on either side of a break, has a kink or a jump at 0, and no derivative.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 

@@ -20,12 +20,7 @@ from mbd.analyses.linearize import Linearized
 from mbd.analyses.modes import Modes
 from mbd.base.checked import shown, whole
 from mbd.base.door import number
-from mbd.base.tolerances import (
-    SECOND_ORDER_STEP,
-    SENSITIVITY_MET,
-    START_MET,
-    START_POSITION,
-)
+from mbd.base.tolerances import SECOND_ORDER_STEP, SENSITIVITY_MET, START_MET, START_POSITION
 from mbd.derivatives.controls import by_control_of_start, by_controls
 from mbd.derivatives.named import not_unique
 from mbd.derivatives.objective import Gradients, Objective, by_values, summed
@@ -89,20 +84,11 @@ class Gradient(Mapping[str, float]):
 
 
 def gradient(
-    objective: Objective,
-    system: System | Model | Equilibrium | Modes | Linearized | Buckling,
-    parameters: Any = None,
-    t_end: float | None = None,
-    step: float | None = None,
-    *,
-    method: Method | None = None,
-    state: State | None = None,
-    project: bool | None = None,
-    progress: bool | None = None,
-    rtol: float | None = None,
-    events: Any = (),
-    every: int = 1,
-) -> Gradient:
+    objective: Objective, system: System | Model | Equilibrium | Modes | Linearized | Buckling,
+    parameters: Any = None, t_end: float | None = None, step: float | None = None, *,
+    method: Method | None = None, state: State | None = None, project: bool | None = None,
+    progress: bool | None = None, rtol: float | None = None, events: Any = (), every: int = 1,
+) -> Gradient:  # fmt: skip
     """Run a system, and go back over its steps for the gradient of an objective.
 
     It costs about three runs, whatever the number of parameters, and is that of what was computed.
@@ -241,7 +227,7 @@ class Backward:
 
     @property
     def stats(self) -> dict[str, int]:
-        """What the way back cost."""
+        """Cost of the way back."""
         S = self.maps.work.S
         return {"factorizations": int(S[m.N_FACTOR]), "evaluations": int(S[m.N_EVALUATE])}
 
@@ -332,20 +318,11 @@ class Backward:
 
 # --- products with second derivatives -------------------------------------------------------------
 def hvp(
-    objective: Objective,
-    system: System | Model,
-    parameters: Any,
-    direction: Mapping[Any, float] | Sequence[float],
-    t_end: float | None = None,
-    step: float | None = None,
-    *,
-    method: Method | None = None,
-    state: State | None = None,
-    project: bool | None = None,
-    progress: bool | None = None,
-    events: Any = (),
-    every: int = 1,
-) -> dict[str, float]:
+    objective: Objective, system: System | Model, parameters: Any,
+    direction: Mapping[Any, float] | Sequence[float], t_end: float | None = None,
+    step: float | None = None, *, method: Method | None = None, state: State | None = None,
+    project: bool | None = None, progress: bool | None = None, events: Any = (), every: int = 1,
+) -> dict[str, float]:  # fmt: skip
     r"""Return the product of the second derivative of an objective with a direction.
 
     Gradients are exact, so that one difference is left, along the direction, of order four,

@@ -7,8 +7,6 @@ parts outside the library too. Far away, by :math:`10^n` times the length of the
 positions leaves about :math:`10^{-12 + 8n/9}` of it, and ``tangents`` stay exact to 1e-12.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -106,7 +104,7 @@ class Named:
         return Named(values, self._difference, self._refused)
 
     def _of(self, name: str, values: Values) -> Any:
-        """Return what is derived of a part: with a reason where its forces are not unique."""
+        """Return the derivatives of a part, with a reason where its forces are not unique."""
         if name not in self._refused:
             return self._derived(values)
         return Named(values, self._difference, {"": self._refused[name]})

@@ -6,8 +6,6 @@ r"""Objectives: one number of a run, of quantities by name at the end and along 
 Their derivatives by the coordinates are differenced too, of those parts alone that were asked for.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -81,7 +79,7 @@ _SUMMED = (
 
 
 class _PartOnce:
-    """What a history has of a part, each of its arrays evaluated once."""
+    """Quantities of a part, each array evaluated once."""
 
     def __init__(self, part: Any) -> None:
         self._part = part
@@ -138,7 +136,7 @@ class _EnergyNow:
 
 
 class View:
-    """What of modes, of a linear system or of critical loads a term may read."""
+    """Numbers of modes, of a linear system or of critical loads that a term may read."""
 
     def __init__(self, of: str, **quantities: Any) -> None:
         self._of, self._quantities = of, quantities

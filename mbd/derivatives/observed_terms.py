@@ -7,8 +7,6 @@ Their derivatives by the state are those of :math:`s\cdot y` with s held, one pr
 coordinate of the bodies that are observed, at all instants in one call.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -144,8 +142,8 @@ def observed_term(
         value, seeds = off**2 @ w, 2.0 * w * off
         if callable(term.target):
             h = BEGIN_REACH * float(np.diff(t).max(initial=0.0) or 1.0)
-            ahead, behind = (_target(term, t + s, size) for s in (h, -h))
-            by_t = -np.sum(seeds * (ahead - behind), axis=1) / (2.0 * h)
+            after, before = (_target(term, t + s, size) for s in (h, -h))
+            by_t = -np.sum(seeds * (after - before), axis=1) / (2.0 * h)
     if not np.isfinite(value).all():
         bad = int(np.argmin(np.isfinite(value)))
         raise ValueError(

@@ -30,12 +30,7 @@ from mbd.derivatives.differences import (
     KinkError,
     differentiated,
 )
-from mbd.model.description import (
-    WHO,
-    argument_now,
-    argument_of,
-    described_parameters,
-)
+from mbd.model.description import WHO, argument_now, argument_of, described_parameters
 from mbd.model.frozen import FrozenModel
 from mbd.model.names import Name, Names, described_value, scale_of
 from mbd.model.values import changed
@@ -144,7 +139,7 @@ class Stencil:
 
     @property
     def described(self) -> tuple[Any, ...]:
-        """Those that are described, the farthest first."""
+        """Parameters that are described, the farthest first."""
         return self.models[:0:-1]
 
     @property

@@ -280,7 +280,7 @@ class Pose:
 
     @property
     def stats(self) -> dict[str, int]:
-        """What it cost."""
+        """Cost of the derivatives."""
         return {"factorizations": self.solved.n, "assemblies": 1 + self.at.assembled}
 
     @cached_property

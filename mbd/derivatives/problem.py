@@ -4,8 +4,6 @@ Between calls it keeps the tables of the model and of its steps, the numbers of 
 programs of parameters.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -99,7 +97,7 @@ class Problem:
 
     @property
     def stats(self) -> dict[str, int]:
-        """What the way back of the last call cost: factorizations, and evaluations."""
+        """Cost of the way back of the last call: factorizations, and evaluations."""
         return self._backs[0].stats if self._backs else {}
 
     def model(self, x: Any) -> Model:

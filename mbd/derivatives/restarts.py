@@ -14,8 +14,6 @@ maps from the state before, of which either has the tangent (``apply``), the tra
 derivatives by the parameters and by the size of the steps.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -270,7 +268,7 @@ class Restart:
 
     # --- forwards ---
     def again(self) -> Restarted:
-        """Return the restart anew, of laws that have other values by now."""
+        """Return the restart again, of laws that have other values by now."""
         return self.rule(self.model, self.at, self.h, self.here)
 
     def difference(self, one: Restarted, other: Restarted) -> np.ndarray:

@@ -1,7 +1,5 @@
 """Runs of which derivatives can be taken: what they begin with, their steps, what is refused."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -51,7 +49,7 @@ class DifferentiableRun:
 
 @dataclass(frozen=True, eq=False)
 class Setup:
-    """What a run begins with, and the parameters and controls by which it is differentiated.
+    """Start of a run, and the parameters and controls by which it is differentiated.
 
     ``alone``: terms of objectives that are known to read no parameters.
     """

@@ -34,7 +34,7 @@ from mbd.model.turns_so_far import turns_so_far
 
 @dataclass(frozen=True, eq=False)
 class Crossing:
-    """What the size of a step follows: the zero of the function of an event; none: its end time.
+    """End of a step whose size follows the zero of the function of an event; none: its end time.
 
     ``also``: names of events that are at the same instant whatever the parameters.
     """
@@ -76,7 +76,7 @@ class Crossing:
 
 @dataclass(frozen=True, eq=False)
 class Saltation:
-    """How a state at the end of a step, and its time, follow the function that ends the step.
+    """Derivatives of a state at the end of a step, and of its time, by the function that ends it.
 
     ``g`` are the derivatives of the function, ``zeta`` (5, n_u) those of the state by the size of
     the step, ``rate`` that of the function along them and time [1/s].
@@ -87,7 +87,7 @@ class Saltation:
     rate: float
 
     def apply(self, z: np.ndarray, t: float, j: int) -> float:
-        """Add what follows to the tangent z (5, n_u) by the j-th parameter; return that of time.
+        """Add the saltation to the tangent z (5, n_u) by the j-th parameter; return that of time.
 
         z is the tangent at a held size, t that of the time at which the step begins.
         """
@@ -97,7 +97,7 @@ class Saltation:
         return t + longer
 
     def apply_transposed(self, z: np.ndarray, t: float) -> tuple[float, np.ndarray]:
-        """Add what follows to the adjoint z (5, n_u); return those of time and parameters."""
+        """Add the saltation to the adjoint z (5, n_u); return those of time and parameters."""
         share = -(float(np.vdot(z[:INSTANT_SIZE], self.zeta[:INSTANT_SIZE])) + t) / self.rate
         z[:INSTANT_SIZE] += share * self.g.z[0]
         return t + share * float(self.g.t[0]), share * self.g.p[:, 0]

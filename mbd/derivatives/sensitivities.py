@@ -1,7 +1,5 @@
 """``mbd.sensitivities``: derivatives of a run by parameters, discretely exact."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Any, overload
@@ -19,12 +17,7 @@ from mbd.derivatives.parameters import Stencil
 from mbd.derivatives.poses import PoseTangent, of_equilibrium
 from mbd.derivatives.runs import DifferentiableRun, Setup, keeping, setup
 from mbd.derivatives.segments import Segment
-from mbd.derivatives.small_motions import (
-    BucklingTangent,
-    LinearTangent,
-    ModesTangent,
-    tangents_of,
-)
+from mbd.derivatives.small_motions import BucklingTangent, LinearTangent, ModesTangent, tangents_of
 from mbd.derivatives.step_kernels import DA, DQ, DV, INSTANT_SIZE
 from mbd.derivatives.steps import StepMaps
 from mbd.derivatives.variables import variables_of
@@ -102,18 +95,11 @@ def sensitivities(
     system: System | Model, parameters: Any = None, *args: Any, **options: Any
 ) -> Sensitivities: ...
 def sensitivities(
-    system: System | Model | Equilibrium | Modes | Linearized | Buckling,
-    parameters: Any = None,
-    t_end: float | None = None,
-    step: float | None = None,
-    *,
-    method: Method | None = None,
-    state: State | None = None,
-    project: bool | None = None,
-    progress: bool | None = None,
-    rtol: float | None = None,
-    events: Any = (),
-) -> Any:
+    system: System | Model | Equilibrium | Modes | Linearized | Buckling, parameters: Any = None,
+    t_end: float | None = None, step: float | None = None, *, method: Method | None = None,
+    state: State | None = None, project: bool | None = None, progress: bool | None = None,
+    rtol: float | None = None, events: Any = (),
+) -> Any:  # fmt: skip
     """Run a system, and carry the derivatives by parameters along its steps.
 
     They are those of what the loop computes, to round-off, the start included; not those of the

@@ -32,15 +32,7 @@ from mbd.base.tolerances import BEGIN_REACH, SENSITIVITY_MET
 from mbd.derivatives.differences import slope
 from mbd.derivatives.objective import View
 from mbd.derivatives.parameters import Stencil, stencils
-from mbd.derivatives.poses import (
-    AtRest,
-    Pose,
-    SmallChange,
-    Solver,
-    check_still,
-    contracted,
-    matrix,
-)
+from mbd.derivatives.poses import AtRest, Pose, SmallChange, Solver, check_still, contracted, matrix
 from mbd.machine import buffer as m
 from mbd.model.null_space import null_space
 from mbd.model.state import State
@@ -86,11 +78,11 @@ class EigenvalueSlopes:
 
     @property
     def stats(self) -> dict[str, int]:
-        """What it cost."""
+        """Cost of the derivatives."""
         return self.pose.stats
 
     def view(self, s: np.ndarray) -> View:
-        """Return what an objective sees."""
+        """Return the numbers that an objective may read."""
         damping = -s.real / np.where(s == 0.0, 1.0, np.abs(s))
         return View("Modes", eigenvalues=s, frequency=s.imag / (2 * np.pi), damping=damping)
 
@@ -187,11 +179,11 @@ class FactorSlopes:
 
     @property
     def stats(self) -> dict[str, int]:
-        """What it cost."""
+        """Cost of the derivatives."""
         return {"factorizations": self.solved.n, "assemblies": self.assembled}
 
     def view(self, factors: np.ndarray) -> View:
-        """Return what an objective sees."""
+        """Return the numbers that an objective may read."""
         return View("Buckling", factors=factors)
 
     def tangent(self, slopes: np.ndarray) -> BucklingTangent:
@@ -283,11 +275,11 @@ class LinearTangents:
 
     @property
     def stats(self) -> dict[str, int]:
-        """What it cost."""
+        """Cost of the derivatives."""
         return self.pose.stats
 
     def view(self, values: dict[Any, np.ndarray]) -> View:
-        """Return what an objective sees."""
+        """Return the numbers that an objective may read."""
 
         def response(frequencies: Any) -> Any:
             here = self.linear.frequency_response(frequencies)
@@ -417,11 +409,11 @@ class Roots:
 
     @property
     def stats(self) -> dict[str, int]:
-        """What it cost."""
+        """Cost of the derivatives."""
         return self.of.stats
 
     def view(self, values: Mapping[Any, np.ndarray]) -> View:
-        """Return what an objective sees."""
+        """Return the numbers that an objective may read."""
         return self.of.view(values[""])
 
     def slopes(self, which: np.ndarray) -> tuple[np.ndarray, list[int]]:

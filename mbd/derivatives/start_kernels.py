@@ -27,8 +27,6 @@ with :math:`R = (r; \ddot\Phi)`, linear in y with the matrix S. Backwards, with 
 Pose and velocities at the start stay: parameters that move them are differenced in ``restarts.py``.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from mbd.base.tolerances import START_DIFFERENCE

@@ -32,8 +32,6 @@ add to the matrix of a step without M and to that with it is the same: it is fil
 and added again. Those with mass go with the nodes.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from mbd.algebra.newmark import change_rates
@@ -44,14 +42,7 @@ from mbd.machine import buffer as m
 from mbd.machine.jit import address_at, call, ints, jit, loop
 from mbd.machine.subnormal import flushing
 from mbd.machine.unknowns import is_velocity
-from mbd.model.evaluation import (
-    accept_stage,
-    clear_off,
-    is_off,
-    note_rates,
-    stage,
-    switch_off_in_matrix,
-)
+from mbd.model import evaluation
 
 # a record: steps, where their instants are, size of one; parameters, their programs;
 # nodes; kernels of flows, space to invert in; tangents or adjoints; results; work; how far away the
@@ -104,7 +95,7 @@ def load(I: Any, F: Any, k: int, row: int) -> None:
             F[I[m.Q] + i] = F[row + STEP_HEAD + i]
         for e in range(n_v):
             F[I[m.V] + I[I[k + V] + e]] = F[row + v + e]
-        note_rates(I, F)
+        evaluation.note_rates(I, F)
     F[m.T], F[m.H] = F[next_row], h
     for e in range(n_v):
         i = I[I[k + V] + e]
@@ -145,14 +136,14 @@ def write_rate(I: Any, F: Any, k: int) -> None:
             F[m.T], F[m.T_LAST] = t + away, last + away
             call(address_at(I, I[k + SOLVERS]), I, F, 0)
             if S[m.LEVEL] != m.POSITION:
-                stage(I, F, m.RATES)
+                evaluation.stage(I, F, m.RATES)
             for i in range(n):
                 x = F[I[m.X] + i]
                 if S[m.LEVEL] != m.POSITION and not is_velocity(I, i):
                     x = F[m.ROW_RATE] * F[I[m.PHID] + i]
                 F[to + i] += -w * x if side else w * x
     F[m.T], F[m.T_LAST] = t, last
-    clear_off(I, F, to)
+    evaluation.clear_off(I, F, to)
 
 
 @jit
@@ -190,7 +181,7 @@ def complete(I: Any, F: Any, k: int, mass: bool, again: bool) -> None:
         F[m.W_M] = 0.0
     call_all(I, F, I[k + NODE_TANGENTS], I[k + N_NODE_TANGENTS])
     F[m.W_M] = w_m
-    switch_off_in_matrix(I, F)
+    evaluation.switch_off_in_matrix(I, F)
 
 
 @jit
@@ -221,7 +212,7 @@ def factor(I: Any, F: Any, k: int, again: bool) -> None:
     if S[m.ALL_ROWS] and S[m.N_DROPPED]:
         copy(F, I[m.MATRIX], I[m.MATRIX_SIZE], I[m.MATRIX] + I[k + AWAY], 1.0)
         S[m.ALL_ROWS] = 0
-        switch_off_in_matrix(I, F)
+        evaluation.switch_off_in_matrix(I, F)
         S[m.ALL_ROWS] = 1
     call(address_at(I, I[k + SOLVERS + 1]), I, F, 0)
 
@@ -437,7 +428,7 @@ def subtract_variations(I: Any, F: Any, k: int, x: int) -> None:
             for p in range(many):
                 F[r + i * many + p] -= F[I[k + SHIFTS] + p] * F[I[k + BY_TIME] + i]
     for i in range(n if S[m.N_OFF] else 0):
-        if is_off(I, F, i):
+        if evaluation.is_off(I, F, i):
             for p in range(i * many, (i + 1) * many):
                 F[r + p] = 0.0
 
@@ -499,7 +490,7 @@ def forward(I: Any, F: Any, k: int) -> None:
         for e in range(I[k + N_LAM]):
             copy(F, a + I[I[k + LAM] + e] * many, many, out, 1.0)
             out += many
-        accept_stage(I, F)
+        evaluation.accept_stage(I, F)
 
 
 @loop
@@ -511,7 +502,7 @@ def follow(I: Any, F: Any, k: int) -> None:
         for i in range(n):
             F[out + i] = F[I[I[k + MEMORY] + i]]
         load(I, F, k, I[k + STEPS] + step * I[k + STEP_SIZE])
-        accept_stage(I, F)
+        evaluation.accept_stage(I, F)
         out += n
 
 
@@ -544,7 +535,7 @@ def backward(I: Any, F: Any, k: int) -> None:
                 F[w + i] = -(F[tau + i] + g * F[v + i] + b * F[a + i] + F[al + i] / scale)
             else:
                 F[w + i], F[tau + i] = -F[a + i] / scale, 0.0
-        clear_off(I, F, w)
+        evaluation.clear_off(I, F, w)
         fill_interactions(I, F, k)
         factor(I, F, k, False)
         solve_transposed(I, F, k, w, y)

@@ -85,7 +85,7 @@ class Steps:
         ]
 
     def part(self, first: int, last: int) -> Steps:
-        """Return those between two of their instants."""
+        """Return the steps between two of their instants."""
         ends, own = slice(first, last + 1), slice(first, last)
         before = self.a[first - 1] if first else self.before
         return Steps(

@@ -69,7 +69,7 @@ class Variables:
         return {**dict(zip(self.names, scalars.tolist(), strict=True)), **dict(pairs)}
 
     def bounded(self, who: str, bounds: Any) -> Variables:
-        """Return these between bounds by name; those of a control are of all of its values.
+        """Return the variables between bounds by name; those of a control are of all of its values.
 
         What starts at zero between two bounds is of the size of their distance.
         """

@@ -11,8 +11,6 @@ have a kink (a stop, a law, what goes slack) two are taken near by, so that a ki
 as rarely as round-off allows; where they are smooth, those of order eight.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from functools import partial

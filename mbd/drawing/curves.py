@@ -95,7 +95,7 @@ def _quantities(solution: History | Stored, part: str, of: Any) -> dict[str, Col
 
 
 def _main(of: Any, names: list[str]) -> list[str]:
-    """Return what is drawn of a part that is named alone."""
+    """Return the quantities that are drawn of a part that is named alone."""
     if not isinstance(of, PartHistory):
         return names
     entries = {x: getattr(type(of), x, None) for x in names}

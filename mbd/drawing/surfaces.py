@@ -10,8 +10,6 @@ ends hangs as a parabola with the sag :math:`0.45\sqrt{l^2 - d^2}`, between that
 (:math:`\sqrt{3/16}`) and a folded one (1/2).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any

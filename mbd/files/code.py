@@ -1,7 +1,5 @@
 """Python scenes from systems: readable, one call per part."""
 
-from __future__ import annotations
-
 import keyword
 import re
 from functools import singledispatchmethod

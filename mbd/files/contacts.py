@@ -1,7 +1,5 @@
 """Contacts of the bodies of a file with planes: those that it tells, or with one of the user."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -24,7 +22,7 @@ class Meeting:
 
 
 class Coefficients(NamedTuple):
-    """What contacts are to have: friction [-] (None: as the file says) and restitution [-]."""
+    """Coefficients of contacts: friction [-] (None: as the file says) and restitution [-]."""
 
     friction: float | None
     restitution: float

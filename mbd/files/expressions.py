@@ -10,8 +10,6 @@ list, and what is left is compiled: nothing else of Python can be reached.
     Straight lines through points, constant outside.
 """
 
-from __future__ import annotations
-
 import ast
 import bisect
 import math

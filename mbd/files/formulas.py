@@ -1,7 +1,5 @@
 """Formulas of parameters as text in model files, and texts as formulas, bit by bit."""
 
-from __future__ import annotations
-
 import ast
 import functools
 import math

@@ -32,7 +32,7 @@ _LARGEST = 100_000_000  # bytes of a model file
 
 @dataclass(frozen=True)
 class ModelFile:
-    """What a model file says.
+    """Content of a model file.
 
     Attributes
     ----------
@@ -81,13 +81,9 @@ class ModelFile:
         return simulate(self.system, **how)
 
     def add_contacts(
-        self,
-        bodies: Any = None,
-        *,
-        plane: Any = None,
-        friction: float | None = None,
+        self, bodies: Any = None, *, plane: Any = None, friction: float | None = None,
         restitution: float = 0.0,
-    ) -> list[Contact]:
+    ) -> list[Contact]:  # fmt: skip
         """Let bodies of a robot touch planes with their collision shapes.
 
         Each body touches the planes that the file lets it touch (MJCF), or the one that is given.

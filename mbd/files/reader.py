@@ -1,7 +1,5 @@
 """Reader of model files: from tables to a system and the settings of its run."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Types of values that are objects, or about some: parts, coordinates, frames, rotations."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -72,7 +70,7 @@ class Along:
     unit: str
 
     def read(self, value: Any, place: Place) -> Any:
-        """Return it in SI."""
+        """Return the number in SI."""
         return self._number(place).read(value, place)
 
     def _number(self, place: Place) -> Number:

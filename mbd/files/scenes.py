@@ -7,8 +7,6 @@ says nothing else. ``REFERENCE`` is what is known of it with the parameters that
 (``modelfile.py``) is a scene, whose parameters are the options of its reader.
 """
 
-from __future__ import annotations
-
 import ast
 import importlib.util
 import inspect
@@ -18,12 +16,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mbd.base.checked import absent, meant, shown
-
-if TYPE_CHECKING:
-    from mbd.model.system import System
+from mbd.model.system import System
 
 
 @dataclass(frozen=True)

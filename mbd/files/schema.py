@@ -1,7 +1,5 @@
 """JSON schema of model files, for editors: from the tables that read them."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable
 from typing import Any

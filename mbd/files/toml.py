@@ -1,7 +1,5 @@
 """TOML: plain values in, one canonical and readable text out; lines of its keys, for errors."""
 
-from __future__ import annotations
-
 import json
 import re
 import tomllib

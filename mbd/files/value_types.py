@@ -28,7 +28,7 @@ _NUMBER = {"anyOf": [{"type": "number"}, {"type": "string"}]}
 
 
 class PlaceError(ValueError):
-    """What is wrong at a place of a file; ``keys`` lead to it."""
+    """An error at a place of a file; ``keys`` lead to it."""
 
     def __init__(self, text: str, keys: tuple[str, ...]) -> None:
         super().__init__(text)
@@ -86,7 +86,7 @@ def check_keys(place: Place, values: Iterable[str], keys: Iterable[str]) -> None
 
 
 class ValueType(Protocol):
-    """What a value of a file is."""
+    """Type of a value of a file."""
 
     def read(self, value: Any, place: Place) -> Any:
         """Return the argument."""
@@ -163,7 +163,7 @@ class Number:
     unit: str = "-"
 
     def read(self, value: Any, place: Place) -> Any:
-        """Return it in SI."""
+        """Return the number in SI."""
         return _number(value, self.unit, place, f"a number [{self.unit}]")
 
     def schema(self) -> dict[str, Any]:
@@ -180,7 +180,7 @@ class Array:
 
     @cached_property
     def expected(self) -> str:
-        """What an error says."""
+        """Words of an error."""
         words = ["x".join(map(str, s)) if s else "one" for s in self.shapes]
         return f"{' or '.join(words)} numbers [{self._unit}]"
 
@@ -273,7 +273,7 @@ class OfPython:
         raise place.error(f"a function is code, which a file cannot hold; {self.instead}")
 
     def schema(self) -> dict[str, Any]:
-        """Return what nothing agrees with."""
+        """Return a schema with which no value agrees."""
         return {"not": {}}
 
 
@@ -339,7 +339,7 @@ class _Typed:
     json: str
 
     def read(self, value: Any, place: Place) -> Any:
-        """Return it."""
+        """Return the value as it is."""
         if not isinstance(value, self.type) or (self.type is int and isinstance(value, bool)):
             raise place.must(self.expected, value)
         return value
@@ -358,7 +358,7 @@ class File:
     """A path, taken from the folder of the model file."""
 
     def read(self, value: Any, place: Place) -> str:
-        """Return it from the current folder."""
+        """Return the path from the current folder."""
         return str(place.folder / Word.read(value, place))
 
     def schema(self) -> dict[str, Any]:
@@ -374,7 +374,7 @@ class Several:
     single: bool = False
 
     def read(self, value: Any, place: Place) -> Any:
-        """Return them."""
+        """Return the values."""
         if isinstance(value, list):
             return tuple(self.entry.read(x, place / i) for i, x in enumerate(value))
         if self.single:
@@ -397,7 +397,7 @@ class OneOf:
     other: ValueType
 
     def read(self, value: Any, place: Place) -> Any:
-        """Return what the chosen type reads."""
+        """Return the value as the chosen type reads it."""
         return (self.first if self.test(value) else self.other).read(value, place)
 
     def schema(self) -> dict[str, Any]:

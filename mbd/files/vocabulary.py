@@ -5,8 +5,6 @@ file says of which type they are, by their name (``ARGUMENTS``) or for one class
 new part whose arguments are called as those of others needs no line here.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable
 from functools import cache
@@ -141,11 +139,7 @@ OF: dict[str, dict[str, ValueType]] = {
     "RotationalSpring": {**ROTATIONAL, "joint": JOINT},
     **dict.fromkeys(("JointSpring", "Stop"), ALONG),
     "JointFriction": {"friction": Along("F")},
-    "DryFriction": {
-        "force": Along("F"),
-        "coefficient": Number("-"),
-        "static": Number("-"),
-    },
+    "DryFriction": {"force": Along("F"), "coefficient": Number("-"), "static": Number("-")},
     "Freewheel": {"most": Along("F"), "drag": Along("F")},
     "Drive": {
         "position": OrLaw(Along("u"), laws=MOTION),

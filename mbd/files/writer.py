@@ -4,8 +4,6 @@ Every part is made again from its arguments and compared, so that what was chang
 is refused, not lost.
 """
 
-from __future__ import annotations
-
 import functools
 import inspect
 import math
@@ -52,7 +50,7 @@ def _public(name: str) -> Any:
 
 
 def _plain(maker: Callable[..., Any]) -> Any:
-    """Return what was decorated."""
+    """Return the function without its decorators."""
     return inspect.unwrap(maker)
 
 

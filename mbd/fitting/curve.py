@@ -47,7 +47,7 @@ class Curve:
 
     @property
     def there(self) -> np.ndarray:
-        """Where there are values, (n, k)."""
+        """Mask of the values that are there, (n, k)."""
         return np.isfinite(self.values)
 
     @property

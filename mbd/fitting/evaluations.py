@@ -4,8 +4,6 @@
 values, and is answered from the file up to where it was stopped.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import warnings
@@ -32,7 +30,7 @@ _FAILURES = (SimulationError, EquilibriumError, ValueError, ArithmeticError)
 
 @dataclass(frozen=True, eq=False)
 class Evaluation:
-    """What was computed at some values of the parameters.
+    """Results at some values of the parameters.
 
     Attributes
     ----------

@@ -1,7 +1,5 @@
 """Experiments: measured curves, and runs of a system that should show them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -86,6 +84,7 @@ class Experiments:
             )
         self.who, self.options = who, dict(options)
         self.of_sensors: list[str] = []  # names that are no arguments of parts
+        self.absolute_sigma = True  # whether standard deviations are known, not their ratios
         if step is not None:
             step = number(who, "step", step, "s", positive=True)
         base = None if all(isinstance(x, Experiment) and x.system is not None for x in several) \
@@ -179,7 +178,7 @@ class Experiments:
 
     @property
     def count(self) -> int:
-        """How many values were measured, N."""
+        """Number of measured values, N."""
         return sum(int(curve.there.sum()) for curve in self.all_curves)
 
     def split(self, flat: np.ndarray) -> list[tuple[Curve, np.ndarray]]:

@@ -12,8 +12,6 @@ singular vectors of :math:`J\,\mathrm{diag}(|x|)/s` are combinations of relative
 parameters, the singular values the number of standard errors that such a change is worth.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -118,8 +116,7 @@ class Fit:
 
     def __init__(
         self, experiments: Experiments, variables: Variables, best: Evaluation,
-        weights: np.ndarray, held: dict[str, str], absolute: bool, ended: tuple[int, str],
-        runs: Evaluations,
+        weights: np.ndarray, held: dict[str, str], ended: tuple[int, str], runs: Evaluations,
     ) -> None:  # fmt: skip
         x, r, J = best.x, best.values, best.jacobian
         self._experiments = experiments
@@ -127,7 +124,7 @@ class Fit:
         self.status, self.message = ended
         self.success = self.status == 0
         self.held, self.failures, self.evaluations = held, runs.failures, len(runs.used)
-        self.absolute_sigma = absolute
+        absolute = self.absolute_sigma = experiments.absolute_sigma
         names = variables.names
         free = np.array([name not in held for name in names])
         self.chi2 = float(np.sum((weights * r) ** 2))
@@ -251,7 +248,7 @@ class Fit:
 
     @property
     def remarks(self) -> list[str]:
-        """What a reader of the values should know."""
+        """Remarks that a reader of the values should know."""
         lines = [] if self.success else [self.message]
         lines += [f"{k} is held by its {side} bound" for k, side in self.held.items()]
         lines += [str(x) for x in self.identifiability if not x.error <= FIT_SEEN]
@@ -304,20 +301,12 @@ class Fit:
 
 
 def fit(
-    system: Any,
-    data: Any,
-    parameters: Any = None,
-    step: float | None = None,
-    *,
+    system: Any, data: Any, parameters: Any = None, step: float | None = None, *,
     bounds: Mapping[Any, tuple[float | None, float | None]] | None = None,
-    fixed: Mapping[str, Any] | None = None,
-    sensors: Mapping[str, Sensor] | None = None,
-    absolute_sigma: bool = True,
-    max_evaluations: int = 100,
-    file: Any = None,
-    progress: bool | None = None,
-    **options: Any,
-) -> Fit:
+    fixed: Mapping[str, Any] | None = None, sensors: Mapping[str, Sensor] | None = None,
+    absolute_sigma: bool = True, max_evaluations: int = 100, file: Any = None,
+    progress: bool | None = None, **options: Any,
+) -> Fit:  # fmt: skip
     """Fit parameters of a system to measured curves.
 
     Where a run fails with the values of a trial, smaller changes are tried. Ctrl-C ends the fit
@@ -422,8 +411,8 @@ def fit(
     if status == 0 and not _arrived(all_of, best, weights, held, names):
         why = f"there is no run: {runs.last_failure()}" if runs.failures else message
         status, message = 1, f"another step would lead farther, but {why}"
-    absolute = absolute_sigma and not unsure
-    return Fit(all_of, variables, best, weights, held, absolute, (status, message), runs)
+    all_of.absolute_sigma = absolute_sigma and not unsure
+    return Fit(all_of, variables, best, weights, held, (status, message), runs)
 
 
 def _sensors(all_of: Experiments, sensors: Any) -> dict[str, tuple[float, float]]:

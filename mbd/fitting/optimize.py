@@ -8,8 +8,6 @@ the last good values. At the end the conditions of Karush, Kuhn and Tucker are c
 active.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -125,20 +123,13 @@ class _EnoughError(Exception):
 
 
 def optimize(
-    objective: Any,
-    system: Any,
-    parameters: Any = None,
-    t_end: float | None = None,
-    step: float | None = None,
-    *,
+    objective: Any, system: Any, parameters: Any = None, t_end: float | None = None,
+    step: float | None = None, *,
     bounds: Mapping[Any, tuple[float | None, float | None]] | None = None,
     constraints: Mapping[str, tuple[Any, float | None, float | None]] | None = None,
-    solver: Literal["SLSQP", "L-BFGS-B"] = "SLSQP",
-    max_evaluations: int = 200,
-    file: Any = None,
-    progress: bool | None = None,
-    **options: Any,
-) -> Optimum:
+    solver: Literal["SLSQP", "L-BFGS-B"] = "SLSQP", max_evaluations: int = 200, file: Any = None,
+    progress: bool | None = None, **options: Any,
+) -> Optimum:  # fmt: skip
     """Find values of parameters that make an objective least.
 
     Parameters

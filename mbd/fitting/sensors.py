@@ -6,8 +6,6 @@ with the gain g, the lag tau and the offset b. A sensor that lags shows what was
 the run is as old as that.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
@@ -22,7 +20,7 @@ _RATE = 1e-3  # of the span of a curve over which it is differenced by the lag, 
 
 @dataclass(frozen=True)
 class Sensor:
-    """What of a sensor is fitted with the parameters of a model, from which values on.
+    """Numbers of a sensor that are fitted with the parameters of a model, and where they start.
 
     The names of its numbers are those of the quantity, "hinge.angle.offset". What is left out is
     that of an ideal sensor.
@@ -53,7 +51,7 @@ class Sensor:
 
     @property
     def starts(self) -> dict[str, float]:
-        """Where the numbers that are fitted start, by name."""
+        """Starting values of the numbers that are fitted, by name."""
         pairs = ((x.name, getattr(self, x.name)) for x in fields(self))
         return {word: float(x) for word, x in pairs if x is not None}
 

@@ -1,7 +1,5 @@
 """Flexible bodies: a frame that any formulation carries, and modes of a finite element mesh."""
 
-from __future__ import annotations
-
 import warnings
 from dataclasses import replace
 from pathlib import Path
@@ -90,28 +88,13 @@ class FlexibleBody(Body):
     """
 
     def __init__(
-        self,
-        name: str,
-        M: Any,
-        K: Any,
-        coordinates: Any,
-        interfaces: Any,
-        *,
-        modes: Any = None,
-        cutoff: float | None = None,
-        fixed_modes: int | None = None,
-        damping: Any = 0.0,
-        rayleigh: Any = None,
-        geometric_stiffness: Any = None,
-        mass_factor: float = 1.0,
-        stiffness_factor: float = 1.0,
-        position: Any = (0.0, 0.0, 0.0),
-        rotation: Any = None,
-        velocity: Any = (0.0, 0.0, 0.0),
-        angular_velocity: Any = (0.0, 0.0, 0.0),
-        formulation: str | Formulation = "so3",
-        shape: Any = None,
-    ) -> None:
+        self, name: str, M: Any, K: Any, coordinates: Any, interfaces: Any, *, modes: Any = None,
+        cutoff: float | None = None, fixed_modes: int | None = None, damping: Any = 0.0,
+        rayleigh: Any = None, geometric_stiffness: Any = None, mass_factor: float = 1.0,
+        stiffness_factor: float = 1.0, position: Any = (0.0, 0.0, 0.0), rotation: Any = None,
+        velocity: Any = (0.0, 0.0, 0.0), angular_velocity: Any = (0.0, 0.0, 0.0),
+        formulation: str | Formulation = "so3", shape: Any = None,
+    ) -> None:  # fmt: skip
         who = label(name, "FlexibleBody")
         object.__setattr__(self, "call", _with_paths(self.call))
         self._set(
@@ -151,18 +134,13 @@ class FlexibleBody(Body):
         except ValueError as error:
             raise ValueError(f"{who}: {error}") from None
         self._set(
-            mass=float(W0[0, 0]),
-            center_of_mass=W0[0, 1:] / W0[0, 0],
-            second_moments=W0[1:, 1:],
-            frequencies=shapes.frequencies,
-            missing_compliance=shapes.missing_compliance,
-            face_names=tuple(moved),
-            patches=dict(zip(moved, constants.places, strict=True)),
+            mass=float(W0[0, 0]), center_of_mass=W0[0, 1:] / W0[0, 0], second_moments=W0[1:, 1:],
+            frequencies=shapes.frequencies, missing_compliance=shapes.missing_compliance,
+            face_names=tuple(moved), patches=dict(zip(moved, constants.places, strict=True)),
             nodal=NodalShapes(mesh.x, shapes.values, self._remark),
-            _sizes={x: _reach(mesh, x) for x in moved},
-            _turns=constants.turns,
+            _sizes={x: _reach(mesh, x) for x in moved}, _turns=constants.turns,
             _stiffened=geometric_stiffness is not None,
-        )
+        )  # fmt: skip
         self._warn(self._too_fast(float(np.linalg.norm(self.angular_velocity))))
         self._warn(self._too_stiff())
 

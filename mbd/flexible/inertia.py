@@ -10,8 +10,6 @@ Of matrices :math:`M = m\otimes I_3` these are exact for the interpolation of th
 rotations is a rigid body, whose points move by :math:`\psi_j + \vartheta_j\times\rho`.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

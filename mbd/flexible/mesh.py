@@ -78,7 +78,7 @@ class FiniteElementModel:
 
     @cached_property
     def patches(self) -> dict[str, tuple[np.ndarray, np.ndarray, np.ndarray]]:
-        """What each interface is, checked."""
+        """Interfaces, checked."""
         return {name: self._patch(name) for name in self.interfaces}
 
     def _patch(self, name: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -15,8 +15,6 @@ References
 Craig, Bampton, Coupling of substructures for dynamic analyses, AIAA Journal 6 (1968).
 """
 
-from __future__ import annotations
-
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -246,14 +244,9 @@ def _free(
 
 
 def _eigenvectors(
-    mesh: FiniteElementModel,
-    K: Any,
-    M: Any,
-    shift: float,
-    solve: Any,
-    count: int | None,
+    mesh: FiniteElementModel, K: Any, M: Any, shift: float, solve: Any, count: int | None,
     cutoff: float | None,
-) -> np.ndarray:
+) -> np.ndarray:  # fmt: skip
     """Return the lowest eigenvectors of unit modal mass: so many and some more, or up to 2 f."""
     n = K.shape[0]
     if n <= _DENSE:

@@ -1,7 +1,5 @@
 """Description of a unit, ``modelDescription.xml`` of FMI 3.0."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from xml.etree import ElementTree
 

@@ -5,8 +5,6 @@ which the compiler of this machine makes. The library starts a Python process wi
 passes calls to it, so that the tool and the model share no memory and no packages.
 """
 
-from __future__ import annotations
-
 import os
 import platform
 import re

@@ -1,10 +1,8 @@
-"""Process behind a unit of co-simulation: ``python -P -m mbd.fmi.process RESOURCES``.
+"""Process of a unit of co-simulation: ``python -P -m mbd.fmi.process RESOURCES``.
 
 ``shim.c`` asks on the socket that is file 0; its head comment says what requests and answers are.
 The process ends when the socket is closed: by the tool, or by the end of the tool.
 """
-
-from __future__ import annotations
 
 import hashlib
 import pickle
@@ -34,7 +32,7 @@ _NUMBER = struct.Struct("=I")
 
 
 class Described(NamedTuple):
-    """What the resources of a unit hold.
+    """Content of the resources of a unit.
 
     Attributes
     ----------

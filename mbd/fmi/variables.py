@@ -1,7 +1,5 @@
 """Variables of a unit: inputs, outputs and parameters, each one number with a name and a unit."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple

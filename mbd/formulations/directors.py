@@ -11,8 +11,6 @@ References
 paper to code* of the documentation.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -186,26 +184,11 @@ def carry(F: Any, n: Any, motion: int, twist: int) -> None:
 
 
 DIRECTORS = Formulation(
-    name="directors",
-    velocities=("x", "y", "z", *(f"d{k}_{c}" for k in "123" for c in "xyz")),
+    name="directors", velocities=("x", "y", "z", *(f"d{k}_{c}" for k in "123" for c in "xyz")),
     velocity_kinds=(TRANSLATION,) * 3 + (DIRECTOR,) * 9,
-    own_rows=("|d1|", "|d2|", "|d3|", "d2.d3", "d1.d3", "d1.d2"),
-    own_kinds=(OWN,) * 6,
-    n_q=12,
-    axes=True,
-    constants=constants,
-    initial=initial,
-    stacks=True,
-    retract=retract,
-    face=face,
-    face_velocity=face_velocity,
-    face_acceleration=face_acceleration,
-    residual=residual,
-    tangent=tangent,
-    maps=maps,
-    own_rates=own_rates,
-    flow=flow,
-    carry=carry,
-    second_maps=second_maps,
-    linear=True,
-)
+    own_rows=("|d1|", "|d2|", "|d3|", "d2.d3", "d1.d3", "d1.d2"), own_kinds=(OWN,) * 6, n_q=12,
+    axes=True, constants=constants, initial=initial, stacks=True, retract=retract, face=face,
+    face_velocity=face_velocity, face_acceleration=face_acceleration, residual=residual,
+    tangent=tangent, maps=maps, own_rates=own_rates, flow=flow, carry=carry,
+    second_maps=second_maps, linear=True,
+)  # fmt: skip

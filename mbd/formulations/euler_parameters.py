@@ -40,8 +40,6 @@ References
 [Sherif 2015]: see the page *From paper to code* of the documentation.
 """
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Literal
 

@@ -3,8 +3,6 @@
 The record of a family at ``I[k]``: number of nodes, where their records begin.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
@@ -161,19 +159,13 @@ def _family(formulation: Formulation) -> Family:
         second_maps_of(F, _record(I, i, n_v), places)
 
     return Family(
-        place=every_node(place),
-        velocities=every_node(velocities),
-        residual=every_node(residual),
-        maps=maps_kernel(maps),
-        accelerations=every_node(accelerations),
+        place=every_node(place), velocities=every_node(velocities), residual=every_node(residual),
+        maps=maps_kernel(maps), accelerations=every_node(accelerations),
         second_maps=None if second_maps_of is None else maps_kernel(second_maps),
-        tangent=every_node(tangent),
-        rates=every_node(rates),
-        flow=every_node(flow, flow_of),
-        convect=every_node(convect, convect_of),
-        carry=every_node(carry, carry_of),
+        tangent=every_node(tangent), rates=every_node(rates), flow=every_node(flow, flow_of),
+        convect=every_node(convect, convect_of), carry=every_node(carry, carry_of),
         energy=every_node(energy, energy_of),
-    )
+    )  # fmt: skip
 
 
 @cache

@@ -52,7 +52,7 @@ _OF_ROWS = {"FORCE": FORCE, "MOMENT": MOMENT, "OWN": OWN}
 
 
 class NodeRecord(NamedTuple):
-    """Where the numbers of a node are in F, each the place of the first.
+    """Places of the numbers of a node in F, each that of the first.
 
     Coordinates (n_q), vectors over its n_v velocities, with its own rows after them, and faces, of
     12 numbers each.
@@ -77,7 +77,7 @@ class NodeRecord(NamedTuple):
 
 
 class MapRecord(NamedTuple):
-    """Where weights of an attachment are, and its maps, rows MAP_ROW apart; what is asked for."""
+    """Places of the weights of an attachment and its maps, rows MAP_ROW apart; what is wanted."""
 
     w: int  #: weights on all faces of the node
     P: int  #: test map
@@ -89,7 +89,7 @@ class MapRecord(NamedTuple):
 
 
 class SecondMapRecord(NamedTuple):
-    """Where weights of an attachment are, and the maps of its acceleration."""
+    """Places of the weights of an attachment, and of the maps of its acceleration."""
 
     w: int  #: weights on all faces of the node
     AV: int  #: by velocities

@@ -24,8 +24,6 @@ References
 [Sherif 2015], [Moeller 2012]: see the page *From paper to code* of the documentation.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -329,14 +327,9 @@ def second_maps(F: Any, n: Any, to: Any) -> None:
 
 
 def formulation(
-    name: str,
-    *,
-    inertia: int = WORK,
-    force: int = WORK,
-    reduced: bool = False,
-    row: bool = True,
+    name: str, *, inertia: int = WORK, force: int = WORK, reduced: bool = False, row: bool = True,
     scales: bool = False,
-) -> Formulation:
+) -> Formulation:  # fmt: skip
     """Return a formulation on (r, p): how inertia and forces are tested, with the own row or free.
 
     ``reduced`` takes the part along p out of the gyroscopic moment; ``scales`` says that p of any
@@ -344,28 +337,14 @@ def formulation(
     """
     galerkin = inertia == force == WORK
     return Formulation(
-        name=name,
-        velocities=("x", "y", "z", "p0", "p1", "p2", "p3"),
-        velocity_kinds=(m.TRANSLATION,) * 3 + (m.DIRECTOR,) * 4,
-        own_rows=("|p|",) if row else (),
-        own_kinds=(m.OWN,) if row else (),
-        n_q=7,
-        axes=True,
-        constants=constants,
-        initial=initial,
-        retract=retract,
-        face=face,
-        face_velocity=face_velocity,
-        face_acceleration=face_acceleration,
-        residual=_residual(inertia, force, reduced, row),
-        tangent=_tangent(inertia, force, reduced, row),
-        maps=_maps(force),
-        own_rates=own_rates if row else no_rates,
-        flow=flow,
-        carry=carry if row else None,
-        second_maps=second_maps,
-        galerkin=galerkin,
-        conserving=conserving(rigid=row) if galerkin and not reduced else None,
-        rigid=row,
+        name=name, velocities=("x", "y", "z", "p0", "p1", "p2", "p3"),
+        velocity_kinds=(m.TRANSLATION,) * 3 + (m.DIRECTOR,) * 4, own_rows=("|p|",) if row else (),
+        own_kinds=(m.OWN,) if row else (), n_q=7, axes=True, constants=constants, initial=initial,
+        retract=retract, face=face, face_velocity=face_velocity,
+        face_acceleration=face_acceleration, residual=_residual(inertia, force, reduced, row),
+        tangent=_tangent(inertia, force, reduced, row), maps=_maps(force),
+        own_rates=own_rates if row else no_rates, flow=flow, carry=carry if row else None,
+        second_maps=second_maps, galerkin=galerkin,
+        conserving=conserving(rigid=row) if galerkin and not reduced else None, rigid=row,
         scales=scales,
-    )
+    )  # fmt: skip

@@ -40,8 +40,6 @@ References
    and Siebert, Int. J. Numer. Methods Eng. 79 (2009): quaternions with the row of their norm.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 from mbd.algebra.quaternions import bilinear, columns, dot4, load4, mix4, slopes, times_L
@@ -74,7 +72,7 @@ _ONE = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
 
 
 class Step(NamedTuple):
-    """What a step is made of: poses, scales, velocities at both ends and their means."""
+    """Numbers of a step: poses, scales, velocities at both ends and their means."""
 
     p0: Any  #: quaternion at the start
     p1: Any  #: at the end

@@ -3,8 +3,6 @@ r"""``point``: a mass point. Its face has an origin and no axes: q = x, M = m I.
 Joints and springs may hold it by its origin; whatever needs axes refuses it by name.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -101,26 +99,9 @@ def carry(F: Any, n: Any, motion: int, twist: int) -> None:
 
 
 POINT = Formulation(
-    name="point",
-    velocities=("x", "y", "z"),
-    velocity_kinds=(TRANSLATION,) * 3,
-    own_rows=(),
-    own_kinds=(),
-    n_q=3,
-    axes=False,
-    constants=constants,
-    initial=initial,
-    stacks=True,
-    retract=retract,
-    face=face,
-    face_velocity=face_velocity,
-    face_acceleration=face_acceleration,
-    residual=residual,
-    tangent=tangent,
-    maps=maps,
-    own_rates=own_rates,
-    flow=flow,
-    carry=carry,
-    second_maps=second_maps,
-    linear=True,
-)
+    name="point", velocities=("x", "y", "z"), velocity_kinds=(TRANSLATION,) * 3, own_rows=(),
+    own_kinds=(), n_q=3, axes=False, constants=constants, initial=initial, stacks=True,
+    retract=retract, face=face, face_velocity=face_velocity, face_acceleration=face_acceleration,
+    residual=residual, tangent=tangent, maps=maps, own_rates=own_rates, flow=flow, carry=carry,
+    second_maps=second_maps, linear=True,
+)  # fmt: skip

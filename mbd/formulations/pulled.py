@@ -18,8 +18,6 @@ and all of this is written as expressions and compiled (``mbd/algebra/expression
 derivatives of the face are in :math:`\partial\ddot y/\partial q`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -150,16 +148,11 @@ def checked_mass(name: str, W: np.ndarray, size: int) -> np.ndarray:
 
 
 def pulled(
-    name: str,
-    velocities: Mapping[str, int],
-    face: Callable[[np.ndarray], Any],
-    coordinates: Callable[[np.ndarray, np.ndarray], Any],
-    own_rows: Sequence[str],
-    rows: Callable[[np.ndarray], Any],
-    *,
-    n_faces: int = 1,
+    name: str, velocities: Mapping[str, int], face: Callable[[np.ndarray], Any],
+    coordinates: Callable[[np.ndarray, np.ndarray], Any], own_rows: Sequence[str],
+    rows: Callable[[np.ndarray], Any], *, n_faces: int = 1,
     mass_matrix: Callable[[float, np.ndarray, np.ndarray], np.ndarray] | None = None,
-) -> Formulation:
+) -> Formulation:  # fmt: skip
     r"""Return the formulation of a body with given faces, all its functions by pull-back.
 
     Parameters
@@ -281,23 +274,11 @@ def pulled(
     initial(np.array([0.3, -0.2, 0.5]), _TURN, np.zeros(3), np.zeros(3))
     retract, flow = vector_space(n_q)
     return Formulation(
-        name=name,
-        velocities=tuple(velocities),
-        velocity_kinds=tuple(velocities.values()),
-        own_rows=tuple(own_rows),
-        own_kinds=(OWN,) * n_own,
-        n_q=n_q,
-        axes=True,
-        constants=constants,
-        initial=initial,
-        retract=retract,
-        flow=flow,
-        linear=linear,
-        n_faces=n_faces,
-        faces=faces,
-        mass_matrix=matrix,
-        **_functions(shown, held),
-    )
+        name=name, velocities=tuple(velocities), velocity_kinds=tuple(velocities.values()),
+        own_rows=tuple(own_rows), own_kinds=(OWN,) * n_own, n_q=n_q, axes=True, constants=constants,
+        initial=initial, retract=retract, flow=flow, linear=linear, n_faces=n_faces, faces=faces,
+        mass_matrix=matrix, **_functions(shown, held),
+    )  # fmt: skip
 
 
 _TURN = np.array([[0.36, 0.48, -0.8], [-0.8, 0.6, 0.0], [0.48, 0.64, 0.6]])

@@ -36,8 +36,6 @@ References
 [Gebhardt 2020, (18)-(26), (51), (69)]: see the page *From paper to code* of the documentation.
 """
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Any
 
@@ -214,28 +212,13 @@ def second_maps(F: Any, n: Any, to: Any) -> None:
 @cache
 def _formulation() -> Formulation:
     return Formulation(
-        name="s2",
-        velocities=("x", "y", "z", "w_1", "w_2"),
-        velocity_kinds=(TRANSLATION,) * 3 + (ROTATION,) * 2,
-        own_rows=(),
-        own_kinds=(),
-        n_q=7,
-        quaternion=3,
-        axes=True,
-        constants=constants,
-        initial=initial,
-        stacks=True,
-        retract=retract,
-        face=face,
-        face_velocity=face_velocity,
-        face_acceleration=face_acceleration,
-        residual=residual,
-        tangent=add_tangent,
-        maps=maps,
-        own_rates=own_rates,
-        second_maps=second_maps,
-        holonomic=False,
-    )
+        name="s2", velocities=("x", "y", "z", "w_1", "w_2"),
+        velocity_kinds=(TRANSLATION,) * 3 + (ROTATION,) * 2, own_rows=(), own_kinds=(), n_q=7,
+        quaternion=3, axes=True, constants=constants, initial=initial, stacks=True, retract=retract,
+        face=face, face_velocity=face_velocity, face_acceleration=face_acceleration,
+        residual=residual, tangent=add_tangent, maps=maps, own_rates=own_rates,
+        second_maps=second_maps, holonomic=False,
+    )  # fmt: skip
 
 
 @remembered

@@ -41,8 +41,6 @@ References
 [Moeller 2012]: see the page *From paper to code* of the documentation.
 """
 
-from __future__ import annotations
-
 import math
 from functools import cache
 from typing import Any, Literal
@@ -75,13 +73,7 @@ from mbd.algebra.vec import (
 from mbd.base.checked import flag, one_of
 from mbd.base.recorded_call import remembered
 from mbd.formulations.formulation import Formulation
-from mbd.formulations.homogeneous import (
-    constants,
-    face,
-    formulation,
-    no_rates,
-    own_rates,
-)
+from mbd.formulations.homogeneous import constants, face, formulation, no_rates, own_rates
 from mbd.machine.buffer import DIRECTOR, GX, OWN, ROTATION, TRANSLATION, W_G, W_K, W_M
 from mbd.machine.jit import jit
 
@@ -352,30 +344,14 @@ def _scalable(rigid: bool, velocities: str) -> Formulation:
     if velocities == "rates":
         return formulation(name, row=rigid, scales=True)
     return Formulation(
-        name=name,
-        velocities=("x", "y", "z", "scale", "theta_1", "theta_2", "theta_3"),
+        name=name, velocities=("x", "y", "z", "scale", "theta_1", "theta_2", "theta_3"),
         velocity_kinds=(TRANSLATION,) * 3 + (DIRECTOR,) + (ROTATION,) * 3,
-        own_rows=("|p|",) if rigid else (),
-        own_kinds=(OWN,) if rigid else (),
-        n_q=7,
-        axes=True,
-        constants=constants,
-        initial=initial,
-        stacks=True,
-        retract=retract,
-        face=face,
-        face_velocity=face_velocity,
-        face_acceleration=face_acceleration,
-        residual=_residual(rigid),
-        tangent=_tangent(rigid),
-        maps=maps,
-        own_rates=own_rates if rigid else no_rates,
-        flow=flow,
-        carry=carry if rigid else None,
-        second_maps=second_maps,
-        rigid=rigid,
-        scales=True,
-    )
+        own_rows=("|p|",) if rigid else (), own_kinds=(OWN,) if rigid else (), n_q=7, axes=True,
+        constants=constants, initial=initial, stacks=True, retract=retract, face=face,
+        face_velocity=face_velocity, face_acceleration=face_acceleration, residual=_residual(rigid),
+        tangent=_tangent(rigid), maps=maps, own_rates=own_rates if rigid else no_rates, flow=flow,
+        carry=carry if rigid else None, second_maps=second_maps, rigid=rigid, scales=True,
+    )  # fmt: skip
 
 
 SCALABLE = Scalable()

@@ -25,8 +25,6 @@ References
 [Holzinger 2020, (1)-(22)]: see the page *From paper to code* of the documentation.
 """
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Any, Literal, NamedTuple
 
@@ -327,30 +325,13 @@ def _formulation(name: str, local_map: LocalMap) -> Formulation:
         write_second_maps(F, n, to, U, Omega, dU, dOmega, tangent(load3(F, n.d + 3)))
 
     return Formulation(
-        name=name,
-        velocities=("U_x", "U_y", "U_z", "Omega_x", "Omega_y", "Omega_z"),
-        velocity_kinds=(TRANSLATION,) * 3 + (ROTATION,) * 3,
-        own_rows=(),
-        own_kinds=(),
-        n_q=7,
-        quaternion=3,
-        axes=True,
-        constants=constants,
-        initial=initial,
-        stacks=True,
-        retract=retract,
-        face=face,
-        face_velocity=face_velocity,
-        face_acceleration=face_acceleration,
-        residual=residual,
-        tangent=add_tangent,
-        maps=maps,
-        own_rates=own_rates,
-        flow=flow,
-        carry=carry,
-        second_maps=second_maps,
-        canonical=local_map is EXPONENTIAL,
-    )
+        name=name, velocities=("U_x", "U_y", "U_z", "Omega_x", "Omega_y", "Omega_z"),
+        velocity_kinds=(TRANSLATION,) * 3 + (ROTATION,) * 3, own_rows=(), own_kinds=(), n_q=7,
+        quaternion=3, axes=True, constants=constants, initial=initial, stacks=True, retract=retract,
+        face=face, face_velocity=face_velocity, face_acceleration=face_acceleration,
+        residual=residual, tangent=add_tangent, maps=maps, own_rates=own_rates, flow=flow,
+        carry=carry, second_maps=second_maps, canonical=local_map is EXPONENTIAL,
+    )  # fmt: skip
 
 
 @remembered

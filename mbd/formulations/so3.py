@@ -21,8 +21,6 @@ References
 [Kynema, (5), (6)]: see the page *From paper to code* of the documentation.
 """
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Any, Literal
 
@@ -291,31 +289,13 @@ def _formulation(name: str, local_map: LocalMap) -> Formulation:
         store3(F, n.v + 3, mat_vec(quaternion_matrix(turned), load3(F, twist + 3)))
 
     return Formulation(
-        name=name,
-        velocities=("x", "y", "z", "theta_x", "theta_y", "theta_z"),
-        velocity_kinds=(TRANSLATION,) * 3 + (ROTATION,) * 3,
-        own_rows=(),
-        own_kinds=(),
-        n_q=7,
-        quaternion=3,
-        axes=True,
-        constants=constants,
-        initial=initial,
-        stacks=True,
-        retract=retract,
-        face=face,
-        face_velocity=face_velocity,
-        face_acceleration=face_acceleration,
-        residual=residual,
-        tangent=tangent_of,
-        maps=maps,
-        own_rates=own_rates,
-        flow=flow,
-        convect=convect,
-        carry=carry,
-        second_maps=second_maps,
-        canonical=local_map is EXPONENTIAL,
-    )
+        name=name, velocities=("x", "y", "z", "theta_x", "theta_y", "theta_z"),
+        velocity_kinds=(TRANSLATION,) * 3 + (ROTATION,) * 3, own_rows=(), own_kinds=(), n_q=7,
+        quaternion=3, axes=True, constants=constants, initial=initial, stacks=True, retract=retract,
+        face=face, face_velocity=face_velocity, face_acceleration=face_acceleration,
+        residual=residual, tangent=tangent_of, maps=maps, own_rates=own_rates, flow=flow,
+        convect=convect, carry=carry, second_maps=second_maps, canonical=local_map is EXPONENTIAL,
+    )  # fmt: skip
 
 
 @remembered

@@ -16,8 +16,6 @@ References
 [Holzinger 2020, (23)-(107)]: see the page *From paper to code* of the documentation.
 """
 
-from __future__ import annotations
-
 import math
 from functools import cache
 from typing import Any, Literal
@@ -33,13 +31,7 @@ from mbd.formulations import se3
 from mbd.formulations.formulation import Formulation
 from mbd.formulations.so3 import constants as rigid_constants
 from mbd.formulations.so3 import face, own_rates
-from mbd.formulations.velocity_sets import (
-    hexahedral,
-    inverse,
-    projection,
-    six,
-    tetrahedral,
-)
+from mbd.formulations.velocity_sets import hexahedral, inverse, projection, six, tetrahedral
 from mbd.machine.buffer import MAP_ROW, TRANSLATION
 from mbd.machine.jit import jit
 
@@ -244,42 +236,21 @@ def _formulation(
         write(F, n.q0, n.v, U, Omega)
 
     return Formulation(
-        name=name,
-        velocities=tuple(f"w_{i}" for i in range(1, 7)),
-        velocity_kinds=(TRANSLATION,) * 6,
-        own_rows=(),
-        own_kinds=(),
-        n_q=8 if sized else 7,
-        quaternion=3,
-        axes=True,
-        constants=constants,
-        initial=initial,
-        retract=retract,
-        face=face,
-        face_velocity=face_velocity,
-        face_acceleration=face_acceleration,
-        residual=residual,
-        tangent=tangent,
-        maps=maps,
-        own_rates=own_rates,
-        flow=flow,
-        carry=carry,
-        second_maps=second_maps,
-        sized=sized,
-        canonical=local_map is EXPONENTIAL,
-    )
+        name=name, velocities=tuple(f"w_{i}" for i in range(1, 7)),
+        velocity_kinds=(TRANSLATION,) * 6, own_rows=(), own_kinds=(), n_q=8 if sized else 7,
+        quaternion=3, axes=True, constants=constants, initial=initial, retract=retract, face=face,
+        face_velocity=face_velocity, face_acceleration=face_acceleration, residual=residual,
+        tangent=tangent, maps=maps, own_rates=own_rates, flow=flow, carry=carry,
+        second_maps=second_maps, sized=sized, canonical=local_map is EXPONENTIAL,
+    )  # fmt: skip
 
 
 @remembered
 def Unified(
-    kind: Literal["hexahedral", "tetrahedral"] | None = None,
-    *,
-    points: Any = None,
-    directions: Any = None,
-    alpha: float | None = None,
-    length: Any = None,
+    kind: Literal["hexahedral", "tetrahedral"] | None = None, *, points: Any = None,
+    directions: Any = None, alpha: float | None = None, length: Any = None,
     local_map: LocalMap | Literal["exponential", "cayley"] = "exponential",
-) -> Formulation:
+) -> Formulation:  # fmt: skip
     r"""Return a formulation with six velocities :math:`w_i = b_i\cdot\bar v(y_i)` [m/s].
 
     Parameters

@@ -9,8 +9,6 @@ With points :math:`y_i` and directions :math:`b_i` in body axes and :math:`V = (
 Source: [Holzinger 2020], see the page *From paper to code* of the documentation.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -9,8 +9,6 @@ are of order p + k; without the first of them, of order p + k - 1. Stored coordi
 extrapolated as numbers, and brought back to unit length where they have one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

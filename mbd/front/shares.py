@@ -9,8 +9,6 @@ with the forces and moments :math:`w_k` of the joint on its second body: the lim
 in the ratios of the K.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -34,7 +32,7 @@ from mbd.model.workspace import Workspace
 
 @dataclass(frozen=True)
 class UniqueReaction(Reaction):
-    """What of a reaction on the second body does not depend on how redundant rows share it.
+    """Part of a reaction on the second body that does not depend on how redundant rows share it.
 
     Attributes
     ----------

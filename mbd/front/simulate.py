@@ -1,7 +1,5 @@
 """``mbd.simulate``: from a system to a solution."""
 
-from __future__ import annotations
-
 import time
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
@@ -58,25 +56,14 @@ class SimulationError(RuntimeError):
 
 
 def simulate(
-    system: System | Model,
-    t_end: float,
-    step: float | None = None,
-    *,
-    method: Method | None = None,
-    rtol: float | None = None,
-    atol: float | Mapping[str, float] | None = None,
-    max_step: float | None = None,
-    order: int | None = None,
-    t_eval: Any = None,
-    events: Event | Sequence[Event] = (),
-    off: str | Sequence[str] = (),
-    state: State | None = None,
-    project: bool | None = None,
-    every: int = 1,
-    progress: bool | None = None,
-    stream: str | Path | None = None,
+    system: System | Model, t_end: float, step: float | None = None, *,
+    method: Method | None = None, rtol: float | None = None,
+    atol: float | Mapping[str, float] | None = None, max_step: float | None = None,
+    order: int | None = None, t_eval: Any = None, events: Event | Sequence[Event] = (),
+    off: str | Sequence[str] = (), state: State | None = None, project: bool | None = None,
+    every: int = 1, progress: bool | None = None, stream: str | Path | None = None,
     raise_on_failure: bool = True,
-) -> Solution:
+) -> Solution:  # fmt: skip
     """Integrate in time, by steps of one size, or by steps that meet a tolerance.
 
     Equation :eq:`residual` of the theory page, its steps chosen by :eq:`error`.

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Solution(History):
-    """What a run computed; time is the first axis everywhere.
+    """Results of a run; time is the first axis everywhere.
 
     ``mbd.simulate`` and ``mbd.load`` make it.
 

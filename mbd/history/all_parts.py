@@ -7,8 +7,6 @@ Some quantities look back: quaternions, whose sign does not jump, angles, which 
 and work, which is summed. What they need of the last instant goes from piece to piece.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import cached_property
 
@@ -106,7 +104,7 @@ class AllParts:
 
     @property
     def losses(self) -> np.ndarray:
-        """What friction and impacts of set-valued laws took, (n, 2)."""
+        """Energy that friction and impacts of set-valued laws took, (n, 2)."""
         return self._instants.losses
 
     @property

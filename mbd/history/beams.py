@@ -1,10 +1,8 @@
 """Beams over time: forces, moments and strains of their sections, their line, their energy."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -12,17 +10,15 @@ from mbd.base.checked import whole
 from mbd.beams.helicoids import logarithm, points_between
 from mbd.history.bodies import StructureHistory
 from mbd.history.observed import point
+from mbd.history.program import ProgramTables
 from mbd.history.quantities import COLUMNS, PartHistory
 from mbd.history.quantity import Owner, Quantity
+from mbd.history.trajectory import Trajectory
 from mbd.interactions.beams.element import BEAM
 from mbd.interactions.beams.line import Line
 from mbd.interactions.kind import Element
 from mbd.model.frozen import per_model
-
-if TYPE_CHECKING:
-    from mbd.history.program import ProgramTables
-    from mbd.history.trajectory import Trajectory
-    from mbd.model.model import Model
+from mbd.model.model import Model
 
 #: The six, force and then moment: unit, what it is.
 SECTION_FORCES = {

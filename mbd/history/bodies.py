@@ -1,31 +1,24 @@
 """Histories of bodies and points: the quantities of the table that they have."""
 
-from __future__ import annotations
-
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
 from mbd.base.door import vector
 from mbd.base.read_only import read_only
+from mbd.formulations.modal.constants import NodalShapes
 from mbd.history.observed import point as see_point
 from mbd.history.observed import whole_face
-from mbd.history.program import columns_of
+from mbd.history.program import ProgramTables, columns_of
 from mbd.history.quantities import PartHistory, PointHistory, Reaction
 from mbd.history.quantity import Owner, Quantity
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from mbd.formulations.modal.constants import NodalShapes
-    from mbd.history.program import ProgramTables
-    from mbd.model.model import Model
+from mbd.model.model import Model
 
 
 class RunOfBodies(Protocol):
-    """What bodies ask of the run that they belong to: a ``Trajectory``."""
+    """Protocol of the run that bodies belong to: a ``Trajectory``."""
 
     model: Model
     t: np.ndarray

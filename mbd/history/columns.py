@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby, product, repeat
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,10 +16,8 @@ from mbd.history.quantities import table
 from mbd.history.quantity import TOTALS, Owner, Quantity
 from mbd.machine import buffer as m
 from mbd.model.frozen import per_model
-
-if TYPE_CHECKING:
-    from mbd.model.model import Model
-    from mbd.parts.part import Body
+from mbd.model.model import Model
+from mbd.parts.part import Body
 
 MIXED = "mixed"
 _STORED = {m.TRANSLATION: "m", m.ROTATION: "rad", m.DIRECTOR: "1"}

@@ -1,7 +1,5 @@
 """Contacts over time: gaps, pressures, friction and slip of the balls that touch a plane."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

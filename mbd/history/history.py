@@ -1,7 +1,5 @@
 """The histories of a run by name: bodies, points, joints, energies, momenta."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Self
@@ -11,14 +9,7 @@ import numpy as np
 from mbd.base.checked import whole
 from mbd.base.read_only import read_only
 from mbd.history.all_parts import in_pieces, past_of
-from mbd.history.beams import (
-    BAR_WORDS,
-    SECTION_WORDS,
-    BeamHistory,
-    CableHistory,
-    Sections,
-    lines,
-)
+from mbd.history.beams import BAR_WORDS, SECTION_WORDS, BeamHistory, CableHistory, Sections, lines
 from mbd.history.bodies import StructureHistory
 from mbd.history.columns import Column, model_columns
 from mbd.history.impacts import Impacts
@@ -26,15 +17,7 @@ from mbd.history.joint_coordinates import freedoms
 from mbd.history.joints import JointHistory, RowHistory
 from mbd.history.loads import all_loads
 from mbd.history.program import faces_of
-from mbd.history.quantities import (
-    COLUMNS,
-    Energy,
-    Momentum,
-    PartHistory,
-    Reaction,
-    no_part,
-    table,
-)
+from mbd.history.quantities import COLUMNS, Energy, Momentum, PartHistory, Reaction, no_part, table
 from mbd.history.quantity import TOTALS, Owner, Quantity
 from mbd.history.trajectory import Trajectory
 from mbd.interactions.kind import face_name

@@ -84,7 +84,7 @@ class Impacts:
         return len(self.numbers)
 
     def __getitem__(self, part: str) -> Impacts:
-        """Return those of a part."""
+        """Return the impacts of a part."""
         there = dict.fromkeys(x.rpartition(".")[0] for x in self.elements)
         if part not in there:
             raise KeyError(

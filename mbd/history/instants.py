@@ -16,22 +16,17 @@ One run and many runs of models with the same
 tables are evaluated by the same kernel, with the same bits.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from mbd.history.observed_forces import totals
 from mbd.history.program import Program, ProgramTables
 from mbd.history.totals import TOTALS, owned_rows
+from mbd.history.trajectory import Trajectory
 from mbd.machine import buffer as m
+from mbd.model.model import Model
 from mbd.model.turns_so_far import MEMORY, Before
-
-if TYPE_CHECKING:
-    from mbd.history.trajectory import Trajectory
-    from mbd.model.model import Model
 
 _WORK = ".work"  # key in what came before: t, lost and put in until there, both powers, impacts
 _TURNS = ".turns"  # another one: t, all that is remembered there, and its rates
@@ -75,7 +70,7 @@ class Instants:
 
     @property
     def losses(self) -> np.ndarray:
-        """What friction and impacts of set-valued laws took, (n, 2)."""
+        """Energy that friction and impacts of set-valued laws took, (n, 2)."""
         parts = self.impulses[..., 1:]
         return parts if parts.shape[-1] else np.zeros((*parts.shape[:-1], 2))
 

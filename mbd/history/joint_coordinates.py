@@ -1,23 +1,18 @@
 """Joint coordinates over time, their rates and second rates; angles count full turns."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from mbd.base.tolerances import TURN_UNSURE
 from mbd.history.observed import measured
+from mbd.history.program import ProgramTables
+from mbd.history.trajectory import Trajectory
 from mbd.interactions.turns import with_turns
 from mbd.model.frozen import per_model
-
-if TYPE_CHECKING:
-    from mbd.history.program import ProgramTables
-    from mbd.history.trajectory import Trajectory
-    from mbd.model.model import Model
-    from mbd.parts.part import Coordinate
+from mbd.model.model import Model
+from mbd.parts.part import Coordinate
 
 
 def over_time(

@@ -1,10 +1,8 @@
 """Histories of joints, drives and other parts with rows: reactions, joint coordinates."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -15,11 +13,10 @@ from mbd.history.observed import ORIGIN
 from mbd.history.observed_forces import reaction
 from mbd.history.quantities import PartHistory, Reaction
 from mbd.history.quantity import Owner, Quantity
+from mbd.history.trajectory import Trajectory
 from mbd.interactions.kind import face_name
+from mbd.parts.joint import Joint
 
-if TYPE_CHECKING:
-    from mbd.history.trajectory import Trajectory
-    from mbd.parts.joint import Joint
 Place = tuple[str, str, str, tuple[float, ...]]  # part, face, face and weights of a point
 OF_CONTACT = ("gap", "pressure", "friction", "slip", "point", "mode", "impulse", "dissipated")
 

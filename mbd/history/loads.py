@@ -4,24 +4,20 @@ A part with rows reports a multiple of its multiplier, a motor what its law give
 and its rate at that time.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from mbd.history.joint_coordinates import over_time as coordinates_over_time
 from mbd.history.observed_forces import load
+from mbd.history.trajectory import Trajectory
 from mbd.interactions.laws import Law, check
 from mbd.machine import buffer as m
 from mbd.machine.jit import address_at, ints, kernel, law_call
 from mbd.model.frozen import per_model
+from mbd.model.model import Model
 from mbd.parts.part import Part
-
-if TYPE_CHECKING:
-    from mbd.history.trajectory import Trajectory
-    from mbd.model.model import Model
 
 
 @kernel

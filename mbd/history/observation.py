@@ -1,7 +1,5 @@
 """``model.observe``: quantities by name, at an instant of a run or at a state, in one array."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import cached_property, partial
 from typing import Any, NamedTuple, Protocol
@@ -13,14 +11,7 @@ from mbd.base.door import vector
 from mbd.history.columns import labels, model_columns, of_rows, parts
 from mbd.history.observed import ORIGIN, accelerometer, coordinate, made_of, measured, point
 from mbd.history.program import ProgramTables, faces_of
-from mbd.history.quantities import (
-    COLUMNS,
-    SINCE_THE_START,
-    Energy,
-    Momentum,
-    PartHistory,
-    table,
-)
+from mbd.history.quantities import COLUMNS, SINCE_THE_START, Energy, Momentum, PartHistory, table
 from mbd.history.quantity import INERTIAL, TOTALS, Owner, Quantity
 from mbd.interactions.kind import Attachment
 from mbd.interactions.measures import LENGTH
@@ -127,7 +118,7 @@ class Observation:
         return float(values[0]) if len(values) == 1 else values.copy()
 
     def __reduce__(self) -> Any:
-        """Return what makes it again: addresses are those of one process."""
+        """Return the call that makes the observation again: addresses are those of one process."""
         return observe, (self.model, self._what)
 
     def __repr__(self) -> str:
@@ -154,7 +145,7 @@ def refuse_sum(name: str, who: str) -> None:
 
 
 class Finder:
-    """What finds quantities by name, and adds to tables what they need."""
+    """Search for quantities by name, which adds to tables what they need."""
 
     def __init__(self, tables: ProgramTables, who: str) -> None:
         self.tables, self.model, self.who = tables, tables.model, who
@@ -222,7 +213,7 @@ class Finder:
 
     @cached_property
     def _owners(self) -> dict[str, Callable[[], Words]]:
-        """What finds the words of each owner."""
+        """Functions that find the words of each owner."""
         totals = {x.flat: x for x in table() if x.of in (Owner.TIME, *TOTALS)}
         owners: dict[str, Callable[[], Words]] = {
             "energy": lambda: {x.name: partial(self._entry, x, "") for x in table(Energy)},

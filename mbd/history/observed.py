@@ -1,4 +1,4 @@
-r"""What is observed of faces at an instant, kernel by kernel.
+r"""Quantities of faces at an instant, kernel by kernel.
 
 With the face y = (r, d_1, d_2, d_3) of a body, its rates and second rates, and weights w of a point
 or a vector that is fixed to it,
@@ -11,8 +11,6 @@ or a vector that is fixed to it,
 An accelerometer at P feels :math:`R^T(\ddot x_P - g)`, a gyroscope :math:`R^T\omega`. The scale s
 of a rigid body is one.
 """
-
-from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence

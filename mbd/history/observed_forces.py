@@ -1,4 +1,4 @@
-r"""What is observed of forces: reactions of rows, loads, sections of beams, tensions, sums.
+r"""Quantities of forces: reactions of rows, loads, sections of beams, tensions, sums.
 
 The forces f of the rows of a part on a face, conjugate to its origin and directors, are a force and
 a moment about a point P of a face,
@@ -9,8 +9,6 @@ what acts on the section of a beam at its second end is the same with the other 
 axes, and at the first end that of the element on it. In equilibrium these are exact whatever the
 length of the element; strains follow from the stiffness of the section, :math:`C^{-1}(N, M)`.
 """
-
-from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence

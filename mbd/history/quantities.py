@@ -5,8 +5,6 @@ An entry of :class:`PartHistory` is a quantity of bodies, joints or rows, one of
 comparisons all read this table: a new quantity is one entry here.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any

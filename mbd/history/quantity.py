@@ -1,7 +1,5 @@
 """An entry of the table of quantities: owner, unit, axes, meaning, formula."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from enum import Enum
 from typing import Any, NamedTuple, Self, overload

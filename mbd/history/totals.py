@@ -13,10 +13,8 @@ Elements state their potential energy, the power that they dissipate and that wh
 the system (``interactions/kind.py``).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -26,10 +24,8 @@ from mbd.machine import buffer as m
 from mbd.machine.jit import ints, jit, kernel
 from mbd.model.evaluation import accept_stage, evaluate, stage
 from mbd.model.frozen import per_model
-
-if TYPE_CHECKING:
-    from mbd.model.model import Model
-    from mbd.model.workspace import Workspace
+from mbd.model.model import Model
+from mbd.model.workspace import Workspace
 
 OF_TOTALS = (m.PLACE, m.FORCES, m.RESIDUAL, m.ACCEPT, m.LOADS)  # stages that run besides theirs
 TOTALS = 8  # numbers that `write_totals` writes: T, V of gravity, p, L

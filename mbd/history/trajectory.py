@@ -1,7 +1,5 @@
 """The trajectory of a run: numbers of the model over time, and how the run ended."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Self
@@ -27,26 +25,12 @@ class Trajectory:
     """Numbers of the model over time; the parameters are those of ``Solution``."""
 
     def __init__(
-        self,
-        model: Model,
-        t: np.ndarray,
-        q: Any,
-        v: Any,
-        a: Any,
-        lam: Any,
-        *,
-        status: int = 0,
-        message: str = "",
-        stats: Mapping[str, float] | None = None,
-        last: State | None = None,
-        method: Any = None,
-        before: Before | None = None,
-        stored: Mapping[str, Any] | None = None,
-        options: Mapping[str, Any] | None = None,
-        events: Iterable[Any] = (),
-        impulsive: np.ndarray | None = None,
-        impacts: np.ndarray | None = None,
-    ) -> None:
+        self, model: Model, t: np.ndarray, q: Any, v: Any, a: Any, lam: Any, *, status: int = 0,
+        message: str = "", stats: Mapping[str, float] | None = None, last: State | None = None,
+        method: Any = None, before: Before | None = None, stored: Mapping[str, Any] | None = None,
+        options: Mapping[str, Any] | None = None, events: Iterable[Any] = (),
+        impulsive: np.ndarray | None = None, impacts: np.ndarray | None = None,
+    ) -> None:  # fmt: skip
         self.model = model
         self.t, self.q, self.v, self.a, self._lam = map(_view, (t, q, v, a, lam))
         self._is_open = bool(model.I[m.LOOPS]) and isinstance(lam, np.ndarray)

@@ -10,8 +10,6 @@ Rows that are dropped, open, are taken back and dropped again within a small way
 first order and hold at second order only: their forces are without bound, and the run ends.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np
@@ -24,7 +22,7 @@ from mbd.model.workspace import Workspace, displaced
 
 
 class Past(NamedTuple):
-    """What came before that still matters.
+    """History of the choice of rows that still matters.
 
     Attributes
     ----------

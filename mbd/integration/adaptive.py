@@ -33,70 +33,18 @@ References
    as a linear multistep integrator, J. Comput. Nonlinear Dyn. 3 (2008).
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any
 
-from mbd.base.tolerances import (
-    ERROR_FIRST,
-    OPEN_STEP,
-    STEP_CONTROL,
-)
-from mbd.integration.newton_loop import (
-    CONVERGED,
-    FAILED,
-    PIVOTS,
-    REFUSED,
-    finish,
-    iterate,
-    keep_record,
-    predict,
-    restore,
-    set_weights,
-)
+from mbd.base.tolerances import ERROR_FIRST, OPEN_STEP, STEP_CONTROL
+from mbd.integration import newton_loop
 from mbd.integration.updates import mark_open, record_impulsive
 from mbd.linear.saddle import accelerations
 from mbd.machine import buffer as m
-from mbd.machine.buffer import (
-    AB,
-    AL,
-    ALPHA_F,
-    ALPHA_M,
-    AN,
-    BETA,
-    ERROR,
-    GAMMA,
-    H_LAST,
-    H_MAX,
-    H_MIN,
-    HAVE_FACTOR,
-    HISTORY,
-    N_REJECT,
-    RTOL,
-    STATUS,
-    STEPS_DONE,
-    T_END,
-    UNKNOWN_KIND,
-    VN,
-    A,
-    D,
-    H,
-    Q,
-    T,
-    V,
-    X,
-)
 from mbd.machine.jit import ints, jit, kernel, loop
 from mbd.machine.subnormal import flushing
 from mbd.machine.unknowns import is_velocity, own_vector
-from mbd.model.evaluation import (
-    evaluate_level,
-    forget_velocities,
-    note_rates,
-    pull_back,
-    stage,
-)
+from mbd.model import evaluation
 from mbd.model.frozen import FrozenModel
 
 # vectors of free steps: the increment of the whole step, or of one that failed; M v; v' put aside
@@ -120,7 +68,7 @@ def own_scalar(I: Any, which: int) -> int:
 @kernel
 def note_time(I: Any, F: Any, k: int) -> None:
     """Let the time in which errors of velocities move bodies be that of the run."""
-    F[own_scalar(I, TIME)] = F[T_END] - F[m.T_START]
+    F[own_scalar(I, TIME)] = F[m.T_END] - F[m.T_START]
 
 
 @jit
@@ -129,7 +77,7 @@ def momentum(I: Any, F: Any) -> int:
 
     Forces are linear in accelerations: those with v in their place less those with none.
     """
-    n, x, a = I[m.N_U], I[X], I[A]
+    n, x, a = I[m.N_U], I[m.X], I[m.A]
     aside, p = own_vector(I, ASIDE), own_vector(I, MOMENTUM)
     for i in range(n):
         F[aside + i] = F[a + i]
@@ -137,11 +85,11 @@ def momentum(I: Any, F: Any) -> int:
         for i in range(n):
             F[p + i] = F[x + i]
             if is_velocity(I, i):
-                F[a + i] = moving * F[I[V] + i]
+                F[a + i] = moving * F[I[m.V] + i]
         if ints(F)[m.SECOND_MAPS + 1]:  # forces on faces depend on accelerations
-            evaluate_level(I, F)
+            evaluation.evaluate_level(I, F)
         else:
-            pull_back(I, F)
+            evaluation.pull_back(I, F)
     for i in range(n):
         F[p + i] = (F[x + i] - F[p + i]) / F[m.SCALE_R]
         F[a + i] = F[aside + i]
@@ -154,47 +102,47 @@ def error_of_velocities(I: Any, F: Any) -> float:
 
     By the energy :math:`v^T M e_v` that it brings, or the way :math:`T e_v` that it makes.
     """
-    h, before = F[H], F[H_LAST]
-    am, af, gamma = F[ALPHA_M], F[ALPHA_F], F[GAMMA]
+    h, before = F[m.H], F[m.H_LAST]
+    am, af, gamma = F[m.ALPHA_M], F[m.ALPHA_F], F[m.GAMMA]
     shift = am - af
     second = 0.5 * ((1 - af) - (1 - am) * (1 + shift) ** 2 - am * shift * shift)
     c_v = 1 / 6 - 0.5 * ((1 - gamma) * shift**2 + gamma * (1 + shift) ** 2) - second
-    a, ab, an, v, p, most = I[A], I[AB], I[AN], I[V], momentum(I, F), own_scalar(I, ENERGY)
+    a, ab, an, v, p, most = I[m.A], I[m.AB], I[m.AN], I[m.V], momentum(I, F), own_scalar(I, ENERGY)
     energy = error = slack = way = 0.0
     for i in range(I[m.N_U]):
         if is_velocity(I, i):
             energy += F[p + i] * F[v + i]
-            k = I[I[UNKNOWN_KIND] + i]
+            k = I[I[m.UNKNOWN_KIND] + i]
             slack += F[I[m.DIAG] + i] * F[m.ATOL + k] ** 2
             if before > 0.0:
                 change, last = F[a + i] - F[an + i], F[an + i] - F[ab + i]
                 e = c_v * h * 2 * h / (h + before) * (change - last * h / before)
                 error += F[p + i] * e
-                allowed = F[RTOL] * F[m.UNIT + k] + F[m.ATOL + k]
+                allowed = F[m.RTOL] * F[m.UNIT + k] + F[m.ATOL + k]
                 way = max(way, abs(e) * F[own_scalar(I, TIME)] / allowed)
     F[most] = max(F[most], abs(energy))
-    return min(way, abs(error) / (F[RTOL] * F[most] + math.sqrt(slack * F[most]) + 1e-300))
+    return min(way, abs(error) / (F[m.RTOL] * F[most] + math.sqrt(slack * F[most]) + 1e-300))
 
 
 @jit
 def local_error(I: Any, F: Any) -> float:
     """Return the largest error of the step, in units of what a step of this size is allowed."""
-    h, am, af, beta = F[H], F[ALPHA_M], F[ALPHA_F], F[BETA]
-    a, al, an, d, vn = I[A], I[AL], I[AN], I[D], I[VN]
+    h, am, af, beta = F[m.H], F[m.ALPHA_M], F[m.ALPHA_F], F[m.BETA]
+    a, al, an, d, vn = I[m.A], I[m.AL], I[m.AN], I[m.D], I[m.VN]
     c_q = 1 / 6 - beta - 0.5 * (am - af)
     worst = moved = 0.0
     for i in range(I[m.N_U]):
         if is_velocity(I, i):
-            k = I[I[UNKNOWN_KIND] + i]
-            allowed = F[RTOL] * F[m.UNIT + k] + F[m.ATOL + k]
+            k = I[I[m.UNKNOWN_KIND] + i]
+            allowed = F[m.RTOL] * F[m.UNIT + k] + F[m.ATOL + k]
             worst = max(worst, abs(c_q * h * h * (F[a + i] - F[an + i])) / allowed)
             new = ((1 - af) * F[a + i] + af * F[an + i] - am * F[al + i]) / (1 - am)
             onto_rows = F[d + i] - h * F[vn + i]
             onto_rows -= h * h * ((0.5 - beta) * F[al + i] + beta * new)
             moved = max(moved, abs(onto_rows) / allowed)
-    if F[RTOL] < 1e300:
+    if F[m.RTOL] < 1e300:
         worst = max(worst, error_of_velocities(I, F))
-    return max(moved, worst / share_of_step(F, h, F[T] - h))
+    return max(moved, worst / share_of_step(F, h, F[m.T] - h))
 
 
 @jit
@@ -204,7 +152,7 @@ def share_of_step(F: Any, h: float, t: float) -> float:
     One over the number of steps that the whole run takes if it goes on as so far.
     """
     done = ERROR_FIRST * h + t - F[m.T_START]
-    return done / ((ERROR_FIRST + ints(F)[m.N_TAKEN]) * (F[T_END] - F[m.T_START]))
+    return done / ((ERROR_FIRST + ints(F)[m.N_TAKEN]) * (F[m.T_END] - F[m.T_START]))
 
 
 @jit
@@ -220,8 +168,8 @@ def factor_after(F: Any, error: float, now: float, before: float) -> float:
     Powers of its error and of that before: `now`, negative, and `before`.
     """
     error = max(error, 1e-8)
-    factor = SAFE * error**now * F[ERROR] ** before
-    F[ERROR] = error
+    factor = SAFE * error**now * F[m.ERROR] ** before
+    F[m.ERROR] = error
     return min(GROWS, max(SHRINKS, factor))
 
 
@@ -229,20 +177,20 @@ def factor_after(F: Any, error: float, now: float, before: float) -> float:
 def set_step(I: Any, F: Any, h: float) -> None:
     """Set the size of the next step; the algorithmic acceleration moves with it."""
     S = ints(F)
-    old = F[H]
+    old = F[m.H]
     if h == old:
         return
-    before = F[H_LAST]
+    before = F[m.H_LAST]
     if before > 0.0:
-        move = (F[ALPHA_M] - F[ALPHA_F]) * (h - old) / before
+        move = (F[m.ALPHA_M] - F[m.ALPHA_F]) * (h - old) / before
         for i in range(I[m.N_U]):
             if is_velocity(I, i):
-                F[I[AL] + i] += move * (F[I[A] + i] - F[I[AB] + i])
-    F[H] = h
-    S[HISTORY] = 0  # what was extrapolated belonged to the old step
+                F[I[m.AL] + i] += move * (F[I[m.A] + i] - F[I[m.AB] + i])
+    F[m.H] = h
+    S[m.HISTORY] = 0  # what was extrapolated belonged to the old step
     if not 0.5 < h / old < 2.0:
-        S[HAVE_FACTOR] = 0
-    set_weights(I, F)
+        S[m.HAVE_FACTOR] = 0
+    newton_loop.set_weights(I, F)
 
 
 @jit
@@ -255,21 +203,21 @@ def refresh(I: Any, F: Any) -> None:
     S = ints(F)
     elastic, S[m.ELASTIC] = S[m.ELASTIC], 1
     accelerations(I, F, 2, True)
-    forget_velocities(I, F)
-    move = (F[ALPHA_M] - F[ALPHA_F]) * F[H] / F[H_LAST] if F[H_LAST] > 0.0 else 0.0
+    evaluation.forget_velocities(I, F)
+    move = (F[m.ALPHA_M] - F[m.ALPHA_F]) * F[m.H] / F[m.H_LAST] if F[m.H_LAST] > 0.0 else 0.0
     for i in range(I[m.N_U]):
         if is_velocity(I, i):
-            F[I[AL] + i] = F[I[A] + i] + move * (F[I[A] + i] - F[I[AB] + i])
-    S[HAVE_FACTOR], S[m.ELASTIC] = 0, elastic
-    set_weights(I, F)
+            F[I[m.AL] + i] = F[I[m.A] + i] + move * (F[I[m.A] + i] - F[I[m.AB] + i])
+    S[m.HAVE_FACTOR], S[m.ELASTIC] = 0, elastic
+    newton_loop.set_weights(I, F)
 
 
 @jit
 def give(I: Any, F: Any, start: float) -> None:
     """Record the states at requested times within the step from `start` to F[T]."""
     S = ints(F)
-    h, end = F[T] - start, F[T]
-    a, an, d, v, vn, whole = I[A], I[AN], I[D], I[V], I[VN], own_vector(I, STEP)
+    h, end = F[m.T] - start, F[m.T]
+    a, an, d, v, vn, whole = I[m.A], I[m.AN], I[m.D], I[m.V], I[m.VN], own_vector(I, STEP)
     n_u, n_q = I[m.N_U], I[m.N_Q]
     while S[m.N_REACHED] < S[m.N_OUTPUT] and F[S[m.OUTPUT] + S[m.N_REACHED]] <= end:
         time = F[S[m.OUTPUT] + S[m.N_REACHED]]
@@ -279,11 +227,11 @@ def give(I: Any, F: Any, start: float) -> None:
         for i in range(n_u):
             F[whole + i] = F[d + i]
             F[d + i] = h01 * F[d + i] + h * (h10 * F[vn + i] + h11 * F[v + i])
-        stage(I, F, m.POSE)
+        evaluation.stage(I, F, m.POSE)
         to = S[m.RECORD] + S[m.N_RECORDED] * S[m.RECORD_SIZE]
         F[to] = time
         for i in range(n_q):
-            F[to + 1 + i] = F[I[Q] + i]
+            F[to + 1 + i] = F[I[m.Q] + i]
         to += 1 + n_q
         for i in range(n_u):
             F[to + i] = (
@@ -294,7 +242,7 @@ def give(I: Any, F: Any, start: float) -> None:
             mark_open(I, F, to + n_u, 0, n_u)
         for i in range(n_u):
             F[d + i] = F[whole + i]
-        stage(I, F, m.POSE)
+        evaluation.stage(I, F, m.POSE)
         record_impulsive(I, F)
         S[m.N_RECORDED] += 1
         S[m.N_REACHED] += 1
@@ -304,9 +252,9 @@ def give(I: Any, F: Any, start: float) -> None:
 def add_time(F: Any, h: float) -> None:
     """Advance the time; what a sum of very many small steps would lose is carried along."""
     y = h - F[m.CARRY]
-    t = F[T] + y
-    F[m.CARRY] = (t - F[T]) - y
-    F[T] = t
+    t = F[m.T] + y
+    F[m.CARRY] = (t - F[m.T]) - y
+    F[m.T] = t
 
 
 @kernel
@@ -318,14 +266,14 @@ def resize(I: Any, F: Any, k: int) -> None:
 @jit
 def next_size(I: Any, F: Any) -> float:
     """Return F[H], less if the end or a full record is near; 0 if the record must be emptied."""
-    S, h, left = ints(F), F[H], F[T_END] - F[T]
+    S, h, left = ints(F), F[m.H], F[m.T_END] - F[m.T]
     if left < 1.000001 * h:
         h = left
-    elif left < 2 * h and F[RTOL] < 1e300:
+    elif left < 2 * h and F[m.RTOL] < 1e300:
         h = 0.5 * left
     room = S[m.CAPACITY] - S[m.N_RECORDED] - 1  # one is for the step itself
     if S[m.N_OUTPUT] - S[m.N_REACHED] > room:  # what is asked for in a step must fit
-        limit = F[S[m.OUTPUT] + S[m.N_REACHED] + room] - F[T]
+        limit = F[S[m.OUTPUT] + S[m.N_REACHED] + room] - F[m.T]
         if limit <= h:
             h = 0.0 if S[m.N_RECORDED] > 0 else 0.999 * limit
     return h
@@ -335,13 +283,13 @@ def next_size(I: Any, F: Any) -> float:
 def _refuse(I: Any, F: Any, h: float, error: float) -> bool:
     """Go back to the start of a step, and to a smaller one; tell whether it is large enough."""
     S = ints(F)
-    restore(I, F)
-    S[N_REJECT] += 1
-    S[HISTORY] = S[HAVE_FACTOR] = 0
+    newton_loop.restore(I, F)
+    S[m.N_REJECT] += 1
+    S[m.HISTORY] = S[m.HAVE_FACTOR] = 0
     smaller = h * (factor_refused(error, 3.0) if error < 1e300 else 0.25)
     set_step(I, F, smaller)
-    F[ERROR] = 1.0
-    if smaller < (F[H_MIN] if F[m.OPEN] < math.inf else OPEN_STEP * F[H_MAX]):
+    F[m.ERROR] = 1.0
+    if smaller < (F[m.H_MIN] if F[m.OPEN] < math.inf else OPEN_STEP * F[m.H_MAX]):
         return False
     refresh(I, F)
     return True
@@ -351,9 +299,9 @@ def _refuse(I: Any, F: Any, h: float, error: float) -> bool:
 def _next_size(I: Any, F: Any, h: float, wanted: float, error: float) -> None:
     """Set the size of the step after one that was taken, by its error and that before."""
     factor = factor_after(F, error, -0.25, 0.15)
-    new = min(F[H_MAX], h * factor)
+    new = min(F[m.H_MAX], h * factor)
     if h < wanted:
-        new = max(new, min(wanted, F[H_MAX])) if factor >= 1.0 else new
+        new = max(new, min(wanted, F[m.H_MAX])) if factor >= 1.0 else new
     if not (h <= new < STAYS * h):
         set_step(I, F, new)
 
@@ -366,47 +314,47 @@ def advance_adaptive(I: Any, F: Any, k: int) -> None:
     k = 1 returns where an iteration fails, with the increment at which it was left in STEP.
     """
     S = ints(F)
-    set_weights(I, F)
-    note_rates(I, F)
-    forget_velocities(I, F)
-    S[STATUS], S[STEPS_DONE] = CONVERGED, 0
+    newton_loop.set_weights(I, F)
+    evaluation.note_rates(I, F)
+    evaluation.forget_velocities(I, F)
+    S[m.STATUS], S[m.STEPS_DONE] = newton_loop.CONVERGED, 0
     if F[own_scalar(I, TIME)] == 0.0:
-        F[own_scalar(I, TIME)] = F[T_END] - F[m.T_START]
-    while S[STEPS_DONE] < S[m.N_STEPS] and F[T] < F[T_END]:
+        F[own_scalar(I, TIME)] = F[m.T_END] - F[m.T_START]
+    while S[m.STEPS_DONE] < S[m.N_STEPS] and F[m.T] < F[m.T_END]:
         if S[m.N_RECORDED] + 2 > S[m.CAPACITY]:
             return
-        start, left, wanted = F[T], F[T_END] - F[T], F[H]
+        start, left, wanted = F[m.T], F[m.T_END] - F[m.T], F[m.H]
         h = next_size(I, F)
         if h == 0.0:
             return
         set_step(I, F, h)
-        predict(I, F)
-        F[T] = start + h
-        status = iterate(I, F)
-        error = local_error(I, F) if status == CONVERGED else math.inf
-        F[T] = start
-        if status == PIVOTS:
-            restore(I, F)
-            S[HISTORY] = 0
-            S[STATUS] = PIVOTS
+        newton_loop.predict(I, F)
+        F[m.T] = start + h
+        status = newton_loop.iterate(I, F)
+        error = local_error(I, F) if status == newton_loop.CONVERGED else math.inf
+        F[m.T] = start
+        if status == newton_loop.PIVOTS:
+            newton_loop.restore(I, F)
+            S[m.HISTORY] = 0
+            S[m.STATUS] = newton_loop.PIVOTS
             return
-        if status == FAILED:
+        if status == newton_loop.FAILED:
             for i in range(I[m.N_U]):
-                F[own_vector(I, STEP) + i] = F[I[D] + i]
+                F[own_vector(I, STEP) + i] = F[I[m.D] + i]
         if not error <= 1.0:
             if not _refuse(I, F, h, error):
-                S[STATUS] = FAILED
+                S[m.STATUS] = newton_loop.FAILED
                 return
-            if status == FAILED and k == 1:
-                S[STATUS] = REFUSED
+            if status == newton_loop.FAILED and k == 1:
+                S[m.STATUS] = newton_loop.REFUSED
                 return
             continue
         add_time(F, h)
         if left == h:
-            F[T] = F[T_END]
+            F[m.T] = F[m.T_END]
         give(I, F, start)
-        finish(I, F)
-        S[STEPS_DONE] += 1
+        newton_loop.finish(I, F)
+        S[m.STEPS_DONE] += 1
         S[m.N_TAKEN] += 1
-        keep_record(I, F)
+        newton_loop.keep_record(I, F)
         _next_size(I, F, h, wanted, error)

@@ -6,19 +6,10 @@ multipliers of `vectors`. `steps_of` makes its kernel; what is around it, ``Fact
 is that of all methods (``mbd/integration/method.py``).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from mbd.integration.newton_loop import (
-    CONVERGED,
-    FAILED,
-    PIVOTS,
-    by_fronts,
-    keep_record,
-    restore,
-)
+from mbd.integration import newton_loop
 from mbd.integration.one_step import go_on, keep_start
 from mbd.machine import buffer as m
 from mbd.machine.jit import ints, jit, loop, part
@@ -70,7 +61,7 @@ def solve(I: Any, F: Any, new: bool) -> bool:
     S[m.N_ITER] += 1
     if new:
         S[m.SMALL_PIVOTS] = 0
-    by_fronts(I, F, new)
+    newton_loop.by_fronts(I, F, new)
     return S[m.SMALL_PIVOTS] == 0  # type: ignore[no-any-return]
 
 
@@ -102,24 +93,24 @@ def step_loop(
     def steps(I: Any, F: Any, k: int) -> None:
         """Take S[N_STEPS] steps of F[H]; k = 1 leaves the state of a failed step as it is."""
         S = ints(F)
-        S[m.STATUS], S[m.STEPS_DONE], S[m.HAVE_FACTOR] = CONVERGED, 0, 0
+        S[m.STATUS], S[m.STEPS_DONE], S[m.HAVE_FACTOR] = newton_loop.CONVERGED, 0, 0
         note_rates(I, F)
         begin(I, F)
         for i in range(S[m.N_STEPS]):
             t = F[m.T]
             status = step(I, F, t)
-            if status == CONVERGED and not accept(I, F):
-                status = FAILED
-            if status != CONVERGED:
+            if status == newton_loop.CONVERGED and not accept(I, F):
+                status = newton_loop.FAILED
+            if status != newton_loop.CONVERGED:
                 S[m.STATUS], S[m.HISTORY] = status, 0
                 if k == 0:
                     back(I, F)
                 F[m.T] = t
                 return
             S[m.STEPS_DONE], S[m.HISTORY] = i + 1, 1
-            keep_record(I, F)
+            newton_loop.keep_record(I, F)
             S[m.STATUS] = verdict(I, F)
-            if S[m.STATUS] != CONVERGED:
+            if S[m.STATUS] != newton_loop.CONVERGED:
                 return
 
     return steps
@@ -140,8 +131,8 @@ def steps_of(step: Callable[[Any, Any, float], Any]) -> Any:
         S = ints(F)
         keep_start(I, F)
         if not step(I, F, t):
-            return PIVOTS if S[m.SMALL_PIVOTS] else FAILED
+            return newton_loop.PIVOTS if S[m.SMALL_PIVOTS] else newton_loop.FAILED
         stage(I, F, m.PLACE)
-        return CONVERGED  # type: ignore[no-any-return]
+        return newton_loop.CONVERGED  # type: ignore[no-any-return]
 
-    return step_loop(nothing, placed, restore, go_on)
+    return step_loop(nothing, placed, newton_loop.restore, go_on)

@@ -8,19 +8,13 @@ The same matrix with other right-hand sides moves positions and velocities to th
 the metric of M) that satisfy the rows.
 """
 
-from __future__ import annotations
-
 import warnings
 from typing import Any
 
 import numpy as np
 
 from mbd.base.checked import flag, shown
-from mbd.base.tolerances import (
-    START_NEAR,
-    START_POSITION,
-    START_VELOCITY,
-)
+from mbd.base.tolerances import START_NEAR, START_POSITION, START_VELOCITY
 from mbd.integration.contradiction import contradicting_rows, contradiction
 from mbd.linear.saddle import Saddle, accelerate
 from mbd.machine import buffer as m

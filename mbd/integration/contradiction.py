@@ -9,22 +9,12 @@ It is zero where rows are independent, and where they are redundant and agree, b
 there motions :math:`-\hat B^+ \hat g` (Gauss and Newton) lead to the rows.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from mbd.base.tolerances import (
-    FAR_IN_A_STEP,
-    LOOP_CLOSINGS,
-    OPEN_DROPPED,
-    RANK,
-    START_NEAR,
-    START_POSITION,
-    START_VELOCITY,
-)
+from mbd.base import tolerances
 from mbd.machine import buffer as m
 from mbd.model.frozen import FrozenModel
 from mbd.model.state import State
@@ -32,7 +22,7 @@ from mbd.model.workspace import Workspace
 
 
 class Violation(NamedTuple):
-    """What rows lack, in units of their size, c of it, and the motion that mends the rest.
+    """Gap of rows, in units of their size, c of it, and the motion that closes the rest.
 
     Attributes
     ----------
@@ -87,7 +77,7 @@ def contradiction_of_step(model: FrozenModel, work: Workspace, start: State, by_
     the start. The work space changes.
     """
     end, words = float(work.F[m.T]), ""
-    for q, near in ((work.vector(m.Q, model.n_q).copy(), START_NEAR), (start.q, np.inf)):
+    for q, near in ((work.vector(m.Q, model.n_q).copy(), tolerances.START_NEAR), (start.q, np.inf)):
         if np.isfinite(q).all() and not words:
             work.load(start.replace(t=end, q=q))
             words = contradiction(model, work, by_rates, near)
@@ -96,14 +86,14 @@ def contradiction_of_step(model: FrozenModel, work: Workspace, start: State, by_
 
 def _approached(model: FrozenModel, work: Workspace, near: float) -> Violation | None:
     """Return the rows at the pose to which motions lead, None if they are lost or begin afar."""
-    for _ in range(LOOP_CLOSINGS):
+    for _ in range(tolerances.LOOP_CLOSINGS):
         at = _positions(model, work)
         mended, c = (float(np.abs(x).max(initial=0.0)) for x in (at.left - at.open, at.open))
         if not max(mended, c) <= near:
             return None
-        if mended <= max(OPEN_DROPPED, c):
+        if mended <= max(tolerances.OPEN_DROPPED, c):
             return at
-        if not np.abs(at.move / model.units).max() <= FAR_IN_A_STEP:
+        if not np.abs(at.move / model.units).max() <= tolerances.FAR_IN_A_STEP:
             return None
         work.vector(m.D)[model.numbering.v] += at.move
         near = np.inf
@@ -117,7 +107,9 @@ def _positions(model: FrozenModel, work: Workspace) -> Violation:
     place = work.vector(m.X)[names.lam].copy()
     place[work.dropped] -= work.vector(m.HELD)[names.lam[work.dropped]]
     place[names.lam_kinds == m.VELOCITY_ROW] = 0.0
-    least = (OPEN_DROPPED if len(work.dropped) else START_POSITION) * float(work.F[m.FAR])
+    least = (tolerances.OPEN_DROPPED if len(work.dropped) else tolerances.START_POSITION) * float(
+        work.F[m.FAR]
+    )
     return _violation(model, work, place, least, names.lam_units.__getitem__)
 
 
@@ -127,7 +119,7 @@ def _rates(model: FrozenModel, work: Workspace, by_rates: bool) -> Violation:
     if not by_rates:
         rate[names.lam_kinds != m.VELOCITY_ROW] = 0.0
     speed = float(np.abs(work.vector(m.V)[names.v] / model.units).max(initial=1.0))
-    least = START_VELOCITY * speed * float(work.F[m.FAR])
+    least = tolerances.START_VELOCITY * speed * float(work.F[m.FAR])
     return _violation(model, work, rate, least, names.rate_unit)
 
 
@@ -168,7 +160,7 @@ def _unmended(
     scaled = sp.diags(1.0 / sizes) @ B @ sp.diags(units)
     if B.shape[0] * B.shape[1] <= 1_000_000:
         scaled = scaled.toarray()
-        x = np.linalg.lstsq(scaled, left, rcond=RANK)[0]
+        x = np.linalg.lstsq(scaled, left, rcond=tolerances.RANK)[0]
     else:
         x = lsmr(scaled, left, atol=1e-12, btol=1e-12)[0]
     return np.asarray(left - scaled @ x), -units * x

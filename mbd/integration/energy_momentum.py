@@ -26,8 +26,6 @@ References
 Gonzalez, J. Nonlinear Sci. 6 (1996); Betsch and Steinmann.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -37,15 +35,8 @@ import numpy as np
 from mbd.base.checked import one_of, whole
 from mbd.base.tolerances import NEWTON_ROUND_OFF, STEP_HALVED
 from mbd.formulations.families import conserving_family, family
+from mbd.integration import newton_loop
 from mbd.integration.method import Facts
-from mbd.integration.newton_loop import (
-    CONVERGED,
-    FAILED,
-    PIVOTS,
-    keep_record,
-    measure_place,
-    next_time,
-)
 from mbd.integration.verdicts import measure_rows
 from mbd.machine import buffer as m
 from mbd.machine.jit import call, ints, jit, loop
@@ -155,7 +146,7 @@ def _iterate(I: Any, F: Any, t: float, careful: bool) -> int:
     for iteration in range(S[m.MAX_ITER]):
         _evaluate_end(I, F, t)
         if iteration == 0:
-            measure_place(I, F)
+            newton_loop.measure_place(I, F)
         _evaluate_middle(I, F, t)
         rows_open = measure_rows(I, F, I[X]) if I[m.LOOPS] else 0.0
         if careful or not S[m.HAVE_FACTOR]:
@@ -164,20 +155,20 @@ def _iterate(I: Any, F: Any, t: float, careful: bool) -> int:
             call(S[m.LINEAR], I, F, 1)
             S[m.HAVE_FACTOR] = 1
             if S[m.SMALL_PIVOTS]:
-                return PIVOTS
+                return newton_loop.PIVOTS
         else:
             call(S[m.LINEAR], I, F, 0)
         size, way = _correct(I, F)
         S[m.N_ITER] += 1
         if not size < 1e300:
-            return FAILED
+            return newton_loop.FAILED
         left = size if iteration == 0 else size * (size / last)
         if left * F[m.FAR] <= way or (size > 0.5 * last and size < NEWTON_ROUND_OFF):
-            return CONVERGED if rows_open <= 1.0 else FAILED
+            return newton_loop.CONVERGED if rows_open <= 1.0 else newton_loop.FAILED
         if size > 0.05 * last or iteration == 3:
             S[m.HAVE_FACTOR] = 0
         last = size
-    return FAILED
+    return newton_loop.FAILED
 
 
 @jit
@@ -188,7 +179,7 @@ def _solve(I: Any, F: Any, t: float) -> int:
     _guess(I, F, history)
     status = _iterate(I, F, t, False)
     for steps in range(history, -1, -1):
-        if status == CONVERGED:
+        if status == newton_loop.CONVERGED:
             break
         S[m.N_REJECT] += 1
         _guess(I, F, steps)
@@ -224,9 +215,9 @@ def _step(I: Any, F: Any, t: float, k: int) -> int:
     S = ints(F)
     _begin(I, F, t)
     status = _solve(I, F, t)
-    if status == CONVERGED and not _finish(I, F, t):
-        status = FAILED
-    if status != CONVERGED:
+    if status == newton_loop.CONVERGED and not _finish(I, F, t):
+        status = newton_loop.FAILED
+    if status != newton_loop.CONVERGED:
         S[m.HAVE_FACTOR] = 0
         if k == 0:
             for i in range(I[m.N_Q]):
@@ -266,7 +257,7 @@ def _in_parts(I: Any, F: Any, t: float, h: float) -> int:
     at, part = 0.0, 0.5
     while at < 1.0 and part >= 0.5**STEP_HALVED:
         _set_size(I, F, part * h)
-        if _step(I, F, t + at * h, 0) == CONVERGED:
+        if _step(I, F, t + at * h, 0) == newton_loop.CONVERGED:
             at += part
             for i in range(I[N_U]):
                 F[way + i] += F[delta + i]
@@ -274,7 +265,7 @@ def _in_parts(I: Any, F: Any, t: float, h: float) -> int:
             part *= 0.5
     _set_size(I, F, h)
     if at >= 1.0:
-        return CONVERGED
+        return newton_loop.CONVERGED
     for i in range(I[m.N_Q]):
         F[I[QN] + i] = F[I[Q] + i]
     for i in range(I[m.N_U]):
@@ -282,7 +273,7 @@ def _in_parts(I: Any, F: Any, t: float, h: float) -> int:
         F[I[D] + i] = -F[way + i]
     S[m.PHASE], S[m.HISTORY] = m.START, 0
     stage(I, F, m.PLACE)
-    return FAILED
+    return newton_loop.FAILED
 
 
 @loop
@@ -292,21 +283,22 @@ def conserve(I: Any, F: Any, k: int) -> None:
     S = ints(F)
     h = F[H]
     _set_size(I, F, h)
-    S[m.STATUS] = CONVERGED
+    S[m.STATUS] = newton_loop.CONVERGED
     S[m.STEPS_DONE] = 0
     for step in range(S[m.N_STEPS]):
         t = F[T]
         status = _step(I, F, t, k)
-        if status != CONVERGED and k == 0:  # pivots are none where the iteration went astray
+        # pivots are none where the iteration went astray
+        if status != newton_loop.CONVERGED and k == 0:
             status = _in_parts(I, F, t, h)
         S[m.PHASE] = m.ORDINARY
         F[T] = t
-        if status != CONVERGED:
+        if status != newton_loop.CONVERGED:
             S[m.STATUS] = status
             return
-        F[T] = next_time(I, F)
+        F[T] = newton_loop.next_time(I, F)
         S[m.STEPS_DONE] = step + 1
-        keep_record(I, F)
+        newton_loop.keep_record(I, F)
 
 
 # --- the method -----------------------------------------------------------------------------------
@@ -358,7 +350,7 @@ class EnergyMomentum:
 
     @property
     def facts(self) -> Facts:
-        """What the runs are told of it: multipliers are those of the middle of the step."""
+        """Facts for runs: multipliers are those of the middle of the step."""
         return Facts(
             title="energy-momentum scheme", orders=(2, 1), error=(1 / 12, 1), level="position",
             own_floats=_own_floats,        )  # fmt: skip

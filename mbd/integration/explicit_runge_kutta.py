@@ -20,7 +20,7 @@ The accelerations and multipliers of the end are those of the first stage of the
 a smooth function of (q, v, t), and so of the same order. By the matrix of the end, q and v are
 moved onto :math:`\Phi = 0, \dot\Phi = 0`, which changes them by :math:`O(h^{p+1})`: the order
 stays (Hairer, Lubich and Wanner, IV.4). Rows that depend on others do not act (``acting_rows``):
-beside the manifold accelerations would be no smooth function.
+off the manifold accelerations would be no smooth function.
 
 Where velocities have inertial components (``so3``), `LieRungeKutta4` sums what the body itself
 feels, by the stage CONVECT; without kernels in it, sums are those of the components of v.
@@ -34,8 +34,6 @@ References
    Hairer, Noersett and Wanner, Solving Ordinary Differential Equations I, sections II.4 to II.6.
    Hairer, Lubich and Wanner, Geometric Numerical Integration, section IV.4.
 """
-
-from __future__ import annotations
 
 import math
 from dataclasses import dataclass
@@ -536,7 +534,7 @@ class ExplicitRungeKutta:
 
     @property
     def facts(self) -> Facts:
-        """What the runs are told of it."""
+        """Facts for runs."""
         return _facts(self)
 
     def _facts(self) -> Facts:

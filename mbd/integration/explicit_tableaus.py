@@ -5,7 +5,7 @@ Of :math:`\dot y = f(t, y)` the stages of a step are
 .. math:: k_i = f\Bigl(t_n + c_i h,\; y_n + h\sum_{j<i} a_{ij} k_j\Bigr),
 
 numbered so that stage s is the end of the step and the first of the next one: its row of weights is
-b. Stages behind it are needed within a step alone,
+b. Stages after it are needed within a step alone,
 :math:`y(t_n + xh) = y_n + h\sum_i k_i \sum_{l \ge 1} P_{il}\,x^l`.
 
 References
@@ -15,8 +15,6 @@ References
    Tsitouras, Runge-Kutta pairs of order 5(4) satisfying only the first column simplifying
    assumption, Comput. Math. Appl. 62 (2011).
 """
-
-from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache

@@ -1,7 +1,5 @@
 r"""Generalized-alpha and its family: the parameters of the method."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from typing import Any, Literal, Self
@@ -163,7 +161,7 @@ class GeneralizedAlpha:
 
     @property
     def facts(self) -> Facts:
-        """What the runs are told of it."""
+        """Facts for runs."""
         return _facts(self)
 
     def _facts(self) -> Facts:

@@ -17,12 +17,10 @@ References
    non-redundant ordinary differential equations", Multibody System Dynamics 38, 2016.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -30,6 +28,7 @@ from mbd.algebra.se3 import inverse_tangent
 from mbd.algebra.vec import cross, dot, load3, mat_vec, plus, store3
 from mbd.base.checked import one_of
 from mbd.formulations.families import family
+from mbd.formulations.formulation import Formulation
 from mbd.integration import explicit_runge_kutta, runge_kutta
 from mbd.integration.explicit_tableaus import tableau
 from mbd.integration.method import Facts
@@ -41,9 +40,6 @@ from mbd.machine.jit import ints, jit
 from mbd.machine.unknowns import own_vector
 from mbd.model.evaluation import evaluate_second_rates, stage
 from mbd.model.frozen import FrozenModel
-
-if TYPE_CHECKING:
-    from mbd.formulations.formulation import Formulation
 
 A, AL, FLOW, H, N_Q, N_U, Q, QN, T, X, Y, YD, YDD = (
     m.A, m.AL, m.FLOW, m.H, m.N_Q, m.N_U, m.Q, m.QN, m.T, m.X, m.Y, m.YD, m.YDD,
@@ -261,7 +257,7 @@ class LieRungeKutta4:
 
     @property
     def facts(self) -> Facts:
-        """What the runs are told of it."""
+        """Facts for runs."""
         return Facts(
             title=f"Lie-group Runge-Kutta, {self.scheme}", orders=(4, 4), error=(1 / 120, 3),
             level="position", failure=_failed,

@@ -30,8 +30,6 @@ After `MOST_EVENTS` in a step, or where no branches agree, the rest of it is a s
 no end of a step sees it, is no event.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -5,8 +5,6 @@ alone; nobody asks for the class of a method. How a run goes on between the call
 (what is recorded, events, Ctrl-C, the last step) is the same for all.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
@@ -69,7 +67,7 @@ class FreeSteps:
 
 @dataclass(frozen=True, kw_only=True)
 class Facts:
-    r"""What a method declares of itself; the defaults are those of a one-step method.
+    r"""Facts that a method declares of itself; the defaults are those of a one-step method.
 
     Parameters
     ----------
@@ -163,7 +161,7 @@ class Method(Protocol):
 
     @property
     def facts(self) -> Facts:
-        """What the runs are told of it."""
+        """Facts for runs."""
 
     @property
     def kernel(self) -> Any:

@@ -29,8 +29,6 @@ References
    (2010); Bottasso et al. on the scaling by h^2.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any, NamedTuple
 
@@ -57,15 +55,7 @@ from mbd.machine.jit import call, ints, jit, kernel, loop
 from mbd.machine.subnormal import flushing
 from mbd.machine.two_threads import by_sides
 from mbd.machine.unknowns import faces_of, is_velocity, unknowns_of
-from mbd.model.evaluation import (
-    accept,
-    copy_remembered,
-    evaluate_level,
-    forget_velocities,
-    linearise,
-    note_rates,
-    stage,
-)
+from mbd.model import evaluation
 
 CONVERGED, FAILED, PIVOTS = 0, 1, 2
 REFUSED = 4  # a free step, for one that is smaller: let rows be looked at
@@ -88,7 +78,7 @@ MAX_ITER, N_ITER, N_REJECT, SMALL_PIVOTS, FULL_NEWTON = (
 
 # --- one iteration for all ------------------------------------------------------------------------
 class Equations(NamedTuple):
-    """What `chord` solves: compiled functions of (I, F), made once for a method.
+    """Equations that `chord` solves: compiled functions of (I, F), made once for a method.
 
     Attributes
     ----------
@@ -171,7 +161,7 @@ def chord(equations: Equations) -> Any:
 def by_fronts(I: Any, F: Any, new: bool) -> None:
     """Solve with the iteration matrix."""
     if new:
-        linearise(I, F)
+        evaluation.linearise(I, F)
     call(ints(F)[m.LINEAR], I, F, 1 if new else 0)
 
 
@@ -208,7 +198,7 @@ def predict(I: Any, F: Any) -> None:
 def restore(I: Any, F: Any) -> None:
     """Go back to the start of the step, and forget the history."""
     if F[m.T_LAST] != F[m.T_STEP]:
-        copy_remembered(I, F, 1, 0)
+        evaluation.copy_remembered(I, F, 1, 0)
         F[m.T_LAST] = F[m.T_STEP]
     for i in range(I[N_Q]):
         F[I[Q] + i] = F[I[QN] + i]
@@ -327,7 +317,7 @@ def ask_positions(I: Any, F: Any) -> None:
 @jit
 def _residual(I: Any, F: Any, k: int) -> None:
     """Evaluate the iterate at its level."""
-    evaluate_level(I, F)
+    evaluation.evaluate_level(I, F)
     if k == 0:
         set_least(I, F)
     if I[m.LOOPS]:
@@ -362,7 +352,7 @@ def iterate(I: Any, F: Any) -> int:
     if status == CONVERGED and (still_open(I, F, F[m.OPEN]) or velocity_rows_open(I, F)):
         F[m.OPEN] = math.inf
         return FAILED
-    if status == CONVERGED and (off_the_rows(I, F) or not accept(I, F)):
+    if status == CONVERGED and (off_the_rows(I, F) or not evaluation.accept(I, F)):
         return FAILED
     return status
 
@@ -372,7 +362,7 @@ def finish(I: Any, F: Any) -> None:
     """Accept the step."""
     S = ints(F)
     if F[m.NORM] > 1.0:  # the last correction counts: positions take it too
-        stage(I, F, m.POSE)
+        evaluation.stage(I, F, m.POSE)
     finish_vectors(I, F)
     F[m.H_LAST], F[m.T_LAST] = F[H], F[T]
     S[HISTORY] = 2 if S[HISTORY] > 0 and F[m.MISS] * F[TOL] < PARABOLA_MISS else 1
@@ -433,8 +423,8 @@ def advance(I: Any, F: Any, k: int) -> None:
     """Take S[N_STEPS] steps of F[H]; k = 1 leaves the state of a failed step for inspection."""
     S = ints(F)
     set_weights(I, F)
-    note_rates(I, F)
-    forget_velocities(I, F)
+    evaluation.note_rates(I, F)
+    evaluation.forget_velocities(I, F)
     S[STATUS] = CONVERGED
     S[STEPS_DONE] = 0
     full, most = S[FULL_NEWTON], S[MAX_ITER]

@@ -50,8 +50,6 @@ References
    levels in the nonsmooth generalized-alpha scheme, Comput. Methods Appl. Mech. Eng. 281 (2014).
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

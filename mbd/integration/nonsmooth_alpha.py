@@ -4,8 +4,6 @@ Its steps are those of ``nonsmooth``, which capture all events within them, or o
 end at each.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -65,7 +63,7 @@ class NonsmoothAlpha:
 
     @property
     def facts(self) -> Facts:
-        """What the runs are told of it."""
+        """Facts for runs."""
         return Facts(
             title=f"nonsmooth generalized-alpha with rho = {self.rho:g}",
             orders=(2, 2), level="stabilized", set_valued=LAWS_MET,

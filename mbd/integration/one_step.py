@@ -5,8 +5,6 @@ multipliers A of its end. There rows and their rates are met by corrections of D
 size is chosen is refused where that fails, or where its error is too large.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any
 
@@ -14,13 +12,7 @@ import numpy as np
 
 from mbd.base.tolerances import ERROR_SLOW, ROUND_OFF
 from mbd.formulations.families import family
-from mbd.integration.adaptive import (
-    SHRINKS,
-    add_time,
-    factor_after,
-    factor_refused,
-    next_size,
-)
+from mbd.integration.adaptive import SHRINKS, add_time, factor_after, factor_refused, next_size
 from mbd.integration.consistent import consistent, violations
 from mbd.integration.newton_loop import CONVERGED, FAILED, REFUSED, keep_record
 from mbd.integration.starting_values import Nearby
@@ -32,15 +24,7 @@ from mbd.machine import buffer as m
 from mbd.machine.jit import call, ints, jit, loop
 from mbd.machine.subnormal import flushing
 from mbd.machine.unknowns import is_velocity, own_vector
-from mbd.model.evaluation import (
-    accept_stage,
-    copy_remembered,
-    evaluate_second_rates,
-    is_off,
-    linearise,
-    note_rates,
-    stage,
-)
+from mbd.model import evaluation
 from mbd.model.frozen import FrozenModel
 from mbd.model.state import State
 from mbd.model.workspace import Workspace
@@ -71,7 +55,7 @@ def begin_step(I: Any, F: Any) -> None:
 @jit
 def undo_step(I: Any, F: Any, t: float) -> None:
     """Go back to the start of the step, and forget the last one."""
-    copy_remembered(I, F, AT_START, 0)
+    evaluation.copy_remembered(I, F, AT_START, 0)
     F[m.T_LAST] = t
     copy(F, I[Q], I[QN], I[m.N_Q])
     copy(F, I[V], I[VN], I[N_U])
@@ -101,7 +85,7 @@ def end_on_rows(
     a vector. The matrix, GAP and PHID are those `of_end`, or were evaluated elsewhere since.
     """
     F[T] = t
-    stage(I, F, m.PLACE)
+    evaluation.stage(I, F, m.PLACE)
     copy(F, start_q, I[QN], I[m.N_Q])
     copy(F, I[QN], I[Q], I[m.N_Q])  # increments of corrections are those from the end
     clear(F, I[D], I[N_U])
@@ -112,7 +96,7 @@ def end_on_rows(
         return False
     copy(F, I[m.AL], I[A], I[N_U])
     ints(F)[m.HISTORY] = 1
-    accept_stage(I, F)
+    evaluation.accept_stage(I, F)
     copy(F, I[QN], I[Q], I[m.N_Q])
     clear(F, I[D], I[N_U])
     return True
@@ -128,7 +112,7 @@ def factor_here(I: Any, F: Any, spare: int) -> bool:
     copy(F, spare, I[D], I[N_U])
     clear(F, I[D], I[N_U])
     S[m.SMALL_PIVOTS] = 0
-    linearise(I, F)
+    evaluation.linearise(I, F)
     copy(F, I[D], spare, I[N_U])
     call(S[m.LINEAR], I, F, 1)
     return S[m.SMALL_PIVOTS] == 0  # type: ignore[no-any-return]
@@ -147,7 +131,7 @@ def nearness(I: Any, F: Any, alone: int) -> float:
         j = I[m.FRONTS] + f * m.FR_SIZE
         for k in range(I[j + m.FR_NV], I[j + m.FR_NP]):
             u = I[j + m.FR_U] + k
-            if not is_off(I, F, u):
+            if not evaluation.is_off(I, F, u):
                 most = max(most, F[alone + u] * abs(F[I[j + m.FR_A] + k * (I[j + m.FR_LDA] + 1)]))
     return most
 
@@ -193,7 +177,7 @@ def shake(I: Any, F: Any, spare: int) -> None:
     room for a vector; D, V and A are left changed.
     """
     n, signs = I[N_U], 1
-    evaluate_second_rates(I, F)
+    evaluation.evaluate_second_rates(I, F)
     copy(F, spare, I[X], n)
     for u in range(n):
         signs = _next_sign(signs)
@@ -202,7 +186,7 @@ def shake(I: Any, F: Any, spare: int) -> None:
         F[I[A] + u] *= 1.0 + part
         if is_velocity(I, u):
             F[I[D] + u] += part * F[m.UNIT + I[I[UNKNOWN_KIND] + u]]
-    evaluate_second_rates(I, F)
+    evaluation.evaluate_second_rates(I, F)
     signs = 1
     for u in range(n):
         signs = _next_sign(signs)
@@ -240,7 +224,7 @@ def choosing(attempt: Any, give: Any, finish: Any, order: Any, most: Any, verdic
         """
         S = ints(F)
         S[m.STATUS], S[m.STEPS_DONE] = CONVERGED, 0
-        note_rates(I, F)
+        evaluation.note_rates(I, F)
         power = order(I, F)
         while S[m.STEPS_DONE] < S[m.N_STEPS] and F[T] < F[m.T_END]:
             t, h = F[T], next_size(I, F)

@@ -26,7 +26,7 @@ from mbd.model.workspace import Workspace
 
 @runtime_checkable
 class Stepping(Protocol):
-    """What has a step: the state a time h [s] after another one."""
+    """Protocol of a step: the state a time h [s] after another one."""
 
     def step(self, model: Any, state: State, h: float) -> State:
         """Return the state at state.t + h, with its accelerations and multipliers."""
@@ -70,13 +70,13 @@ class PythonSteps:
 
     @property
     def facts(self) -> Facts:
-        """What runs are told."""
+        """Facts for runs."""
         orders = getattr(self.own, "orders", (1, 1))
         return Facts(title=type(self.own).__name__, orders=orders, in_python=self.bound)
 
     @property
     def kernel(self) -> Any:
-        """What takes over a step: steps themselves are not compiled."""
+        """Kernel that takes over a step: steps themselves are not compiled."""
         return take_over
 
     def prepare(self, model: FrozenModel, S: np.ndarray, F: np.ndarray) -> None:

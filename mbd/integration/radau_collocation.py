@@ -34,8 +34,6 @@ References
    Van der Houwen and de Swart, SIAM J. Sci. Comput. 18 (1997): triangular sweeps.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from functools import lru_cache, partial
@@ -283,7 +281,7 @@ class RadauCollocation:
 
     @property
     def facts(self) -> Facts:
-        """What the runs are told of it."""
+        """Facts for runs."""
         return _facts(self)
 
     def _facts(self) -> Facts:

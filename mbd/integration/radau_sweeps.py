@@ -5,43 +5,18 @@ at F[I[METHOD]]; vectors are over all unknowns, and at the places of multipliers
 and increments mean nothing.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any
 
 from mbd.algebra.radau_points import cardinal
 from mbd.algebra.vec import larger
 from mbd.base.tolerances import ERROR_ROUGH, ERROR_SLOW, NEWTON_CONTRACTION, TURN_UNSURE
-from mbd.integration.newton_loop import (
-    CONVERGED,
-    FAILED,
-    PIVOTS,
-    measure_place,
-    measure_speed,
-)
-from mbd.integration.one_step import (
-    AT_END,
-    AT_START,
-    CORRECTIONS,
-    begin_step,
-    end_on_rows,
-    factor_here,
-    measure_speeds,
-    note_accelerations,
-    shake,
-)
+from mbd.integration import newton_loop, one_step
 from mbd.linear.onto_rows import add, clear, copy
 from mbd.machine import buffer as m
 from mbd.machine.jit import call, ints, jit
 from mbd.machine.unknowns import is_velocity, own_vector
-from mbd.model.evaluation import (
-    accept_stage,
-    copy_remembered,
-    evaluate,
-    evaluate_second_rates,
-    stage,
-)
+from mbd.model import evaluation
 
 A, AN, D, FORCE, UNKNOWN_KIND, N_U, Q, QN, T, V, VN, X = (
     m.A, m.AN, m.D, m.FORCE, m.UNKNOWN_KIND, m.N_U, m.Q, m.QN, m.T, m.V, m.VN, m.X,
@@ -93,7 +68,7 @@ def guess(I: Any, F: Any, h: float) -> None:
     else:
         for i in range(s):
             copy(F, own(I, F, ACC, i), I[A], n)
-    begin_step(I, F)
+    one_step.begin_step(I, F)
 
 
 @jit
@@ -106,11 +81,11 @@ def measure(I: Any, F: Any) -> None:
     b = base(I)
     for k in range(m.N_UNKNOWN_KINDS):
         F[m.SCALE + k] = 0.0
-    note_accelerations(I, F, I[AN])
+    one_step.note_accelerations(I, F, I[AN])
     for i in range(int(F[b + ORDER])):
-        note_accelerations(I, F, own(I, F, ACC, i))
+        one_step.note_accelerations(I, F, own(I, F, ACC, i))
     sizes, rate, work = b + SIZES, 1e-300, 0.0
-    measure_speeds(F, sizes)
+    one_step.measure_speeds(F, sizes)
     for k in range(FORCE):
         rate = max(rate, F[m.SCALE + k] / F[sizes + k])
     for u in range(I[N_U]):  # of inertia: multipliers that carry nothing are round-off of it
@@ -150,7 +125,7 @@ def move(I: Any, F: Any, h: float, passes: int) -> None:
         for j in range(s):
             copy(F, I[D], own(I, F, INC, j), n)
             copy(F, I[V], own(I, F, VEL, j), n)
-            stage(I, F, m.FLOW)
+            evaluation.stage(I, F, m.FLOW)
             copy(F, own(I, F, RATE, j), own_vector(I, 0), n)
         for i in range(s):
             clear(F, own(I, F, INC, i), n)
@@ -163,7 +138,7 @@ def sweep(I: Any, F: Any, t: float, h: float, each: bool) -> float:
     """Correct the accelerations of all stages; return the largest change of a velocity by it."""
     S, b, n, increment = ints(F), base(I), I[N_U], I[D]
     s, diagonal, remembers = int(F[b + ORDER]), h * F[b + GAMMA], S[m.ACCEPT + 1] > 0
-    copy_remembered(I, F, AT_START, 0)
+    evaluation.copy_remembered(I, F, one_step.AT_START, 0)
     F[m.T_LAST], F[m.UNSURE] = t, 0.0
     for i in range(s):
         step, to = own(I, F, DVEL, i), own(I, F, DACC, i)
@@ -177,11 +152,11 @@ def sweep(I: Any, F: Any, t: float, h: float, each: bool) -> float:
         add(F, I[V], 1.0, step, n)
         copy(F, I[A], own(I, F, ACC, i), n)
         F[T] = t + F[b + C + i] * h
-        evaluate_second_rates(I, F)
+        evaluation.evaluate_second_rates(I, F)
         if remembers:  # angles go from stage to stage
-            accept_stage(I, F)
+            evaluation.accept_stage(I, F)
         if each:
-            if not factor_here(I, F, other(I, F, SPARE)):
+            if not one_step.factor_here(I, F, other(I, F, SPARE)):
                 return math.inf
         else:
             call(S[m.LINEAR], I, F, 0)
@@ -207,7 +182,7 @@ def noise(I: Any, F: Any, t: float, h: float) -> float:
     copy(F, I[D], own(I, F, INC, last), n)
     copy(F, I[V], own(I, F, VEL, last), n)
     copy(F, I[A], own(I, F, ACC, last), n)
-    shake(I, F, other(I, F, SPARE))
+    one_step.shake(I, F, other(I, F, SPARE))
     size = h * size_of(I, F, I[X])
     F[b + NOISE] = size if size < 1e300 else 0.0
     return F[b + NOISE]  # type: ignore[no-any-return]
@@ -221,32 +196,32 @@ def iterate(I: Any, F: Any, h: float, tol: float, each: bool) -> int:
     matrix of its own. What is remembered is that of the start, that of the end is put aside.
     """
     t = F[m.T_STEP] = F[T]
-    copy_remembered(I, F, 0, AT_START)
+    evaluation.copy_remembered(I, F, 0, one_step.AT_START)
     status = _sweeps(I, F, h, tol, each)
-    if status != CONVERGED:
+    if status != newton_loop.CONVERGED:
         F[m.UNSURE] = 0.0
     elif F[m.UNSURE] > TURN_UNSURE:
-        status = FAILED
-    copy_remembered(I, F, 0, AT_END)
-    copy_remembered(I, F, AT_START, 0)
+        status = newton_loop.FAILED
+    evaluation.copy_remembered(I, F, 0, one_step.AT_END)
+    evaluation.copy_remembered(I, F, one_step.AT_START, 0)
     F[m.T_LAST] = t
     return status
 
 
 @jit
 def _sweeps(I: Any, F: Any, h: float, tol: float, each: bool) -> int:
-    """Do so, with what is remembered as the last sweep leaves it."""
+    """Iterate with what is remembered as the last sweep leaves it."""
     S, b, t = ints(F), base(I), F[T]
     s, diagonal, passes = int(F[b + ORDER]), h * F[b + GAMMA], int(F[b + PASSES])
     guess(I, F, h)
-    measure_speed(I, F)
+    newton_loop.measure_speed(I, F)
     F[b + NOISE] = -1.0
     F[m.W_M], F[m.W_G], F[m.W_K], F[m.SCALE_R] = 1.0, diagonal, diagonal * diagonal, 1.0
     F[m.ROW_TURN], F[m.POSITION_TURN], F[m.ROW_RATE] = 0.0, 0.0, 1.0
-    evaluate(I, F)
-    measure_place(I, F)
-    if not factor_here(I, F, other(I, F, SPARE)):
-        return PIVOTS
+    evaluation.evaluate(I, F)
+    newton_loop.measure_place(I, F)
+    if not one_step.factor_here(I, F, other(I, F, SPARE)):
+        return newton_loop.PIVOTS
     for i in range(s):  # along the velocities at the start
         clear(F, own(I, F, INC, i), I[N_U])
         add(F, own(I, F, INC, i), h * F[b + C + i], I[VN], I[N_U])
@@ -257,16 +232,16 @@ def _sweeps(I: Any, F: Any, h: float, tol: float, each: bool) -> int:
         S[m.N_ITER] += 1
         F[b + SWEEPS] = k + 1.0
         if not size < 1e300:
-            return FAILED
+            return newton_loop.FAILED
         move(I, F, h, passes)
         if k > 0:
             theta = max(size / last, NEWTON_CONTRACTION) if last > 0.0 else NEWTON_CONTRACTION
             if theta > 0.5 and size <= noise(I, F, t, h):
-                return CONVERGED
+                return newton_loop.CONVERGED
         if theta < 1.0 and size * theta / (1.0 - theta) <= tol:
-            return CONVERGED
+            return newton_loop.CONVERGED
         last = size
-    return FAILED
+    return newton_loop.FAILED
 
 
 @jit
@@ -288,7 +263,7 @@ def local_error(I: Any, F: Any, t: float, h: float, bound: float) -> float:
     copy(F, I[V], I[VN], n)
     clear(F, I[D], n)
     F[T] = t
-    evaluate(I, F)
+    evaluation.evaluate(I, F)
     for u in range(n):
         if I[I[UNKNOWN_KIND] + u] >= FORCE:
             F[I[X] + u] = 0.0
@@ -322,14 +297,16 @@ def is_rough(I: Any, F: Any, t: float, h: float, error: float, allowed: float) -
 @jit
 def finish(I: Any, F: Any, t: float, h: float) -> bool:
     """End the step at the last stage, on the rows; return whether it meets them."""
-    copy_remembered(I, F, AT_END, 0)
+    evaluation.copy_remembered(I, F, one_step.AT_END, 0)
     F[m.T_LAST] = t
     b, n = base(I), I[N_U]
     s = int(F[b + ORDER]) - 1
     copy(F, I[V], own(I, F, VEL, s), n)
     copy(F, I[D], own(I, F, INC, s), n)
     copy(F, I[A], own(I, F, ACC, s), n)
-    if not end_on_rows(I, F, t, other(I, F, START_Q), other(I, F, SPARE), CORRECTIONS, False):
+    if not one_step.end_on_rows(
+        I, F, t, other(I, F, START_Q), other(I, F, SPARE), one_step.CORRECTIONS, False
+    ):
         return False
     F[b + H_OLD] = h
     return True

@@ -16,8 +16,6 @@ References
 Celledoni, Marthinsen and Owren, "Commutator-free Lie group methods", 2003.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any

@@ -26,8 +26,6 @@ References
    complementarity problems, Comput. Optim. Appl. 5 (1996).
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any, NamedTuple
 

@@ -22,8 +22,6 @@ References
    methods for constrained mechanical systems, Numer. Math. 129 (2015).
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -13,18 +13,11 @@ many, it is hopeless. One that is passed is gone through again within a toleranc
 counts where that takes too many.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
 
-from mbd.base.tolerances import (
-    SUBSTEP_ALL,
-    SUBSTEP_LEAST,
-    SUBSTEP_MOST,
-    SUBSTEP_RTOL,
-)
+from mbd.base import tolerances
 from mbd.integration.adaptive import advance_adaptive, note_time, resize
 from mbd.integration.consistent import consistent
 from mbd.integration.generalized_alpha import GeneralizedAlpha
@@ -68,7 +61,7 @@ class Divided:
         """
         start = float(work.F[m.T])
         before = sum(n for t, n in self.tried.items() if t < start)
-        left = int(SUBSTEP_ALL * (1 + done / 1000)) - before
+        left = int(tolerances.SUBSTEP_ALL * (1 + done / 1000)) - before
         if left <= 0:
             self.spent = True
             return False
@@ -99,7 +92,7 @@ def in_substeps(work: Workspace, method: GeneralizedAlpha, most: int) -> tuple[i
     state, steps = _passed(work, method, 1e300, most)
     if state is None:
         return 0, steps
-    finer, more = _passed(work, method, SUBSTEP_RTOL, most - steps)
+    finer, more = _passed(work, method, tolerances.SUBSTEP_RTOL, most - steps)
     tried = steps + more
     if finer is None and tried >= most:
         return 0, tried
@@ -119,7 +112,7 @@ def _passed(
     begin, through = work.snapshot(), False
     work.S[m.N_TAKEN] = 0
     try:
-        through = _free_steps(work, method, rtol, min(SUBSTEP_MOST, most))
+        through = _free_steps(work, method, rtol, min(tolerances.SUBSTEP_MOST, most))
     except (ValueError, LawError):  # no such velocities or accelerations
         pass
     finally:
@@ -142,7 +135,7 @@ def _free_steps(work: Workspace, method: GeneralizedAlpha, rtol: float, most: in
     F[m.T_START], F[m.T_END] = start.t, t_end
     F[m.RTOL], F[m.ERROR], F[m.CARRY] = rtol, 1.0, 0.0
     F[m.ATOL : m.ATOL + m.N_UNKNOWN_KINDS] = 0.0
-    F[m.H], F[m.H_MAX], F[m.H_MIN] = 0.25 * h, 0.5 * h, SUBSTEP_LEAST * h
+    F[m.H], F[m.H_MAX], F[m.H_MIN] = 0.25 * h, 0.5 * h, tolerances.SUBSTEP_LEAST * h
     S[m.RECORD_EVERY], S[m.N_OUTPUT] = 0, S[m.N_REACHED]
     looks = [(0, start.t)]  # number of smaller steps, and time that they came to
     while F[m.T] < t_end and S[m.N_TAKEN] < most:
@@ -162,7 +155,7 @@ def _free_steps(work: Workspace, method: GeneralizedAlpha, rtol: float, most: in
 def _hopeless(looks: list[tuple[int, float]], h: float) -> bool:
     """Tell whether the latter half of smaller steps is such that a step h has too many of them."""
     (n, t), (half, before) = looks[-1], looks[len(looks) // 2 - 1]
-    return t - before < (n - half) * h / SUBSTEP_MOST
+    return t - before < (n - half) * h / tolerances.SUBSTEP_MOST
 
 
 def _restart(work: Workspace, method: GeneralizedAlpha, state: State) -> None:

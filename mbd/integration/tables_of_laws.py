@@ -1,7 +1,5 @@
 """Tables of the set-valued laws of a model, for methods that meet them."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 from typing import Any, NamedTuple
 

@@ -4,8 +4,6 @@ What is measured on the way are largest sizes, so that the order in which it is 
 not matter.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -10,8 +10,6 @@ in units of
    \text{the length of the model, or one}.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from mbd.base.tolerances import (

@@ -20,21 +20,13 @@ Their energy is :math:`\tfrac12\lambda C\lambda = \Phi^2/2C`, and a motion :math
 :math:`\Phi = u - f(t)` supplies the power :math:`-\lambda\dot f`.
 """
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Any
 
 from mbd.algebra.vec import dot, load3, minus, store3, times
 from mbd.interactions.discrete_gradient import discrete_gradient
 from mbd.interactions.driven_rows import motion
-from mbd.interactions.gradients import (
-    accept_of,
-    add_measured_row,
-    add_tension,
-    gradient,
-    value_of,
-)
+from mbd.interactions.gradients import accept_of, add_measured_row, add_tension, gradient, value_of
 from mbd.interactions.kind import Kind
 from mbd.interactions.measures import Measure
 from mbd.interactions.pullback import add_multiple, at, each, form_maps, push, subtract_own

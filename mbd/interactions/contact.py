@@ -34,8 +34,6 @@ with the direction e of the friction force, :math:`Q = q(I - ee^T)` and the Dela
 rows of T. Before a method has said so an element is idle: it has no force and its rows are none.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

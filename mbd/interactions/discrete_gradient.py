@@ -29,8 +29,6 @@ References
    40 (2000): the rules.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -31,8 +31,6 @@ a part of the way from b to the prescribed ones: the residual stays nonzero, and
 goes on.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any
 
@@ -43,18 +41,7 @@ from mbd.algebra.so3 import (
     quaternion_product,
     tangent,
 )
-from mbd.algebra.vec import (
-    cross,
-    dot,
-    load3,
-    mat_mat,
-    mat_plus,
-    mat_vec,
-    outer,
-    plus,
-    tilde,
-    times,
-)
+from mbd.algebra.vec import cross, dot, load3, mat_mat, mat_plus, mat_vec, outer, plus, tilde, times
 from mbd.interactions.kind import Kind
 from mbd.interactions.laws import evaluate_law
 from mbd.interactions.measures import LAW_IN, LAW_OUT

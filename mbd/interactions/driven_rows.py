@@ -15,8 +15,6 @@ for each measure.
 The laws of one measure are compiled once and chained, whatever the sum.
 """
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Any
 

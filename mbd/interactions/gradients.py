@@ -10,8 +10,6 @@ the same with the trial map, :math:`\gamma', \nu'`, the Hessian adds to the bloc
 That of a full measure is added pair by pair, :math:`\sum_{ab} P_a H_{ab} P_{T,b}^T`.
 """
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Any
 

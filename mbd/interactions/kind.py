@@ -1,7 +1,5 @@
 """Kinds of interactions: attachments, own rows, numbers, kernels; their elements."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple

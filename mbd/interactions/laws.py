@@ -6,8 +6,6 @@ Law of a motion: ``f(t) -> value`` or ``(value, d/dt, d2/dt2)``; given derivativ
 against differences, those not given are taken by differences of fourth order.
 """
 
-from __future__ import annotations
-
 import ctypes
 import inspect
 import math

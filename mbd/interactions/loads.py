@@ -15,8 +15,6 @@ A scaling force c is :math:`f_{d_i} = \tfrac13 c\, d_i/|d_i|`: no force, no mome
 :math:`c\,\dot s`.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any
 
@@ -107,7 +105,7 @@ def moment_forces(I: Any, F: Any, e: Any) -> None:
 
 @each_stiffness
 def moment_tangent(I: Any, F: Any, e: Any) -> None:
-    """Add (-tilde(m)/2 + (m x d) d^T/d^2)/d^2 on a director, tilde(d)/(2 d^2) dm/db beside it."""
+    """Add (-tilde(m)/2 + (m x d) d^T/d^2)/d^2 on a director, tilde(d)/(2 d^2) dm/db next to it."""
     b, breathes = I[e.ends + 3], F[e.numbers]
     _components(I, F, e.law, b)
     moment = _load(I, F, b, breathes)
@@ -157,14 +155,9 @@ def scaling_tangent(I: Any, F: Any, e: Any) -> None:
 
 FORCE = Kind("force", 2, 0, ((0, 1),), force_forces, force_tangent, smooth=True)
 MOMENT = Kind(
-    "moment",
-    4,
-    0,
-    ((0, 0), (1, 1), (2, 2), (0, 3), (1, 3), (2, 3)),
-    moment_forces,
-    moment_tangent,
+    "moment", 4, 0, ((0, 0), (1, 1), (2, 2), (0, 3), (1, 3), (2, 3)), moment_forces, moment_tangent,
     smooth=True,
-)
+)  # fmt: skip
 SCALING = Kind(
     "scaling force", 3, 0, ((0, 0), (1, 1), (2, 2)), scaling_forces, scaling_tangent, smooth=True
 )

@@ -17,8 +17,6 @@ SINE     :math:`\sqrt{1 - (a\cdot b)^2}`, unit vectors   a, b
 ======== =============================================== ==============================
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -84,7 +82,7 @@ def angle_secant(F: Any, s: int, u: float, first: float, last: float) -> None:
 
 
 class MeasureShape(NamedTuple):
-    """What kernels are compiled for: number of vectors, of what form the Hessian is."""
+    """Form that kernels are compiled for: number of vectors, form of the Hessian."""
 
     n: int
     curved: bool
@@ -122,7 +120,7 @@ class Measure:
 
     @property
     def code(self) -> tuple[Any, ...]:
-        """What kernels call by its address."""
+        """Compiled function that kernels call by its address."""
         return (self.evaluate,) if self.full else ()
 
     @property
@@ -132,7 +130,7 @@ class Measure:
 
     @property
     def shape(self) -> MeasureShape:
-        """What its kernels are compiled for."""
+        """Form that its kernels are compiled for."""
         return MeasureShape(self.n, self.curved and not self.full, self.bent, self.full)
 
     @property

@@ -6,8 +6,6 @@ parameters and tables by names of their own. In compiled code arrays are views o
 ``motion_loads.py``; tables stand where they are, so that no size of them is compiled.
 """
 
-from __future__ import annotations
-
 import hashlib
 import inspect
 import math
@@ -20,14 +18,7 @@ import numpy as np
 from mbd.base.checked import shown
 from mbd.interactions import motion_loads as ml
 from mbd.interactions.laws import STEP, WRONG, Law
-from mbd.machine.jit import (
-    PYTHON,
-    address_of,
-    floats_at,
-    is_compiled,
-    law_on_arrays,
-    vector_at,
-)
+from mbd.machine.jit import PYTHON, address_of, floats_at, is_compiled, law_on_arrays, vector_at
 
 Returns = Literal["force", "moment", "both"]
 _FRAME = {
@@ -42,7 +33,7 @@ _FORM = {
 
 
 class LawOfMotion(NamedTuple):
-    """What a user gives: functions, the sizes of what they take, and tables.
+    """Law of motion as a user gives it: functions, the sizes of what they take, and tables.
 
     Attributes
     ----------
@@ -172,7 +163,7 @@ class LawOfMotion(NamedTuple):
             )
 
     def _answer(self, law: Law, row: np.ndarray, what: float) -> np.ndarray:
-        """Return what the law answers."""
+        """Return the answer of the law."""
         outputs = np.zeros(6 * 2 * ml.COLUMNS + ml.MOST)
         row[ml.WHAT] = what
         law_on_arrays(law.address, row, outputs)

@@ -31,8 +31,6 @@ J is that of the law, or of central differences in compiled code, whose points t
 by :math:`\pm h\,e\times r_i`: what that lacks of a rotation is even in h and drops out.
 """
 
-from __future__ import annotations
-
 import math
 from functools import cache
 from typing import Any, NamedTuple
@@ -91,7 +89,7 @@ _SQUARED = 2.0**-52  # of d: the next would change no digit
 
 
 class SiteForm(NamedTuple):
-    """How a law of motion sees its section: by how many nodes, and of what.
+    """Form of the section that a law of motion sees: by how many nodes, and of what.
 
     ``frames`` is whether nodes have axes; ``line`` whether two more points say how a line of mass
     points goes; ``reference`` whether there is a reference body; ``remembers`` whether there is
@@ -180,7 +178,7 @@ def motion_load(form: SiteForm) -> Kind:
 
     @jit
     def sum_of_directors(I: Any, F: Any, e: Any) -> Any:
-        """Return those of all nodes together."""
+        """Return the sums of directors of all nodes together."""
         b = directors(I, F, m.Y, e, 1)
         for k in range(1, nodes):
             c = directors(I, F, m.Y, e, 4 * k + 1)

@@ -23,8 +23,6 @@ transpose's place, C that of the rows by themselves, K the block (node of a) x (
 there is none (ground).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, NamedTuple
 

@@ -11,8 +11,6 @@ many vectors. Equal functions are one measure whatever their numbers: a study or
 compiles nothing.
 """
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Any
 

@@ -23,8 +23,6 @@ The residual holds :math:`+B^T\lambda`. With P - Q the multipliers of COINCIDE a
 second body*.
 """
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Any
 

@@ -21,8 +21,6 @@ it; it writes the branch to the element, where the tangent finds it. Before a me
 element is idle: it has no force and its rows are none.
 """
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Any
 

@@ -25,8 +25,6 @@ KNIFE      (radius 0: Q itself touches)                       b2
 ========== ================================================== ===========
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any

@@ -20,8 +20,6 @@ with time, :math:`(f_0(u) - f(u, 0, t))\,\dot u`. A law that jumps at rate zero 
 holds the mean of both sides there.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from functools import cache
@@ -224,14 +222,9 @@ def rubbing(measure: Measure) -> Kind:
 
 
 def _acting(
-    word: str,
-    measure: Measure,
-    tension: Any,
-    mean: Any,
-    potential: Any,
-    size: int,
+    word: str, measure: Measure, tension: Any, mean: Any, potential: Any, size: int,
     smooth: bool = False,
-) -> Kind:
+) -> Kind:  # fmt: skip
     """Return the force along the gradient of a measure: tension, mean over a step, potential.
 
     Of its numbers there are `size`, then come those of the measure; two more hold the measure at
@@ -280,22 +273,8 @@ def _acting(
         F[number + size], F[number + size + 1] = u, V
 
     return Kind(
-        f"{word} on {measure.name}",
-        n,
-        0,
-        measure.all_pairs,
-        forces,
-        tangent,
-        accept=accept_of(measure),
-        damped=True,
-        turns=measure.periodic,
-        smooth=smooth,
-        room=2,
-        stresses=1,
-        secant=measure.conserves,
-        conserving=conserving,
-        work=measure.work,
-        energy=energy,
-        code=measure.code,
-        unit=measure.unit,
-    )
+        f"{word} on {measure.name}", n, 0, measure.all_pairs, forces, tangent,
+        accept=accept_of(measure), damped=True, turns=measure.periodic, smooth=smooth, room=2,
+        stresses=1, secant=measure.conserves, conserving=conserving, work=measure.work,
+        energy=energy, code=measure.code, unit=measure.unit,
+    )  # fmt: skip

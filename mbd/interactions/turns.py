@@ -12,8 +12,6 @@ once more or once less: where a row or a force depends on it, it is not accepted
 Where no time goes by (statics, the start of a run) the value nearest to the last one counts.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from mbd.interactions.measures import unwrap

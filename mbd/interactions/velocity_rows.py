@@ -13,8 +13,6 @@ References
 [Gebhardt 2020, (72), (80)]: see the page *From paper to code* of the documentation.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from mbd.algebra.vec import dot
@@ -87,14 +85,6 @@ def rates(I: Any, F: Any, e: Any) -> None:
 
 
 NON_TWISTING = Kind(
-    "non-twisting row",
-    2,
-    1,
-    ((0, 1), (1, 0)),
-    forces,
-    tangent,
-    rates,
-    damped=True,
-    smooth=True,
+    "non-twisting row", 2, 1, ((0, 1), (1, 0)), forces, tangent, rates, damped=True, smooth=True,
     unit="rad/s",
-)
+)  # fmt: skip

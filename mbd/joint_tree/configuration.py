@@ -20,7 +20,7 @@ from mbd.model.frozen import FrozenModel
 
 @dataclass(frozen=True)
 class FaceReading:
-    """How coordinates are read off faces, all ways at once.
+    """Readings of coordinates off faces, all ways at once.
 
     Attributes
     ----------

@@ -6,8 +6,6 @@ over a tree of the model's joints, by recursion (``recursions.py``); loops by el
 (``loops.py``); all forces of the model with h (``efforts.py``).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from math import isfinite
 from typing import Any

@@ -7,8 +7,6 @@ forces, and these are one moment and one force on each link,
 .. math:: n_O = r\times f_0 + \sum_k d_k\times f_k, \qquad f = f_0 .
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from mbd.algebra.vec import cross, load3, load9, mat_mat, mat_vec, plus, store3

@@ -1,11 +1,9 @@
-"""Layout of a tree of joints: its header, records and numbers behind those of the model.
+"""Layout of a tree of joints: its header, records and numbers after those of the model.
 
 The tables of a tree follow those of the model in one array I, its numbers those of a run in one F:
 kernels of the tree and of the model's elements work on the same two. Entries that may be nothing
 are counted from one, 0 is none.
 """
-
-from __future__ import annotations
 
 # header: sizes and tables in I
 (

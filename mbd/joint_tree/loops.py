@@ -13,8 +13,6 @@ kernels: a gradient is what a multiplier of one does to the faces. Loops that sh
 taken one by one.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from mbd.algebra.vec import larger

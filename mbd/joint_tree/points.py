@@ -4,8 +4,6 @@ The velocity of the point x of a body is :math:`\sum_j (S_{v,j} + S_{w,j}\times 
 the columns on the way to it, and :math:`J^C_j S_j` is the momentum that column j alone would give.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from mbd.algebra.vec import cross, load3, load9, mat_mat, mat_vec, minus, plus, store3, times

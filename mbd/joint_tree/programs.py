@@ -1,7 +1,5 @@
 """Programs: which kernels run, one after the other, for what is asked of a tree."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 from mbd.joint_tree import efforts, loops, points, tangents

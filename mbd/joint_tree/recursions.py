@@ -27,8 +27,6 @@ moments :math:`E = \tfrac12\mathrm{tr}(I)1 - I` about O. So K, nine numbers, and
 tree.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

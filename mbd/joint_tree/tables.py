@@ -1,7 +1,5 @@
 """Tables and numbers that a tree adds to those of its model, and what is made of its elements."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -39,7 +37,7 @@ class TreeLoop(NamedTuple):
 
 
 class TreeTables(Appendix):
-    """What a tree adds to its model, and its header while that is written."""
+    """Tables that a tree adds to its model, and its header while that is written."""
 
     def __init__(self, model: FrozenModel) -> None:
         super().__init__(model)

@@ -28,8 +28,6 @@ order along :math:`\delta y, \delta\dot y, \delta\ddot y`, exact for rows that a
 in the face, as those of joints are.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

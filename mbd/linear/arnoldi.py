@@ -10,8 +10,6 @@ References
 .. [1] Y. Saad, Numerical methods for large eigenvalue problems, SIAM, 2011, section 6.5.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

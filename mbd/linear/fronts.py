@@ -26,8 +26,6 @@ changes place with a later row of its front, and where the front has none to off
 back to a sparse LU with pivoting.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, NamedTuple
 

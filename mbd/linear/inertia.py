@@ -18,8 +18,6 @@ References
    Algebra Appl. 1 (1968).
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -9,8 +9,6 @@ pose itself Newton's steps are quadratic: one of each is enough where the square
 round-off.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Linear equations by SuperLU with threshold pivoting, where pivots of the fronts are none."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -5,8 +5,6 @@ that was put aside lies some floats further on. Many vectors at once lie side by
 numbers for each unknown, whose length is a multiple of four.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from mbd.linear.fronts import Rows, subtract_rows

@@ -6,8 +6,6 @@ Rows that depend on others at the pose are dropped from it; far from the rows, w
 will, all are met `soft`, with :math:`-\epsilon` in the corner.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -5,8 +5,6 @@ all runs, one run after the other. The loop over runs is compiled and releases t
 interpreter.
 """
 
-from __future__ import annotations
-
 import sys
 import threading
 from typing import Any

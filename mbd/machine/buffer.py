@@ -14,8 +14,6 @@ elimination order: per front first the velocities of its node, then the node's o
 rows.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

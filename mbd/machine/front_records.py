@@ -1,7 +1,5 @@
 """Records of the fronts of the matrix and of their update groups; see ``linear/fronts.py``."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 from mbd.machine import buffer as m

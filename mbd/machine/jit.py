@@ -17,8 +17,6 @@ A short one keeps it: who gives it away waits until the others are ready to retu
 With ``NUMBA_DISABLE_JIT=1`` everything runs as plain Python on numpy arrays: slow, same numbers.
 """
 
-from __future__ import annotations
-
 import ctypes
 import hashlib
 import inspect

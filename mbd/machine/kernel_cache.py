@@ -6,8 +6,6 @@ changed function compiles the kernels that reach it and no others, and all copie
 share their kernels. A file also holds a digest of its content: one that is damaged is deleted.
 """
 
-from __future__ import annotations
-
 import dis
 import hashlib
 import os

@@ -6,8 +6,6 @@ then the columns next to them, four at a time, take the same steps. These have t
 kernel for each number of pivots is made when a model has such a front.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cache
 from typing import Any

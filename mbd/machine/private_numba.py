@@ -1,4 +1,4 @@
-"""What the library uses of numba beyond its public interface: all of it, in this one file.
+"""Private interfaces of numba that the library uses: all of them, in this one file.
 
 Kernels are C functions (``numba.cfunc``). The public way compiles one at once, and makes a library
 of every function that it calls: wrapped for Python, optimised, turned into machine code. Here
@@ -281,7 +281,7 @@ class CFunction:
 
 
 class Kept:
-    """What stands in the place of numba's own cache.
+    """Cache that stands in the place of numba's own.
 
     Parameters
     ----------

@@ -6,8 +6,6 @@ to be kept. Everybody takes what nobody else has begun. A compiler ends when the
 started it does, or when nothing was asked of it for a while.
 """
 
-from __future__ import annotations
-
 import atexit
 import os
 import pickle

@@ -6,8 +6,6 @@ Lengths n are rounded up to multiples of four, rows being padded with zeros, but
 *map* is a matrix of three rows, a *vector* a row, each of MAP_ROW numbers.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

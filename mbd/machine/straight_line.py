@@ -4,8 +4,6 @@ To find out what types such a function of a thousand lines has takes numba far l
 needs to compile it; here all are floats.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -4,8 +4,6 @@ Numbers below 2.2e-308 have fewer digits and cost a processor a hundredfold; wha
 for thousands of steps ends there. A bit of the control register makes them zero.
 """
 
-from __future__ import annotations
-
 import platform
 from collections.abc import Callable
 from typing import Any

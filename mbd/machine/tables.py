@@ -6,8 +6,6 @@ integer as long as all others. None is negative: where LLVM extends signs it pee
 bodies and calls what it had inlined, and a chain of a hundred takes 4 percent longer.
 """
 
-from __future__ import annotations
-
 import operator
 from typing import Any
 

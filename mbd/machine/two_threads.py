@@ -16,8 +16,6 @@ A pass through a model is written once, for a side, and may be called for the wh
 Where a step is shared, ``correct(I, F)`` is a job; else it is ``correct`` of the side WHOLE.
 """
 
-from __future__ import annotations
-
 import os
 import platform
 import sys

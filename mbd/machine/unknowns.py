@@ -6,8 +6,6 @@ Vectors over all unknowns are gone through front by front, where velocities and 
         if is_velocity(I, i):
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from mbd.machine import buffer as m

@@ -1,7 +1,5 @@
 """Entries after the tables of a model, and numbers after those of its runs."""
 
-from __future__ import annotations
-
 from array import array
 from collections.abc import Iterable
 from functools import cached_property
@@ -14,7 +12,7 @@ from mbd.model.frozen import FrozenModel
 
 
 class Appendix:
-    """What is added to the entries I and numbers F of a model, for kernels that read both.
+    """Entries and numbers added to I and F of a model, for kernels that read both.
 
     Parameters
     ----------
@@ -31,12 +29,12 @@ class Appendix:
 
     @property
     def here(self) -> int:
-        """Where the next entry goes."""
+        """Place of the next entry."""
         return len(self.model.I) + len(self._entries)
 
     @property
     def end(self) -> int:
-        """Where the next number goes."""
+        """Place of the next number."""
         return self.first + len(self._numbers)
 
     def table(self, entries: Iterable[Any]) -> int:
@@ -74,7 +72,7 @@ class Appendix:
 
     @property
     def all_entries(self) -> np.ndarray:
-        """Those of the model, and these."""
+        """Entries of the model, and these."""
         return np.concatenate([self.model.I, m.entries(self._entries)])
 
     def write(self, F: np.ndarray) -> None:

@@ -1,7 +1,5 @@
 """``System.build()``: numbering of the unknowns, layout of the buffers, tables."""
 
-from __future__ import annotations
-
 import gc
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -209,14 +207,9 @@ class _Attachments:
 
 
 def _interactions(
-    buffers: Buffers,
-    owned: list[Owned],
-    rows: list[Owned],
-    layout: Layout,
-    attachments: _Attachments,
-    stages: Stages,
-    records_of: dict[str, list[int]],
-) -> list[str]:
+    buffers: Buffers, owned: list[Owned], rows: list[Owned], layout: Layout,
+    attachments: _Attachments, stages: Stages, records_of: dict[str, list[int]],
+) -> list[str]:  # fmt: skip
     """Write the tables of all interactions, kind by kind; return labels of what they remember."""
     labels: list[str] = []
     where: dict[int, int] = {}
@@ -328,14 +321,9 @@ def _turns(
 
 
 def _families(
-    buffers: Buffers,
-    bodies: list[Any],
-    nodes: list[int],
-    layout: Layout,
-    stages: Stages,
-    moving: bool,
-    heavy: bool,
-) -> None:
+    buffers: Buffers, bodies: list[Any], nodes: list[int], layout: Layout, stages: Stages,
+    moving: bool, heavy: bool,
+) -> None:  # fmt: skip
     """Write the records of the families; faces first, so that rates find them.
 
     Forces depend on velocities where something is `moving`, on accelerations where it is `heavy`.

@@ -1,10 +1,8 @@
 """The description of a system: its parts by name, their arguments by name, "rod.inertia.xx"."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from operator import sub
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import Any, Self, TypeVar
 
 import numpy as np
 
@@ -12,6 +10,7 @@ from mbd.base import html_tables as tables
 from mbd.base.checked import absent, floats, meant, shown
 from mbd.base.door import vector
 from mbd.base.dual import plain
+from mbd.base.identity import Identity
 from mbd.base.parameter import Parameter, evaluated
 from mbd.base.read_only import read_only
 from mbd.base.recorded_call import parameters_in, signature
@@ -19,9 +18,6 @@ from mbd.base.tolerances import MODEL_FAR
 from mbd.parts.bodies import Ground
 from mbd.parts.joint import Joint
 from mbd.parts.part import Body, Part
-
-if TYPE_CHECKING:
-    from mbd.base.identity import Identity
 
 WHO = "Model.with_values"  # who speaks of arguments
 

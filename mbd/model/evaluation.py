@@ -4,8 +4,6 @@ Data flows one way: q, v -> faces -> face forces and rows -> pull-back -> residu
 request, the blocks of one fixed-pattern matrix, straight into the fronts that will factor it.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The tables and labels of a built system."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, wraps
@@ -112,7 +110,7 @@ class FrozenModel:
 
     @property
     def threads(self) -> int:
-        """How many threads take a step: 2 if it was built for them and falls into two sides."""
+        """Number of threads of a step: 2 if it was built for them and falls into two sides."""
         return 2 if self.I[m.SIDES] else 1
 
     @cached_property
@@ -123,7 +121,7 @@ class FrozenModel:
 
     @cached_property
     def first(self) -> int:
-        """Where constants begin in F, after the header and the addresses of all stages."""
+        """Place where constants begin in F, after the header and the addresses of all stages."""
         S = m.integers(self.F)
         return m.INTS + max(int(S[stage] + 2 * S[stage + 1]) for stage in m.STAGES)
 
@@ -195,7 +193,7 @@ class FrozenModel:
 
     @cached_property
     def quaternions(self) -> np.ndarray:
-        """Where in q quaternions stand whose unit length no row of the body holds, (n, 4)."""
+        """Places in q of quaternions whose unit length no row of the body holds, (n, 4)."""
         starts = [
             at.start + body.formulation.quaternion
             for body, at in zip(self.nodes.values(), self.numbering.q, strict=True)
@@ -205,7 +203,7 @@ class FrozenModel:
 
     @cached_property
     def memory(self) -> np.ndarray:
-        """Where the numbers of ``state.memory`` are."""
+        """Places of the numbers of ``state.memory``."""
         where = [np.empty(0, np.int64)]
         for _, at in self.kernels[m.ACCEPT]:
             head = self.I[at : at + m.T_HEAD].tolist()
@@ -216,7 +214,7 @@ class FrozenModel:
 
     @cached_property
     def n_impulsive(self) -> int:
-        """How many sums of the work of impulses runs record: of set-valued laws parts of it too."""
+        """Number of recorded sums of the work of impulses: of set-valued laws parts of it too."""
         return m.N_IMPULSIVE if self.set_valued else 1
 
     @cached_property
@@ -235,7 +233,7 @@ class FrozenModel:
 
     @cached_property
     def places_set_valued(self) -> np.ndarray:
-        """Where the numbers of ``state.set_valued`` are: of methods, and the history of forces."""
+        """Places of the numbers of ``state.set_valued``: of methods, and the history of forces."""
         where = [np.empty(0, np.int64)]
         for name, elements in self.numbering.elements.items() if self.set_valued else ():
             for record, (element, row) in zip(self.records[name], elements, strict=False):

@@ -1,7 +1,5 @@
 """The graph of a model: bodies, and the joints and forces between them, for networkx."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from itertools import groupby, pairwise
 from typing import Any

@@ -16,25 +16,14 @@ References
    Householder transformations, Numerische Mathematik 7 (1965): column pivoting.
 """
 
-from __future__ import annotations
-
 from itertools import pairwise
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from mbd.algebra.graphs import blocks, neighbours
+from mbd.base import tolerances
 from mbd.base.read_only import read_only
-from mbd.base.tolerances import (
-    LARGEST,
-    RANK,
-    RANK_CANDIDATE,
-    RANK_LACK,
-    RANK_MOST,
-    RANK_SOFT,
-    RANK_STAYS,
-    REPORT_LOOSE,
-)
 from mbd.machine import buffer as m
 from mbd.model.frozen import FrozenModel, LinkedBodies, per_model, some_per_model
 from mbd.model.state import State
@@ -161,7 +150,7 @@ def _described(model: FrozenModel) -> Selection:
 
 
 def _selected(model: FrozenModel, state: State, before: np.ndarray | None) -> Selection:
-    """Return what `selected` does."""
+    """Return a selection of rows, see `selected`."""
     lam, dropped = model.numbering.lam, [np.empty(0, np.int64)]
     sizes = model.F[model.I[m.DIAG] + lam]
     pose = model.state.replace(t=state.t, q=state.q, off=state.off, memory=state.memory)
@@ -172,7 +161,7 @@ def _selected(model: FrozenModel, state: State, before: np.ndarray | None) -> Se
     stays, share = np.zeros(model.n_lam, bool), np.zeros(model.n_lam)
     parts, before = components(model, "B"), dropped[0] if before is None else before
     numbers = [lack, *(work.F[part.places] for part in parts)]
-    if not all(np.abs(x).max(initial=0.0) < LARGEST for x in numbers):
+    if not all(np.abs(x).max(initial=0.0) < tolerances.LARGEST for x in numbers):
         return Selection(before, lack, share)  # at a pose that is lost nothing is told
     stays[before] = True
     for part in parts:
@@ -180,7 +169,7 @@ def _selected(model: FrozenModel, state: State, before: np.ndarray | None) -> Se
         rows, B = part.rows[acts], _scaled(model, part, work.F)[acts]
         late = model.numbering.lam_kinds[rows] == m.VELOCITY_ROW
         missed = np.abs(lack[rows] / sizes[rows]).max(initial=0.0)
-        nearer = min(max(RANK, RANK_LACK * missed), RANK_MOST)
+        nearer = min(max(tolerances.RANK, tolerances.RANK_LACK * missed), tolerances.RANK_MOST)
         if len(rows) <= DENSE:
             which = _dense(B.toarray(), late, stays[rows], nearer)
         else:
@@ -209,7 +198,7 @@ def redundant_rows(model: FrozenModel, state: State) -> tuple[np.ndarray, np.nda
             N = combinations(B[one].toarray()[None], B[two].toarray()[None])[0]
         else:
             N = combination(B[one], B[two].toarray(), part.unknowns(model, one))
-        free += [part.rows[one[(np.abs(N) > REPORT_LOOSE).any(axis=0)]], part.rows[two]]
+        free += [part.rows[one[(np.abs(N) > tolerances.REPORT_LOOSE).any(axis=0)]], part.rows[two]]
     return dropped, np.sort(np.concatenate(free))
 
 
@@ -234,7 +223,7 @@ def _scaled(model: FrozenModel, part: Component, F: np.ndarray) -> Any:
 
 def _dense(rows: np.ndarray, late: np.ndarray, stays: np.ndarray, nearer: float) -> np.ndarray:
     """Return which rows depend on others, by QR with column pivoting of the transpose."""
-    weight = np.linspace(1.0, 0.5, len(rows)) * np.where(stays, RANK_STAYS, 1.0)
+    weight = np.linspace(1.0, 0.5, len(rows)) * np.where(stays, tolerances.RANK_STAYS, 1.0)
     early = np.flatnonzero(~late)
     kept = early[_pivots(rows[early], weight[early], nearer)]
     if late.any():
@@ -277,8 +266,8 @@ def _sparse(
     candidates, whose distance from all others is then found by solutions with these.
     """
     n = B.shape[1]
-    lu, order = _eliminated(B, unknowns, RANK_SOFT)
-    candidate = (_row_pivots(lu, order, n) < RANK_CANDIDATE) | late | stays
+    lu, order = _eliminated(B, unknowns, tolerances.RANK_SOFT)
+    candidate = (_row_pivots(lu, order, n) < tolerances.RANK_CANDIDATE) | late | stays
     kept = np.flatnonzero(~candidate)
     B1 = B[kept]
     lu, order = _eliminated(B1, np.concatenate([unknowns[:n], unknowns[n + kept]]), 0.0)
@@ -337,11 +326,11 @@ def combinations(B1: np.ndarray, B2: np.ndarray) -> np.ndarray:
     """Return N with B2 = N B1, (n, k2, k1), of few rows; the least where B1 has lost rank."""
     Q, R = np.linalg.qr(B1.transpose(0, 2, 1))
     weakest = np.abs(np.diagonal(R, axis1=1, axis2=2)).min(axis=1, initial=1.0)
-    sunk = np.flatnonzero(weakest <= RANK)
+    sunk = np.flatnonzero(weakest <= tolerances.RANK)
     R[sunk] = np.eye(R.shape[1])
     N = np.linalg.solve(R, Q.transpose(0, 2, 1) @ B2.transpose(0, 2, 1)).transpose(0, 2, 1)
     for i in sunk:
-        N[i] = B2[i] @ np.linalg.pinv(B1[i], rcond=RANK)
+        N[i] = B2[i] @ np.linalg.pinv(B1[i], rcond=tolerances.RANK)
     return np.asarray(N)
 
 
@@ -373,8 +362,8 @@ def misplaced(model: FrozenModel) -> dict[int, int]:
     size = np.sqrt(B.multiply(B).sum(axis=1).A1)
     B = sp.diags(1.0 / np.where(size > 0.0, size, 1.0)) @ B
     unknowns = np.concatenate([names.v, names.lam[rows]])
-    lu, order = _eliminated(B.tocsr(), unknowns, RANK_SOFT)
-    weak = rows[_row_pivots(lu, order, model.n_v) < RANK_CANDIDATE]
+    lu, order = _eliminated(B.tocsr(), unknowns, tolerances.RANK_SOFT)
+    weak = rows[_row_pivots(lu, order, model.n_v) < tolerances.RANK_CANDIDATE]
     first = np.sort([row for some in names.elements.values() for _, row in some])
     elements = set((np.searchsorted(first, weak[weak >= first[0]], "right") - 1).tolist())
     return {

@@ -1,7 +1,5 @@
 """The layout of a model: unknowns in elimination order, the two buffers, the fronts."""
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
@@ -377,13 +375,9 @@ class Layout:
             owners[o.owner] = slice(first, ends[i + 1])
         unknown_kinds = np.array(self.unknown_kinds)
         return Numbering(
-            v=v,
-            lam=lam,
+            v=v, lam=lam,
             v_names=[(x.name, f.velocities) for x, f in zip(bodies, forms, strict=True)],
-            row_names=row_names,
-            v_kinds=unknown_kinds[v],
-            lam_kinds=unknown_kinds[lam],
-            owners=owners,
-            elements=elements,
+            row_names=row_names, v_kinds=unknown_kinds[v], lam_kinds=unknown_kinds[lam],
+            owners=owners, elements=elements,
             q=tuple(slice(a, a + f.n_q) for a, f in zip(self.q, forms, strict=True)),
-        )
+        )  # fmt: skip

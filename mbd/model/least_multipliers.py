@@ -19,8 +19,6 @@ References
    on units, which are therefore to be stated.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -30,13 +28,7 @@ from mbd.machine import buffer as m
 from mbd.machine.jit import kernel
 from mbd.model.evaluation import evaluate, linearise
 from mbd.model.frozen import FrozenModel
-from mbd.model.independent_rows import (
-    DENSE,
-    Component,
-    combination,
-    combinations,
-    components,
-)
+from mbd.model.independent_rows import DENSE, Component, combination, combinations, components
 from mbd.model.state import State
 from mbd.model.workspace import Workspace
 

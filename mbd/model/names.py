@@ -8,8 +8,6 @@ The parts that mention a name are described once more, with a number that carrie
 described at four values, and differences of order four stand for the slopes.
 """
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -55,7 +53,7 @@ _BREAKS = (np.absolute, np.fabs, np.maximum, np.minimum, np.fmax, np.fmin)
 
 
 class Role(Enum):
-    """What a name stands for: a constant, an initial value, an input of a run, or gravity."""
+    """Role of a name: a constant, an initial value, an input of a run, or gravity."""
 
     CONSTANT = auto()
     INITIAL = auto()

@@ -1,7 +1,5 @@
 """Null spaces of constraint rows, and coordinates that stay independent in them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The sparsity pattern of the iteration matrix, as it lies in the fronts."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,7 +11,7 @@ from mbd.model.frozen import FrozenModel, per_model
 
 @dataclass(frozen=True, eq=False)
 class Pattern:
-    """Where in F each entry of the matrix is, row by row, in the order of the model.
+    """Place in F of each entry of the matrix, row by row, in the order of the model.
 
     Attributes
     ----------

@@ -1,18 +1,13 @@
 """The report of a model: bodies, joints, degrees of freedom, loops, redundant rows."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import networkx as nx
 
 from mbd.base.html_tables import facts, page, table
+from mbd.model.frozen import FrozenModel
 from mbd.model.graph import graph_of
-
-if TYPE_CHECKING:
-    from mbd.model.frozen import FrozenModel
-    from mbd.model.state import State
+from mbd.model.state import State
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,6 @@ r"""Operations on states: :math:`q \boxplus d`, its derivative T(d), and the d b
 with increments and their images in the velocities of the model, body by body.
 """
 
-from __future__ import annotations
-
 from itertools import pairwise
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The system that a user describes and builds."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from mbd.base.checked import shown

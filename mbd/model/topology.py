@@ -10,8 +10,6 @@ For two threads the graph is divided into two sides and the few bodies between t
 is eliminated towards these.
 """
 
-from __future__ import annotations
-
 import heapq
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -119,13 +117,9 @@ def closes(links: Iterable[Iterable[str]]) -> bool:
 
 
 def eliminate(
-    freedoms: Sequence[int],
-    rows: Sequence[int],
-    joins: Sequence[Sequence[int]],
-    couplings: Sequence[tuple[int, int]],
-    order: Sequence[int],
-    after: Mapping[int, int],
-) -> list[Front]:
+    freedoms: Sequence[int], rows: Sequence[int], joins: Sequence[Sequence[int]],
+    couplings: Sequence[tuple[int, int]], order: Sequence[int], after: Mapping[int, int],
+) -> list[Front]:  # fmt: skip
     """Return the fronts.
 
     Parameters
@@ -176,14 +170,9 @@ def eliminate(
 
 
 def _take(
-    b: int,
-    structure: set[int],
-    rows: Sequence[int],
-    joins: Sequence[Sequence[int]],
-    place: dict[int, int],
-    last: Sequence[int],
-    free: int,
-) -> list[int]:
+    b: int, structure: set[int], rows: Sequence[int], joins: Sequence[Sequence[int]],
+    place: dict[int, int], last: Sequence[int], free: int,
+) -> list[int]:  # fmt: skip
     """Return the row elements (as ~e) to eliminate with body b; `last` is where they are ready."""
     candidates = sorted((g for g in structure if g < 0), reverse=True)
     closed = [g for g in candidates if last[~g] <= place[b]]
@@ -302,15 +291,10 @@ def divided(fronts: list[Front], side: Sequence[int]) -> tuple[list[Front], Divi
 
 
 def elimination(
-    freedoms: Sequence[int],
-    rows: Sequence[int],
-    joins: Sequence[Sequence[int]],
-    couplings: Sequence[tuple[int, int]],
-    links: Sequence[Sequence[int]],
-    *,
-    in_two: bool,
+    freedoms: Sequence[int], rows: Sequence[int], joins: Sequence[Sequence[int]],
+    couplings: Sequence[tuple[int, int]], links: Sequence[Sequence[int]], *, in_two: bool,
     after: Mapping[int, int],
-) -> tuple[list[Front], Division | None]:
+) -> tuple[list[Front], Division | None]:  # fmt: skip
     """Return the fronts, and how two threads divide them, if they are to and can.
 
     Parameters are those of `eliminate`, and all links between bodies, -1 for ground.

@@ -5,15 +5,10 @@ ended. Results unwrap the angles of their first instant from here, and hand on t
 instants that follow.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 
-if TYPE_CHECKING:
-    from mbd.model.frozen import FrozenModel
-    from mbd.model.state import State
+from mbd.model.frozen import FrozenModel
+from mbd.model.state import State
 
 # by name of the body its quaternion (4,), of the spring its angle [rad], of the joint's angle the
 # time [s], the angle [rad] and its rate [rad/s]; memory of rows

@@ -1,7 +1,5 @@
 """The numbers of one run of a model, or of many at once, in which kernels work."""
 
-from __future__ import annotations
-
 from itertools import chain
 from math import isfinite
 from typing import Any
@@ -216,7 +214,7 @@ class Workspace:
 
     @property
     def units(self) -> np.ndarray:
-        """What changes of positions are compared with, (..., n_v), as those of the model."""
+        """Units of changes of positions, (..., n_v), as those of the model."""
         return np.asarray(self.F[..., m.UNIT + self.model.numbering.v_kinds])
 
     def rates(self) -> tuple[np.ndarray, np.ndarray]:

@@ -1,7 +1,5 @@
 r"""Springs and dampers, friction, motors and stops along a coordinate of a joint."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any, ClassVar
@@ -44,16 +42,10 @@ class JointSpring(Part):
     coordinate: Coordinate
 
     def __init__(
-        self,
-        name: str,
-        joint: Any,
-        *,
-        coordinate: str | None = None,
-        stiffness: float | None = None,
-        damping: float | None = None,
-        reference: float = 0.0,
+        self, name: str, joint: Any, *, coordinate: str | None = None,
+        stiffness: float | None = None, damping: float | None = None, reference: float = 0.0,
         law: Callable[..., Any] | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.name = label(name, "JointSpring")
         u = self.coordinate = chosen(self.name, joint, coordinate)
         if stiffness is None and damping is None and law is None:
@@ -97,14 +89,9 @@ class JointFriction(Part):
     coordinate: Coordinate
 
     def __init__(
-        self,
-        name: str,
-        joint: Any,
-        *,
-        coordinate: str | None = None,
-        friction: float,
+        self, name: str, joint: Any, *, coordinate: str | None = None, friction: float,
         speed: float = 1e-2,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.name = label(name, "JointFriction")
         u = self.coordinate = chosen(self.name, joint, coordinate)
         self.friction = number(self.name, "friction", friction, u.load_unit, positive=False)
@@ -149,16 +136,9 @@ class DryFriction(Part):
     coordinate: Coordinate
 
     def __init__(
-        self,
-        name: str,
-        joint: Any,
-        *,
-        coordinate: str | None = None,
-        force: float = 0.0,
-        coefficient: float = 0.0,
-        radius: float = 0.0,
-        static: float = 1.0,
-    ) -> None:
+        self, name: str, joint: Any, *, coordinate: str | None = None, force: float = 0.0,
+        coefficient: float = 0.0, radius: float = 0.0, static: float = 1.0,
+    ) -> None:  # fmt: skip
         self.name = label(name, "DryFriction")
         u = self.coordinate = chosen(self.name, joint, coordinate)
         self.units = {"load": u.load_unit}
@@ -217,14 +197,9 @@ class Freewheel(Part):
     coordinate: Coordinate
 
     def __init__(
-        self,
-        name: str,
-        joint: Any,
-        *,
-        coordinate: str | None = None,
-        most: float | None = None,
+        self, name: str, joint: Any, *, coordinate: str | None = None, most: float | None = None,
         drag: float = 0.0,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.name = label(name, "Freewheel")
         u = self.coordinate = chosen(self.name, joint, coordinate)
         self.units = {"load": u.load_unit}
@@ -329,19 +304,11 @@ class Stop(Part):
     coordinate: Coordinate
 
     def __init__(
-        self,
-        name: str,
-        joint: Any,
-        *,
-        coordinate: str | None = None,
-        lower: float | None = None,
-        upper: float | None = None,
-        restitution: float | None = None,
-        stiffness: float | None = None,
-        exponent: float = 1.0,
-        dissipation: float | None = None,
+        self, name: str, joint: Any, *, coordinate: str | None = None, lower: float | None = None,
+        upper: float | None = None, restitution: float | None = None,
+        stiffness: float | None = None, exponent: float = 1.0, dissipation: float | None = None,
         speed: float | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.name = label(name, "Stop")
         u = self.coordinate = chosen(self.name, joint, coordinate)
         if lower is None and upper is None:

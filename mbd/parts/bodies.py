@@ -54,21 +54,11 @@ class RigidBody(Body):
     """
 
     def __init__(
-        self,
-        name: str,
-        *,
-        mass: float,
-        inertia: Any,
-        position: Any = (0.0, 0.0, 0.0),
-        rotation: Any = None,
-        velocity: Any = (0.0, 0.0, 0.0),
-        angular_velocity: Any = None,
-        angular_velocity_body: Any = None,
-        center_of_mass: Any = (0.0, 0.0, 0.0),
-        formulation: str | Formulation = "so3",
-        shape: Any = None,
-        collision: Any = None,
-    ) -> None:
+        self, name: str, *, mass: float, inertia: Any, position: Any = (0.0, 0.0, 0.0),
+        rotation: Any = None, velocity: Any = (0.0, 0.0, 0.0), angular_velocity: Any = None,
+        angular_velocity_body: Any = None, center_of_mass: Any = (0.0, 0.0, 0.0),
+        formulation: str | Formulation = "so3", shape: Any = None, collision: Any = None,
+    ) -> None:  # fmt: skip
         owner = label(name, "RigidBody")
         m = number(owner, "mass", mass, "kg", positive=True)
         J = inertia_tensor(owner, inertia)
@@ -104,20 +94,14 @@ class RigidBody(Body):
         E = -J
         E.flat[::4] += 0.5 * J.trace()
         self._set(
-            name=name,
-            formulation=formulation,
-            mass=m,
-            center_of_mass=c,
+            name=name, formulation=formulation, mass=m, center_of_mass=c,
             second_moments=E + m * (c[:, None] * c),
-            position=vector(owner, "position", position, "m"),
-            rotation=R,
-            velocity=vector(owner, "velocity", velocity, "m/s"),
-            angular_velocity=omega,
+            position=vector(owner, "position", position, "m"), rotation=R,
+            velocity=vector(owner, "velocity", velocity, "m/s"), angular_velocity=omega,
             shapes=checked_shapes(owner, shape),
-            collision=None
-            if collision is None
+            collision=None if collision is None
             else touching(owner, "collision", checked_shapes(owner, collision, "collision")),
-        )
+        )  # fmt: skip
         if not formulation.holonomic:  # not every velocity is one of its own
             try:
                 self.q_and_v(self.position)
@@ -170,14 +154,9 @@ class PointMass(Body):
     """
 
     def __init__(
-        self,
-        name: str,
-        *,
-        mass: float,
-        position: Any = (0.0, 0.0, 0.0),
-        velocity: Any = (0.0, 0.0, 0.0),
-        shape: Any = None,
-    ) -> None:
+        self, name: str, *, mass: float, position: Any = (0.0, 0.0, 0.0),
+        velocity: Any = (0.0, 0.0, 0.0), shape: Any = None,
+    ) -> None:  # fmt: skip
         owner = label(name, "PointMass")
         self._set(
             name=name,
@@ -200,14 +179,9 @@ class Ground(Body):
 
     def __init__(self) -> None:
         self._set(
-            name="ground",
-            formulation=named("so3"),
-            mass=np.inf,
-            position=np.zeros(3),
-            velocity=np.zeros(3),
-            shapes=(),
-            **_WITHOUT_EXTENT,
-        )
+            name="ground", formulation=named("so3"), mass=np.inf, position=np.zeros(3),
+            velocity=np.zeros(3), shapes=(), **_WITHOUT_EXTENT,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -242,7 +216,7 @@ class StackedBodies:
         return cls(*map(np.array, zip(*map(_numbers, bodies), strict=True)))
 
     def some(self, which: Any) -> Self:
-        """Return those of some of the bodies, by an index."""
+        """Return some of the bodies, by an index."""
         return type(self)(*(x[which] for x in _numbers(self)))
 
     def constants(self, law: Formulation) -> np.ndarray:

@@ -73,7 +73,7 @@ class Site:
 
 @dataclass(frozen=True, eq=False)
 class LawInputs:
-    """What a law of motion takes in addition to the section: numbers, tables, a reference, memory.
+    """Inputs of a law of motion in addition to the section: numbers, tables, a reference, memory.
 
     Attributes
     ----------

@@ -4,8 +4,6 @@ An angle turns the second body against the first, is zero where the frames agree
 turns; a displacement is :math:`a\cdot(Q - P)` along an axis of the first frame.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -73,24 +71,14 @@ def offset_along(base: Frame) -> Measure:
 
 
 def sum_row(
-    names: tuple[str],
-    terms: Sequence[Coordinate],
-    factors: Sequence[float],
-    *,
-    constant: float | None = None,
-    slope: float = 0.0,
-    law: Any = None,
-    rate: bool = False,
-) -> Element:
+    names: tuple[str], terms: Sequence[Coordinate], factors: Sequence[float], *,
+    constant: float | None = None, slope: float = 0.0, law: Any = None, rate: bool = False,
+) -> Element:  # fmt: skip
     """Return sum k u - c - s t - f(t) = 0; c is by default what the initial pose satisfies."""
     start = sum(k * x.start for k, x in zip(factors, terms, strict=True))
     of_terms = [z for k, x in zip(factors, terms, strict=True) for z in (k, *x.numbers)]
     return Element(
-        total(tuple(x.measure for x in terms), rate),
-        [end for x in terms for end in x.attachments],
-        (start if constant is None else constant, slope, *of_terms),
-        tuple(x.start for x in terms),
-        rows=names,
-        row_kinds=(VELOCITY_ROW if rate else terms[0].row_kind,),
-        law=law,
-    )
+        total(tuple(x.measure for x in terms), rate), [end for x in terms for end in x.attachments],
+        (start if constant is None else constant, slope, *of_terms), tuple(x.start for x in terms),
+        rows=names, row_kinds=(VELOCITY_ROW if rate else terms[0].row_kind,), law=law,
+    )  # fmt: skip

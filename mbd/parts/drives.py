@@ -6,8 +6,6 @@ The multiplier is the load against the motion; ``solution[drive].load`` is the l
 along the coordinate, :math:`-\lambda` [N m or N]: positive where it pushes the second body forward.
 """
 
-from __future__ import annotations
-
 from typing import Any, ClassVar
 
 from mbd.base.door import label, number
@@ -71,15 +69,9 @@ class Drive(Part):
     coordinate: Coordinate
 
     def __init__(
-        self,
-        name: str,
-        joint: Any,
-        *,
-        coordinate: str | None = None,
-        position: Any = None,
-        velocity: Any = None,
-        compliance: float = 0.0,
-    ) -> None:
+        self, name: str, joint: Any, *, coordinate: str | None = None, position: Any = None,
+        velocity: Any = None, compliance: float = 0.0,
+    ) -> None:  # fmt: skip
         self.name = label(name, "Drive")
         self.coordinate = self.drives = chosen(self.name, joint, coordinate)
         self.units = {"load": self.coordinate.load_unit}

@@ -3,8 +3,6 @@
 ``law=`` takes a Python function (called back, slower) or a numba-jitted one (same numbers).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -214,18 +212,10 @@ class Spring(Part):
     symbol = Symbol.COIL
 
     def __init__(
-        self,
-        name: str,
-        first: Any,
-        second: Any,
-        *,
-        at: Any = None,
-        to: Any = None,
-        stiffness: float = 0.0,
-        damping: float = 0.0,
-        length: float | None = None,
+        self, name: str, first: Any, second: Any, *, at: Any = None, to: Any = None,
+        stiffness: float = 0.0, damping: float = 0.0, length: float | None = None,
         law: Callable[..., Any] | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.name = label(name, "Spring")
         self.ends = self.A, self.B = two_ends(self.name, first, second, at, to)
         self.stiffness = number(self.name, "stiffness", stiffness, "N/m")
@@ -264,15 +254,9 @@ class RotationalSpring(Part):
     symbol = Symbol.SPIRAL
 
     def __init__(
-        self,
-        name: str,
-        joint: Joint,
-        *,
-        stiffness: float = 0.0,
-        damping: float = 0.0,
-        angle: float = 0.0,
-        law: Callable[..., Any] | None = None,
-    ) -> None:
+        self, name: str, joint: Joint, *, stiffness: float = 0.0, damping: float = 0.0,
+        angle: float = 0.0, law: Callable[..., Any] | None = None,
+    ) -> None:  # fmt: skip
         self.name = label(name, "RotationalSpring")
         if not isinstance(joint, Revolute | Cylindrical | Planar):
             raise TypeError(
@@ -319,16 +303,9 @@ class Bushing(Part):
     symbol = Symbol.CUSHION
 
     def __init__(
-        self,
-        name: str,
-        first: Any,
-        second: Any,
-        *,
-        at: Any = None,
-        axes: Any = None,
-        stiffness: Any = (0.0,) * 6,
-        damping: Any = (0.0,) * 6,
-    ) -> None:
+        self, name: str, first: Any, second: Any, *, at: Any = None, axes: Any = None,
+        stiffness: Any = (0.0,) * 6, damping: Any = (0.0,) * 6,
+    ) -> None:  # fmt: skip
         self.name = label(name, "Bushing")
         if axes is not None:
             axes = rotation_matrix(self.name, "axes", axes)

@@ -304,14 +304,9 @@ class Row(Part):
     reads: ClassVar[dict[str, float]] = {"load": -1.0}
 
     def __init__(
-        self,
-        name: str,
-        function: Callable[..., Any],
-        on: Any,
-        *,
-        unit: Literal["m", "rad", "-", "m^2"] = "m",
-        compliance: float = 0.0,
-    ) -> None:
+        self, name: str, function: Callable[..., Any], on: Any, *,
+        unit: Literal["m", "rad", "-", "m^2"] = "m", compliance: float = 0.0,
+    ) -> None:  # fmt: skip
         self.name = label(name, "Row")
         self.unit = one_of(self.name, "unit", unit, LOAD_UNITS)
         self.recording = recorded(self.name, "function", function, on, self.unit)
@@ -407,13 +402,9 @@ class Gauge(Part):
     """
 
     def __init__(
-        self,
-        name: str,
-        function: Callable[..., Any],
-        on: Any,
-        *,
+        self, name: str, function: Callable[..., Any], on: Any, *,
         unit: Literal["m", "rad", "-", "m^2"] = "m",
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.name = label(name, "Gauge")
         self.unit = one_of(self.name, "unit", unit, LOAD_UNITS)
         self.recording = recorded(self.name, "function", function, on, self.unit)
@@ -421,7 +412,7 @@ class Gauge(Part):
 
     @property
     def value(self) -> Coordinate:
-        """What the function returns, as a coordinate."""
+        """Value of the function, as a coordinate."""
         return _coordinate(self)
 
     @property

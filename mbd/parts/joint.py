@@ -239,16 +239,9 @@ class Joint(Part):
     angular_compliance: float = 0.0
 
     def __init__(
-        self,
-        name: str,
-        first: Any,
-        second: Any,
-        *,
-        at: Any = None,
-        axis: Any = None,
-        compliance: float = 0.0,
-        angular_compliance: float = 0.0,
-    ):
+        self, name: str, first: Any, second: Any, *, at: Any = None, axis: Any = None,
+        compliance: float = 0.0, angular_compliance: float = 0.0,
+    ):  # fmt: skip
         self.name = label(name, type(self).__name__)
         axes = None
         if axis is not None:

@@ -8,8 +8,6 @@ The coordinates that a joint leaves free are its properties: ``hinge.angle``,
 ``slider.displacement``. They carry drives, springs, motors, stops and transmissions.
 """
 
-from __future__ import annotations
-
 from math import pi
 from typing import Any
 
@@ -289,16 +287,9 @@ class Distance(Joint):
     with_axes = (False, False)
 
     def __init__(
-        self,
-        name: str,
-        first: Any,
-        second: Any,
-        *,
-        at: Any = None,
-        to: Any = None,
-        length: float | None = None,
-        compliance: float = 0.0,
-    ):
+        self, name: str, first: Any, second: Any, *, at: Any = None, to: Any = None,
+        length: float | None = None, compliance: float = 0.0,
+    ):  # fmt: skip
         self.name = label(name, "Distance")
         self.ends = two_ends(self.name, first, second, at, to)
         length = distance(*self.ends) if length is None else length
@@ -336,8 +327,7 @@ class Universal(Joint):
 
     symbol = Symbol.CROSS
     angle_1 = Free.angle(
-        AngleBetween(1, 2, 1),
-        "Rotation of the cross against the first body about ``axis`` [rad].",
+        AngleBetween(1, 2, 1), "Rotation of the cross against the first body about ``axis`` [rad]."
     )
     angle_2 = Free.angle(
         AngleBetween(0, 2, 0, base=1),
@@ -346,15 +336,9 @@ class Universal(Joint):
     path = (PathStep(TURN, 0, "angle_1"), PathStep(TURN, 1, "angle_2"))
 
     def __init__(
-        self,
-        name: str,
-        first: Any,
-        second: Any,
-        *,
-        at: Any = None,
-        axis: Any = None,
+        self, name: str, first: Any, second: Any, *, at: Any = None, axis: Any = None,
         second_axis: Any = None,
-    ):
+    ):  # fmt: skip
         self.name = label(name, "Universal")
         axes = None
         if not (isinstance(first, Frame) or isinstance(second, Frame)):

@@ -1,7 +1,5 @@
 """Triangles from files: STL (text and binary), OBJ, MSH; of other kinds by trimesh, an extra."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 r"""Laws of time for drives, with exact derivatives: (f, f', f'') at t."""
 
-from __future__ import annotations
-
 import math
 
 from mbd.base.door import number

@@ -6,8 +6,6 @@ have the same velocity, two rows on velocities (``interactions/slip.py``).
 ``solution[name].force`` is the contact force on B [N], inertial axes.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -20,14 +18,7 @@ from mbd.interactions.rows import row
 from mbd.interactions.slip import KNIFE, ROLL_BALL, ROLL_DISC
 from mbd.interactions.velocity_rows import NON_TWISTING
 from mbd.machine.buffer import FORCE, VELOCITY_ROW
-from mbd.parts.joint import (
-    Joint,
-    acted_upon,
-    check_sides,
-    needs_axes,
-    of_one_size,
-    perpendicular,
-)
+from mbd.parts.joint import Joint, acted_upon, check_sides, needs_axes, of_one_size, perpendicular
 from mbd.parts.part import Body, Frame, Part, Symbol
 
 
@@ -100,17 +91,9 @@ class RollingDisc(Joint):
     symbol = Symbol.DISC
 
     def __init__(
-        self,
-        name: str,
-        first: Any,
-        second: Any,
-        *,
-        radius: float,
-        axis: Any = None,
-        at: Any = None,
-        normal: Any = (0.0, 0.0, 1.0),
-        through: Any = (0.0, 0.0, 0.0),
-    ) -> None:
+        self, name: str, first: Any, second: Any, *, radius: float, axis: Any = None,
+        at: Any = None, normal: Any = (0.0, 0.0, 1.0), through: Any = (0.0, 0.0, 0.0),
+    ) -> None:  # fmt: skip
         self.name = label(name, "RollingDisc")
         self.radius = number(self.name, "radius", radius, "m", positive=True)
         axes = np.eye(3)
@@ -161,16 +144,9 @@ class RollingBall(Joint):
     symbol = Symbol.WHEEL
 
     def __init__(
-        self,
-        name: str,
-        first: Any,
-        second: Any,
-        *,
-        radius: float,
-        at: Any = None,
-        normal: Any = (0.0, 0.0, 1.0),
-        through: Any = (0.0, 0.0, 0.0),
-    ) -> None:
+        self, name: str, first: Any, second: Any, *, radius: float, at: Any = None,
+        normal: Any = (0.0, 0.0, 1.0), through: Any = (0.0, 0.0, 0.0),
+    ) -> None:  # fmt: skip
         self.name = label(name, "RollingBall")
         self.radius = number(self.name, "radius", radius, "m", positive=True)
         self.ends = _on_plane(self.name, first, second, at, np.eye(3), normal, through)
@@ -212,15 +188,9 @@ class KnifeEdge(Joint):
     symbol = Symbol.BLADE
 
     def __init__(
-        self,
-        name: str,
-        first: Any,
-        second: Any,
-        *,
-        axis: Any = None,
-        at: Any = None,
+        self, name: str, first: Any, second: Any, *, axis: Any = None, at: Any = None,
         normal: Any = (0.0, 0.0, 1.0),
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.name = label(name, "KnifeEdge")
         axes = np.eye(3)
         if isinstance(second, Body):

@@ -30,7 +30,7 @@ from mbd.parts.shapes import Shape
 
 
 class Symbol(Enum):
-    """How a part is drawn at its ends; a DISC and a WHEEL have a ``radius`` [m] too."""
+    """Symbol of a part at its ends; a DISC and a WHEEL have a ``radius`` [m] too."""
 
     BALL = auto()
     BALL_ON_LINE = auto()
@@ -132,7 +132,7 @@ class Coordinate:
 
 
 class Part(Recorded):
-    """What a user adds to a system: base class of bodies, joints, forces and all others.
+    """Part of a system, which a user adds: base class of bodies, joints, forces and all others.
 
     Attributes
     ----------

@@ -7,8 +7,6 @@ with the rotation vector :math:`\theta` of :math:`R = \exp(\tilde\theta)`. The r
 is what moves it: :math:`m\ddot x` less its weight, and :math:`J\dot\omega + \omega\times J\omega`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

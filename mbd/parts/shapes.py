@@ -3,8 +3,6 @@
 All are placed by ``at`` (their centre, in body axes [m]); several of them may be one body.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -114,13 +112,9 @@ class Cylinder(Recorded):
     """
 
     def __init__(
-        self,
-        radius: float,
-        length: float,
-        at: Any = _ORIGIN,
-        axis: Any = (0.0, 0.0, 1.0),
+        self, radius: float, length: float, at: Any = _ORIGIN, axis: Any = (0.0, 0.0, 1.0),
         color: Any = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         bar = _bar("Cylinder", radius, length, at, axis)
         self.radius, self.length, self.at, self.axis, self.rotation = bar
         self.color = _color("Cylinder", color)
@@ -141,13 +135,9 @@ class Capsule(Recorded):
     """
 
     def __init__(
-        self,
-        radius: float,
-        length: float,
-        at: Any = _ORIGIN,
-        axis: Any = (0.0, 0.0, 1.0),
+        self, radius: float, length: float, at: Any = _ORIGIN, axis: Any = (0.0, 0.0, 1.0),
         color: Any = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         bar = _bar("Capsule", radius, length, at, axis)
         self.radius, self.length, self.at, self.axis, self.rotation = bar
         self.color = _color("Capsule", color)
@@ -176,13 +166,9 @@ class Mesh(Recorded):
     """
 
     def __init__(
-        self,
-        file: str | Path,
-        scale: float = 1.0,
-        at: Any = _ORIGIN,
-        rotation: Any = None,
+        self, file: str | Path, scale: float = 1.0, at: Any = _ORIGIN, rotation: Any = None,
         color: Any = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         vertices, self.triangles = read_mesh(file)
         self.file = Path(file)
         self.scale = number("Mesh", "scale", scale, "m per unit of the file", positive=True)

@@ -7,8 +7,6 @@ need no contact point, only the ratio. On coordinate :math:`u_j` it acts with th
 :math:`-k_j\lambda` [N m or N].
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any, ClassVar

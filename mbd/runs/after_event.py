@@ -9,8 +9,6 @@ function leaves is told by a Taylor series that knows the accelerations after,
 with the smallest s at which it is not round-off.
 """
 
-from __future__ import annotations
-
 import warnings
 from typing import Any
 
@@ -30,7 +28,7 @@ from mbd.runs.events import Event, EventInstants, Occurrence
 
 
 class EventError(RuntimeError):
-    """What cannot go on after an event."""
+    """An event after which a run cannot go on."""
 
 
 def after_event(

@@ -6,8 +6,6 @@ one that leaves zero has not happened. After an event the side is the one to whi
 leaves, and zeros do not count until it has left.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -23,7 +21,7 @@ from mbd.runs.events import Event, EventInstants, Occurrence, carried, values_of
 
 @dataclass(frozen=True, eq=False)
 class Instant:
-    """What happens at an instant that ends a stretch.
+    """Events at an instant that ends a stretch.
 
     Parameters
     ----------

@@ -141,16 +141,16 @@ class EventInstants:
         return self.t, self.q, self.v, self.a, self.lam, self.impulsive
 
     def joined(self, later: EventInstants) -> EventInstants:
-        """Return these and later ones."""
+        """Return these instants and later ones."""
         pairs = zip(self._all(), later._all(), strict=True)
         return EventInstants(*(np.concatenate(pair) for pair in pairs))
 
     def rows(self, which: Any) -> EventInstants:
-        """Return those of the given indices."""
+        """Return the instants of the given indices."""
         return EventInstants(*(x[which] for x in self._all()))
 
     def part(self, first: int, last: int) -> EventInstants:
-        """Return those from first to last, this excluded."""
+        """Return the instants from first to last, this excluded."""
         return self.rows(slice(first, last))
 
 

@@ -1,7 +1,5 @@
 """Diagnosis of a failed step: its time, the cause, the rows and bodies concerned."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -5,8 +5,6 @@ waits until the steps under way are kept; a second one does not wait for them. W
 computed is written and returned, all of them wait.
 """
 
-from __future__ import annotations
-
 import signal
 import threading
 from collections.abc import Iterator
@@ -15,7 +13,7 @@ from typing import Any
 
 
 class Interrupt:
-    """What Ctrl-C does now.
+    """Effect of Ctrl-C now.
 
     Attributes
     ----------

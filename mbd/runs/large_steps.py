@@ -24,25 +24,12 @@ Steps that meet the rates of rows alone let positions drift off the rows, by the
 rates are smooth; where the rate of a law jumps by J within a step, by up to h J, which stays.
 """
 
-from __future__ import annotations
-
 import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from mbd.base.tolerances import (
-    DRIFT,
-    LARGE_STEP_ADVICE,
-    LARGE_STEP_COARSE,
-    LARGE_STEP_ENERGY,
-    LARGE_STEP_ERROR,
-    LARGE_STEP_INSTANTS,
-    LARGE_STEP_ONCE,
-    LARGE_STEP_THROW,
-    LOST_NOISE,
-    NEWTON_FREE,
-)
+from mbd.base import tolerances
 from mbd.history.all_parts import past_of
 from mbd.history.history import History
 from mbd.history.instants import acting, instants
@@ -75,22 +62,22 @@ def too_large(history: History, h: float, in_a_row: bool) -> str:
             if not (large or divided or throws or coarse):
                 return ""
         error, at = step_errors(paces, apart, h, c, in_a_row)
-        if not error <= LARGE_STEP_ERROR:
+        if not error <= tolerances.LARGE_STEP_ERROR:
             whose, when = _worst_at(history, at, order)
-            worst = error / LARGE_STEP_ERROR
+            worst = error / tolerances.LARGE_STEP_ERROR
             least = "" if in_a_row else "at least "
             words.append(
                 f"errors of steps add up to {least}{error:.2g} (of the length of the model, or "
                 f"1 rad), most of them of {history.model.labels[whose]!r}, at t = {when:.6g} s"
             )
     energy = energy_departure(history, h, in_a_row, throws or coarse)
-    allowed = LARGE_STEP_ONCE if throws or divided else LARGE_STEP_ENERGY
+    allowed = tolerances.LARGE_STEP_ONCE if throws or divided else tolerances.LARGE_STEP_ENERGY
     if not energy <= allowed:
         worst = max(worst, energy / allowed)
         words.append(f"the balance of energies departs by {100 * energy:.2g} % of what moves")
     if not words:
         return ""
-    step = h * min(0.5, np.sqrt(LARGE_STEP_ADVICE / worst))
+    step = h * min(0.5, np.sqrt(tolerances.LARGE_STEP_ADVICE / worst))
     return (
         f"steps of {h:.3g} s are too large for this motion: {'; '.join(words)}; take smaller ones, "
         f"such as {step:.1g} s, or let them be chosen (rtol=1e-6)"
@@ -100,7 +87,7 @@ def too_large(history: History, h: float, in_a_row: bool) -> str:
 def drifted(history: History, rtol: float) -> str:
     """Return a warning with how far positions left the rows, of a run at velocity level, or ""."""
     model, gap = history.model, history.gap
-    least = DRIFT + (rtol if np.isfinite(rtol) else 0.0)
+    least = tolerances.DRIFT + (rtol if np.isfinite(rtol) else 0.0)
     if not len(gap) or not gap.max() > least * min(1.0, float(model.F[m.LENGTH])):
         return ""
     worst, at = int(np.argmax(gap)), model.numbering
@@ -126,7 +113,7 @@ def drifted(history: History, rtol: float) -> str:
 
 
 class Paces(NamedTuple):
-    r"""What instants of runs tell of their steps, the largest of all velocities in their units.
+    r"""Measures of steps by the instants of runs, the largest of all velocities in their units.
 
     Attributes
     ----------
@@ -168,8 +155,8 @@ def judged(paces: Paces, apart: np.ndarray, h: float, c: float) -> tuple[Any, An
     speed, duration = paces.speed, float(apart.sum())
     throw = thrown(change, speed.max(axis=-1, initial=0.0), h, duration)
     part = coarseness(change, speed.mean(axis=-1), h)
-    large = ~(error <= LARGE_STEP_ERROR)
-    return large, ~(throw <= LARGE_STEP_THROW), ~(part <= LARGE_STEP_COARSE)
+    large = ~(error <= tolerances.LARGE_STEP_ERROR)
+    return large, ~(throw <= tolerances.LARGE_STEP_THROW), ~(part <= tolerances.LARGE_STEP_COARSE)
 
 
 def step_errors(
@@ -206,7 +193,7 @@ def thrown(change: np.ndarray, fastest: Any, h: float, duration: float) -> Any:
     A step across a singular pose moves bodies little and throws them: its multipliers are impulses.
     Velocities that in the whole run move bodies by less than what errors may add up to are none.
     """
-    least = LARGE_STEP_ERROR / max(h, duration)
+    least = tolerances.LARGE_STEP_ERROR / max(h, duration)
     most = change.max(axis=-1, initial=0.0) - 4 * change.sum(axis=-1) / (change.shape[-1] + 1)
     return h * most / np.maximum(fastest, least)
 
@@ -218,7 +205,7 @@ def coarseness(change: np.ndarray, speed: Any, h: float) -> Any:
     unit of ten steps. A way that is no longer than what is allowed of it may be round-off.
     """
     steps = max(change.shape[-1], 1)
-    way = np.maximum(h * steps * speed, LARGE_STEP_COARSE)
+    way = np.maximum(h * steps * speed, tolerances.LARGE_STEP_COARSE)
     return h * h * change.sum(axis=-1) / way * np.sqrt(steps) / 10
 
 
@@ -233,23 +220,23 @@ def energy_departure(history: History, h: float, in_a_row: bool, thorough: bool 
     n, model = len(history.t), history.model
     if n < 2:
         return 0.0
-    few = thorough or n <= LARGE_STEP_INSTANTS
+    few = thorough or n <= tolerances.LARGE_STEP_INSTANTS
     if history.stored is None and not few:
         if len(model.memory) and model.kernels[m.ENERGY]:
             return 0.0
-        sample = np.unique(np.linspace(0, n - 1, LARGE_STEP_INSTANTS).astype(int))
+        sample = np.unique(np.linspace(0, n - 1, tolerances.LARGE_STEP_INSTANTS).astype(int))
         history = history.part(sample, history.before)
     kinetic, potential, *exchanged, impulsive = _energies(history)
     summed = np.array(exchanged)
     if summed.any() and not (few and in_a_row):
         return 0.0
     moved = max(kinetic.max(), *(x.max() - x.min() for x in (potential, impulsive, *summed)))
-    noise = LOST_NOISE * np.finfo(float).eps
+    noise = tolerances.LOST_NOISE * np.finfo(float).eps
     rest = 0.5 * float(model.stacked.mass.sum()) * (noise * float(model.F[m.LENGTH]) / h) ** 2
     rest += noise * float(np.abs(potential).max())
     if history.method.facts.set_valued:  # what rests is held against its weight
         weight = float(model.stacked.mass.sum() * np.linalg.norm(model.F[m.GX : m.GX + 3]))
-        rest += NEWTON_FREE * weight * float(model.F[m.LENGTH])
+        rest += tolerances.NEWTON_FREE * weight * float(model.F[m.LENGTH])
     balance = kinetic + potential + summed[0] - summed[1] - impulsive
     with np.errstate(invalid="ignore"):
         departure = np.abs(balance - balance[0]).max()

@@ -12,8 +12,6 @@ Steps that are free end in front of a jump as small as can be, or pass it within
 how a law moves within a piece of them says nothing. What counts there is a change in no time.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 

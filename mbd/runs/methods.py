@@ -1,7 +1,5 @@
 """Integrators by name, and with other options."""
 
-from __future__ import annotations
-
 from dataclasses import fields, replace
 from itertools import chain
 from typing import Any

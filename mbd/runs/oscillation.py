@@ -7,8 +7,6 @@ h^2`; one that oscillates has second differences as large as itself. Velocities 
 that throw them off the rows are refused.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Plan of a run: end time, step sizes, tolerances, and the instants to be kept; its options."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
@@ -26,7 +24,7 @@ _UNKNOWN_KINDS = {"translation": m.TRANSLATION, "rotation": m.ROTATION, "directo
 
 @dataclass(frozen=True)
 class Plan:
-    """How far, by which steps, and what is kept.
+    """Plan of a run: how far, by which steps, and what is kept.
 
     Parameters
     ----------
@@ -89,19 +87,9 @@ def whole_steps(who: str, length: float, step: float, why: str = "") -> int:
 
 
 def checked_plan(
-    model: Model,
-    first: State,
-    method: Method,
-    *,
-    t_end: Any,
-    step: Any,
-    rtol: Any,
-    atol: Any,
-    max_step: Any,
-    t_eval: Any,
-    every: Any,
-    saddle: Saddle | None = None,
-) -> Plan:
+    model: Model, first: State, method: Method, *, t_end: Any, step: Any, rtol: Any, atol: Any,
+    max_step: Any, t_eval: Any, every: Any, saddle: Saddle | None = None,
+) -> Plan:  # fmt: skip
     """Return the plan of a run from the arguments of ``simulate``.
 
     The `saddle` is the matrix that gave the accelerations of the first state, if it is at hand.

@@ -1,7 +1,5 @@
 """The bar that shows how far a run is."""
 
-from __future__ import annotations
-
 import sys
 import time
 import warnings

@@ -1,7 +1,5 @@
 """Records of a run: the recorded instants, in memory or in a file."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from typing import Any, Protocol
@@ -47,7 +45,7 @@ class RecordError(RuntimeError):
 
 
 class Record(Protocol):
-    """What a run needs of the place its instants go to; their number need not be known."""
+    """Protocol of the place that instants of a run go to; their number need not be known."""
 
     def append(
         self, t: np.ndarray, q: np.ndarray, v: np.ndarray, a: np.ndarray, lam: np.ndarray,

@@ -20,8 +20,6 @@ Whatever is raised on the way, by a law, the function of an event or its change,
 failed step does: with all that was computed up to the last good step.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from dataclasses import replace
@@ -42,7 +40,7 @@ from mbd.runs.events import EventInstants, Occurrence
 from mbd.runs.interrupts import Interrupt
 from mbd.runs.plan import Plan
 from mbd.runs.record import Record, RecordError
-from mbd.runs.stretch import EVENT, Stretch
+from mbd.runs.stretch import EVENT, Stretch, TakenOver
 
 _WORDED = (RuntimeError, ValueError, TypeError)  # of this package: they say who and when
 
@@ -145,8 +143,9 @@ class Run:
         `kept`: the first state is the last one of the stretch before.
         """
         plan, first = self.plan, self.last
+        taken_over = TakenOver(continued, saddle)
         stretch = Stretch(
-            self.model, first, self.method, plan, self.interrupt, self.watch, continued, saddle
+            self.model, first, self.method, plan, self.interrupt, self.watch, taken_over
         )
         F, at_impulsive = stretch.work.F, slice(m.IMPULSIVE, m.IMPULSIVE + m.N_IMPULSIVE)
         F[at_impulsive] = self.impulsive

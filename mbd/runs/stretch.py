@@ -4,11 +4,9 @@ Compiled code takes some tenth of a second of steps at a time; in between Python
 recorded, looks for events, draws the progress bar and listens to Ctrl-C.
 """
 
-from __future__ import annotations
-
 import time
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -51,18 +49,27 @@ _CHUNK_IMPACTS = 1000  # at most, that a piece has besides those of its last ste
 _CHUNK_GROWTH = 32  # most by which a piece has more steps than the one before
 
 
-class Stretch:
-    """A stretch of a run from a state, its `saddle` at hand or not: to the end, or to an event.
+class TakenOver(NamedTuple):
+    """What a stretch takes over: whether the run goes on, its saddle, the floats of a run before.
 
     `room` are floats for whoever takes the steps, from ``exchange`` on, which stay where they are
-    if the floats of a run before are `reused`.
+    if floats are `reused`.
     """
+
+    continued: bool = False
+    saddle: Saddle | None = None
+    room: int = 0
+    reused: np.ndarray | None = None
+
+
+class Stretch:
+    """A stretch of a run from a state: to the end, or to an event."""
 
     def __init__(
         self, model: Model, first: State, method: Method, plan: Plan, interrupt: Interrupt,
-        watch: Watch | None = None, continued: bool = False, saddle: Saddle | None = None,
-        room: int = 0, reused: np.ndarray | None = None,
+        watch: Watch | None = None, taken_over: TakenOver | None = None,
     ) -> None:  # fmt: skip
+        continued, saddle, room, reused = taken_over or TakenOver()
         refuse_unmoved(method, model)
         self.model, self.method, self.plan, self.interrupt = model, method, plan, interrupt
         self.facts = facts = method.facts
@@ -502,7 +509,7 @@ class Stretch:
         return state.replace(step=float(work.F[m.H]))
 
     def stats(self) -> dict[str, float]:
-        """Return what the run cost."""
+        """Return the cost of the run: counts and times."""
         S = self.work.S
         return {
             "steps": self.done,

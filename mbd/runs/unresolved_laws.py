@@ -13,8 +13,6 @@ less than the four values do among themselves: a jump, a kink, a ramp are no ala
 step. What differs by more is not resolved.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
@@ -213,7 +211,7 @@ def _through(nodes: np.ndarray, x: float) -> np.ndarray:
 
 
 class _Places(NamedTuple):
-    """Where laws are evaluated in n steps, and what the ends of steps say of some of these places.
+    """Places at which laws are evaluated in n steps, and what the ends of steps say of some.
 
     Of each that is compared its number, the numbers of those it is compared with, their weights,
     and the numbers of those whose range is the measure.

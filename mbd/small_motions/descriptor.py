@@ -186,7 +186,7 @@ class SparsePencil:
 
     @cached_property
     def _soft(self) -> np.ndarray:
-        """What keeps redundant rows regular in the factors, refined away."""
+        """Softness that keeps redundant rows regular in the factors, refined away."""
         model, F = self.motion.model, self._F
         size = float(np.abs(F[: self.n, : self.n]).max()) or 1.0
         soft = 1e-12 / size * float(model.redundant or model.compliant.any())

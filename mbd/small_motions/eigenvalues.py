@@ -7,8 +7,6 @@ to a shift, by Arnoldi's method; by default the slowest, those nearest to zero, 
 moved away.
 """
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable
 

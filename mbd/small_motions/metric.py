@@ -8,8 +8,6 @@ With the map :math:`\delta y = Y\delta` of a body, :math:`y = (x, d_1, d_2, d_3)
 are the squares of how far it moves [m] and turns [rad].
 """
 
-from __future__ import annotations
-
 import numpy as np
 import scipy.sparse as sp
 

@@ -9,8 +9,6 @@ and the equations of motion tested with the left null space :math:`L^T B^T = 0`.
 coordinates :math:`\eta` and rates :math:`\zeta` are entries of :math:`\delta` and w themselves.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any

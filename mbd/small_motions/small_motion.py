@@ -18,8 +18,6 @@ motions (a spinning rotor, a precessing top, a bicycle going straight) have cons
 with the maps of ``face_maps.py``; G contains M C already. `steady` checks that they are constant.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -77,7 +75,7 @@ class SmallMotion:
 
 
 class BodyMotion(NamedTuple):
-    """How a body moves in some motions: its centre of mass (3, k) [m] and its turn (3, k) [rad].
+    """Motions of a body: of its centre of mass (3, k) [m] and its turn (3, k) [rad].
 
     ``inertia`` (3, 3) is about the centre of mass, in inertial axes.
     """

@@ -20,8 +20,6 @@ References
 .. [2] A. Brauer, Limits for the characteristic roots of a matrix IV, Duke Math. J. 19, 75, 1952.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -69,7 +67,7 @@ class Eigenvalues:
 
     @property
     def levels(self) -> tuple[int, ...]:
-        """How many zeros each level has."""
+        """Number of zeros of each level."""
         return tuple(x.shape[1] for x in self.zeros)
 
 

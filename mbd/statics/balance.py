@@ -12,8 +12,6 @@ Loads are scaled by a factor between two models, one with and one without them: 
 in the loads.
 """
 
-from __future__ import annotations
-
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -76,13 +74,9 @@ class Statics:
     """
 
     def __init__(
-        self,
-        model: Model,
-        scaled: tuple[str, ...],
-        omega: np.ndarray,
-        about: np.ndarray,
+        self, model: Model, scaled: tuple[str, ...], omega: np.ndarray, about: np.ndarray,
         spins: dict[str, np.ndarray],
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.model, self.omega, self.about, self.spins = model, omega, about, spins
         self.scaled, self.scale = scaled, scale_by_mass(model)
         self.turning = bool(omega.any()) or any(s.any() for s in spins.values())
@@ -133,7 +127,7 @@ class Statics:
         return replace(now, K=K.tocsr(), added=added, forces=forces, carried=carried)
 
     def imbalance(self, balance: Balance, factor: float) -> Imbalance:
-        """Return what is out of balance, as a share of the loads, at a load factor."""
+        """Return the forces out of balance, as a share of the loads, at a load factor."""
         factors = dict.fromkeys(self.scaled, factor)
         return imbalance(self.model, balance.state, balance.residual, balance.K, factors=factors)
 

@@ -5,8 +5,6 @@ Rows of K are tested as increments are: with T, :math:`Z T = Y`, the curvature a
 told by the sizes of what is added; stiffness is compared with W, that of the bodies.
 """
 
-from __future__ import annotations
-
 from functools import cached_property
 
 import numpy as np

@@ -14,8 +14,6 @@ elements e, and what the stiffness makes of the round-off of positions and turns
 direction has none of the stiff one's unless they share an unknown.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -48,7 +46,7 @@ class LoadSize:
 
 @dataclass(frozen=True, eq=False)
 class Imbalance:
-    """What is out of balance at a pose.
+    """Forces that are out of balance at a pose.
 
     Attributes
     ----------

@@ -12,12 +12,10 @@ farthest pose, such as a straight arm that shall reach back along itself. What i
 is looked for again from poses pushed aside along N; the one that misses least is taken.
 """
 
-from __future__ import annotations
-
 import re
 from copy import copy
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy.linalg import null_space
@@ -42,13 +40,10 @@ from mbd.model.build import build
 from mbd.model.frozen import state_of
 from mbd.model.model import Model
 from mbd.model.state import State
-from mbd.model.system import model_of
+from mbd.model.system import System, model_of
 from mbd.model.workspace import Workspace, displaced
 from mbd.parts.part import Part
 from mbd.statics.balance import accepted
-
-if TYPE_CHECKING:
-    from mbd.model.system import System
 
 
 class _Target:

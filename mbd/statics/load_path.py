@@ -36,8 +36,6 @@ References
 .. [2] H. B. Keller, Numerical solution of bifurcation and nonlinear eigenvalue problems, 1977.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 import numpy as np

@@ -42,8 +42,6 @@ References
 .. [2] P. Deuflhard, Newton methods for nonlinear problems, 2004, section 3.3.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -51,14 +49,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from mbd.algebra.norms import norms
-from mbd.base.tolerances import (
-    HELD,
-    HELD_LEAST,
-    REST_BALANCE,
-    REST_HELD,
-    REST_REACH,
-    REST_SHORT,
-)
+from mbd.base.tolerances import HELD, HELD_LEAST, REST_BALANCE, REST_HELD, REST_REACH, REST_SHORT
 from mbd.linear.inertia import Inertia
 from mbd.machine import buffer as m
 from mbd.model.state import State
@@ -163,7 +154,7 @@ class Way:
 
 
 class Search:
-    """What all steps share: sizes, steps along the manifold, rows restored, iterations.
+    """Search for a balance, as all steps share it: sizes, steps on the manifold, iterations.
 
     Of iterations so many are given; those that come steadily nearer do not count: a spring that is
     wound up by many turns unwinds by steps of limited size, each of which leaves less ahead; they

@@ -5,8 +5,6 @@ bodies, :math:`y(\tau) = e^{\tilde\Omega\tau} y\,e^{s\tau}`. There the accelerat
 those of this motion, the rows be satisfied, and the state matrix be what it was.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import scipy.linalg
 import scipy.sparse as sp

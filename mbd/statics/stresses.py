@@ -21,8 +21,6 @@ References
 .. [1] D. Magisano, L. Leonetti, G. Garcea, Int. J. Numer. Methods Eng. 109 (2017).
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -13,27 +13,23 @@ first: ``t``, ``<body>.position``, ``<joint>.force``, ``energy.kinetic``, ... an
     the numbers of the model in its own order, for going on from the last state.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from mbd.base.atomic import replaced
 from mbd.base.matlab import structures
 from mbd.history.columns import Series, labels, model_items
+from mbd.history.history import History
 from mbd.history.loads import units_of_loads
+from mbd.model.model import Model
 from mbd.runs.plan import plain
 from mbd.store.contents import OfSolution, as_arrays
 from mbd.store.fields import fields
 from mbd.store.run_record import file_text, method_text
-
-if TYPE_CHECKING:
-    from mbd.history.history import History
-    from mbd.model.model import Model
 
 
 def quantities(solution: History) -> Iterator[Series]:

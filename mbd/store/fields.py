@@ -6,12 +6,10 @@ Dimensions: ``time``, ``body``, ``joint``, ``element``, ``end`` and ``section_ax
 ``coordinate`` (stored coordinates q), ``speed`` (velocities v).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -21,10 +19,8 @@ from mbd.history.columns import MIXED, fitting, labels, model_items
 from mbd.history.quantities import IMPULSES
 from mbd.history.quantity import Owner, Quantity
 from mbd.model.frozen import per_model
+from mbd.model.model import Model
 from mbd.model.workspace import Workspace
-
-if TYPE_CHECKING:
-    from mbd.model.model import Model
 
 SCHEMA = "mbd results 1"  # of names, dimensions and meanings; a new number where they change
 
@@ -83,13 +79,9 @@ def _field(x: Quantity, unit: str) -> Field:
     mixed = "{}" in x.unit and x.of is not Owner.TOTAL
     pure = "1" if x.unit == "-" else x.unit.format(unit)
     return Field(
-        x.array,
-        dims,
-        MIXED if mixed else pure,
-        x.meaning,
-        partial(AllParts.values, quantity=x),
+        x.array, dims, MIXED if mixed else pure, x.meaning, partial(AllParts.values, quantity=x),
         x.axes.frame,
-    )
+    )  # fmt: skip
 
 
 @per_model

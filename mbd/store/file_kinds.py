@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class FileKind:
-    """How files of one ending are written and read.
+    """Kind of files, by their ending: how they are written and read.
 
     Attributes
     ----------

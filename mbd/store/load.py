@@ -1,10 +1,7 @@
 """``mbd.load``: the solution of a run from a file of results."""
 
-from __future__ import annotations
-
 import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,15 +9,13 @@ from mbd.base.checked import file_path
 from mbd.front.solution import Solution
 from mbd.history.columns import model_columns
 from mbd.history.joint_coordinates import freedoms
+from mbd.model.model import Model
 from mbd.model.state import State
 from mbd.model.turns_so_far import Before
 from mbd.store import file_kinds
 from mbd.store.fields import impulses_in
+from mbd.store.source import Source
 from mbd.store.stored import Stored
-
-if TYPE_CHECKING:
-    from mbd.model.model import Model
-    from mbd.store.source import Source
 
 
 def load(path: str | Path) -> Solution | Stored:

@@ -14,8 +14,6 @@ A stream writes a log while its run goes on. After ``MAGIC`` there are
 Note and contents are JSON after its length and checksum (CRC-32). Numbers are little-endian.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import struct
@@ -48,7 +46,7 @@ def _framed(values: Any) -> bytes:
 
 
 class _BlockLayout:
-    """Where arrays are in a block."""
+    """Places of arrays in a block."""
 
     def __init__(self, contents: Contents) -> None:
         self.names = contents.over_time()
@@ -140,7 +138,7 @@ class LogWriter:
 
 
 class _BlockPlace(NamedTuple):
-    """Where a block is: its first instant, how many, its first array, checksums of the arrays."""
+    """Place of a block: its first instant, how many, its first array, checksums of the arrays."""
 
     first: int
     n: int

@@ -4,21 +4,20 @@ The layout is that of ``contents.py``: `xarray.open_dataset` and `h5py.File` rea
 Each chunk of an array over time has a checksum (Fletcher's), which HDF5 compares when it is read.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from math import prod
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 
 from mbd.base.atomic import replaced
 from mbd.base.read_only import read_only
 from mbd.history.impacts import NO_IMPACTS
+from mbd.history.trajectory import Trajectory
 from mbd.store.contents import (
     Contents,
     DamagedFileError,
@@ -29,9 +28,6 @@ from mbd.store.contents import (
     numbers,
 )
 from mbd.store.fields import chosen
-
-if TYPE_CHECKING:
-    from mbd.history.trajectory import Trajectory
 
 _CHUNK = 1 << 14  # numbers in one chunk of a file, 128 kB
 _CACHE = 1 << 20  # bytes of chunks that each array keeps in memory

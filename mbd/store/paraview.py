@@ -19,12 +19,9 @@ The file of the paths belongs to all instants: one line for each body, with ``ti
 Numbers are stored as they are, in raw blocks after the XML.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 from xml.sax.saxutils import quoteattr
 
 import numpy as np
@@ -32,11 +29,9 @@ import numpy as np
 from mbd.base.atomic import replaced_set
 from mbd.history.beams import SECTION_FORCES, BeamHistory, ends_of, lines
 from mbd.history.columns import model_items
+from mbd.history.history import History
 from mbd.history.quantities import PartHistory, table
 from mbd.history.quantity import INERTIAL, SCALAR, Owner
-
-if TYPE_CHECKING:
-    from mbd.history.history import History
 
 BODY, JOINT = 0, 1
 _BETWEEN = 4  # points of lines in each element

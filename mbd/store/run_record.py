@@ -1,22 +1,18 @@
 """The record of a run in a file of results: plain values that JSON can hold."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from mbd.base.checked import shown
 from mbd.model.frozen import per_model
+from mbd.model.model import Model
+from mbd.model.state import State
 from mbd.runs.plan import plain
 from mbd.store.fields import SCHEMA
-
-if TYPE_CHECKING:
-    from mbd.model.model import Model
-    from mbd.model.state import State
 
 #: What files say of a run, under these names: notes have others.
 OWN = (

@@ -4,8 +4,6 @@ A source is a mapping from names (``rod.position``, ``hinge.force``, ``energy.ki
 ``t``, ``q``, ``v``, ``a``, ``lam``) to arrays, time first, read when they are asked for.
 """
 
-from __future__ import annotations
-
 import json
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence

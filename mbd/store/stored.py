@@ -118,7 +118,7 @@ class StoredSections:
 
 
 class Stored:
-    """What a file of results holds, with the names of a ``Solution``.
+    """Results in a file, with the names of a ``Solution``.
 
     Attributes
     ----------

@@ -5,14 +5,12 @@ it, under the same name. That needs the space of the results twice: where it is 
 process is killed, the log stays, which ``mbd.load`` reads.
 """
 
-from __future__ import annotations
-
 import os
 import time
 import warnings
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -21,6 +19,8 @@ from mbd.history.all_parts import AllParts, in_pieces
 from mbd.history.impacts import NO_IMPACTS
 from mbd.history.trajectory import Trajectory
 from mbd.integration.newton_loop import FAILED
+from mbd.model.model import Model
+from mbd.model.state import State
 from mbd.model.turns_so_far import MEMORY, turns_so_far
 from mbd.runs.record import ArrayRecord, Histories, RecordError
 from mbd.store.contents import Contents
@@ -29,10 +29,6 @@ from mbd.store.log import LogWriter
 from mbd.store.netcdf import libraries, write
 from mbd.store.run_record import of_model, of_run
 from mbd.store.source import FileSource
-
-if TYPE_CHECKING:
-    from mbd.model.model import Model
-    from mbd.model.state import State
 
 _BYTES = 1 << 23  # raw numbers kept in memory before they go to the file,
 _INSTANTS, _MOST = 200, 1 << 26  # of large models more: so many instants, but not more bytes

@@ -31,7 +31,7 @@ from mbd.runs.large_steps import judged, paces_of
 from mbd.runs.oscillation import rough, roughness
 from mbd.runs.plan import Plan, first_steps
 from mbd.runs.record import columns
-from mbd.runs.stretch import Stretch
+from mbd.runs.stretch import Stretch, TakenOver
 
 _RUNS = 512  # of a batch: what is shared by its runs is then small compared with them
 _BYTES = 1 << 24  # most that they take
@@ -43,7 +43,7 @@ _MOST = 8  # times as many bytes are kept of those
 
 @dataclass(frozen=True)
 class BatchRecord:
-    """What n runs recorded.
+    """Records of n runs.
 
     Attributes
     ----------
@@ -55,7 +55,7 @@ class BatchRecord:
     F : (n, .) array
         Constants of the runs.
     lengths : (n,) array of int, optional
-        How many instants each has, where they differ; the last one then stands for those behind it.
+        How many instants each has, where they differ; the last one then stands for those after it.
     """
 
     model: Model
@@ -70,7 +70,7 @@ class BatchRecord:
         return BatchRecord(self.model, self.rows[which], self.clean[which], self.F[which], lengths)
 
     def of(self, i: int, values: np.ndarray) -> np.ndarray:
-        """Return those of the values of run i that stand for instants of it."""
+        """Return the values of run i that stand for instants of it."""
         return values if self.lengths is None else values[: self.lengths[i]]
 
     @cached_property
@@ -101,7 +101,7 @@ class BatchRecord:
         return np.concatenate([resolved(self.model, *run) for run in runs])
 
     def good(self) -> BatchRecord:
-        """Return those of clean runs."""
+        """Return the values of clean runs."""
         return self if self.clean.all() else self[self.clean]
 
     def pieces(self) -> Iterator[BatchRecord]:
@@ -130,7 +130,8 @@ class Batches:
         self.kernel = self.facts.free.kernel if plan.free and self.facts.free else method.kernel
         first, start = settled(model)[0], self.facts.start
         as_it_is = start is not on_rates  # the state is left where steps begin from another one
-        run = Stretch(model, first, method, plan, Interrupt(), continued=as_it_is)
+        over = TakenOver(continued=as_it_is)
+        run = Stretch(model, first, method, plan, Interrupt(), taken_over=over)
         self.h, self.own, self.size = run.h, run.at - model.size, run.size
         self.times = run.work.F[run.work.S[m.OUTPUT] :][: run.work.S[m.N_OUTPUT]].copy()
         self.at, self.leaves = run.at, int(run.acting is not None)
@@ -161,7 +162,7 @@ class Batches:
 
     @property
     def together(self) -> int:
-        """How many runs are taken together."""
+        """Number of runs that are taken together."""
         size = 8 * (self.at + (self.kept + 1) * self.size)
         return max(1, min(_RUNS, _BYTES // size, _STEPS // self.steps))
 

@@ -1,7 +1,5 @@
 """Named problems of a bench: scenes of publications, how they are run, where they come from."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter

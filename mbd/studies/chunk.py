@@ -1,7 +1,5 @@
 """Chunk of a study: some members, computed by one worker, in batches where that is possible."""
 
-from __future__ import annotations
-
 import pickle
 import threading
 import warnings
@@ -35,7 +33,7 @@ _KEPT = 4  # studies whose models a process keeps
 
 @dataclass(frozen=True)
 class Task:
-    """What a study computes of each member; it goes to all workers.
+    """Task of a study for each member; it goes to all workers.
 
     Attributes
     ----------
@@ -64,7 +62,7 @@ class Task:
 
     @cached_property
     def _contents(self) -> tuple[Any, ...]:
-        """How another process makes the task again; it reads that once."""
+        """Recipe by which another process makes the task again; it reads that once."""
         values = tuple(getattr(self, x.name) for x in fields(self))
         try:
             data = pickle.dumps(values)
@@ -102,7 +100,7 @@ class Share:
     count: int
 
     def __dask_tokenize__(self) -> tuple[str, int]:
-        """Return what tells it from all others."""
+        """Return a token that tells the task from all others."""
         return self.task.token, self.first
 
 
@@ -135,7 +133,7 @@ class Member:
 
 
 class Ready:
-    """What a process keeps of a study: its models, and the way of its batches."""
+    """Models of a study that a process keeps, and the way of its batches."""
 
     def __init__(self, task: Task) -> None:
         self.family = MemberModels(task.build, task.names)

@@ -1,13 +1,11 @@
 """``mbd.bench`` and ``mbd.compare``: a model in several formulations, by several methods."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields, replace
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from mbd.base.checked import file_path, listed, meant, shown, whole
 from mbd.base.door import number
@@ -19,6 +17,7 @@ from mbd.formulations.formulation import Formulation
 from mbd.front.solution import Solution
 from mbd.integration.generalized_alpha import GeneralizedAlpha
 from mbd.integration.method import name_of
+from mbd.model.system import System
 from mbd.runs.methods import METHODS, changed
 from mbd.runs.methods import method as integrator_of
 from mbd.runs.plan import number_of_steps
@@ -27,24 +26,15 @@ from mbd.studies.comparison import Comparison
 from mbd.studies.error_measures import Values, comparable, determined, owner
 from mbd.studies.trials import Trial, published, reference_of, tabulate, telling
 
-if TYPE_CHECKING:
-    from mbd.model.system import System
-
 
 def compare(
-    build: Callable[..., System] | str | Path,
-    *,
-    formulations: str | Iterable[str | Formulation] = "all",
-    steps: Sequence[float] | None = None,
-    t_end: float | None = None,
-    method: Any = None,
-    rho: float | None = None,
-    newton: Literal["modified", "full"] | None = None,
-    watch: str | Sequence[str] | None = None,
-    turns: int = 3,
-    reference: str | Formulation | Solution | Mapping[str, Any] | None = None,
+    build: Callable[..., System] | str | Path, *,
+    formulations: str | Iterable[str | Formulation] = "all", steps: Sequence[float] | None = None,
+    t_end: float | None = None, method: Any = None, rho: float | None = None,
+    newton: Literal["modified", "full"] | None = None, watch: str | Sequence[str] | None = None,
+    turns: int = 3, reference: str | Formulation | Solution | Mapping[str, Any] | None = None,
     **parameters: Any,
-) -> Comparison:
+) -> Comparison:  # fmt: skip
     r"""Run a model in several formulations, by several methods and steps; measure errors and cost.
 
     Parameters
@@ -122,17 +112,12 @@ def compare(
 
 
 def bench(
-    problem: Callable[..., System] | str | Path,
-    *,
-    formulations: str | Iterable[str | Formulation] | None = None,
-    methods: Any = "all",
-    steps: Sequence[float] | None = None,
-    t_end: float | None = None,
-    watch: str | Sequence[str] | None = None,
-    turns: int = 3,
-    reference: str | Formulation | Solution | Mapping[str, Any] | None = None,
-    **parameters: Any,
-) -> Comparison:
+    problem: Callable[..., System] | str | Path, *,
+    formulations: str | Iterable[str | Formulation] | None = None, methods: Any = "all",
+    steps: Sequence[float] | None = None, t_end: float | None = None,
+    watch: str | Sequence[str] | None = None, turns: int = 3,
+    reference: str | Formulation | Solution | Mapping[str, Any] | None = None, **parameters: Any,
+) -> Comparison:  # fmt: skip
     """Run a problem in all formulations by all methods; measure errors against what is known of it.
 
     It is :func:`mbd.compare` with other defaults: those of the problem, and all methods. One of
@@ -194,7 +179,7 @@ def bench(
 
 @dataclass(frozen=True)
 class Subject:
-    """What is run: the function that builds it, and what a scene says of itself.
+    """Subject of a comparison: the function that builds it, and what a scene says of itself.
 
     Attributes
     ----------
@@ -224,16 +209,9 @@ class Subject:
 
 
 def _measured(
-    subject: Subject,
-    several: dict[str, Any],
-    *,
-    formulations: Any,
-    steps: Any,
-    t_end: Any,
-    watch: Any,
-    turns: Any,
-    reference: Any,
-) -> Comparison:
+    subject: Subject, several: dict[str, Any], *, formulations: Any, steps: Any, t_end: Any,
+    watch: Any, turns: Any, reference: Any,
+) -> Comparison:  # fmt: skip
     """Run each formulation by each method with each step; return the table."""
     who, run = subject.who, subject.run
     steps = sizes(who, steps, run)
@@ -315,7 +293,7 @@ def _working(rows: list[dict[str, Any]]) -> list[str]:
 def subject_of(
     who: str, build: Any, parameters: dict[str, Any], name: str | None = None
 ) -> Subject:
-    """Return what is run, of a scene or a function that builds it."""
+    """Return the subject of a comparison, of a scene or a function that builds it."""
     what = "build" if who == "compare" else "problem"
     if isinstance(build, str | Path):
         from mbd.files.scenes import load

@@ -88,7 +88,7 @@ COLUMNS = {
 
 @dataclass(frozen=True, repr=False)
 class Comparison:
-    """The same model in several formulations; prints as a table.
+    """Comparison of one model in several formulations; prints as a table.
 
     Attributes
     ----------

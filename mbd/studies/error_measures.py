@@ -1,7 +1,5 @@
 """Error measures of a comparison: quantities of bodies, joints and drives at the end."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -23,7 +21,7 @@ Values = dict[str, np.ndarray]
 
 @dataclass(frozen=True)
 class ErrorMeasure:
-    """How the error of one quantity is measured, and how it is shown.
+    """Measure of the error of one quantity, and how it is shown.
 
     Attributes
     ----------

@@ -1,7 +1,5 @@
 """Chunks of a study that are kept in files, with the identity of what they belong to."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Mapping
@@ -120,7 +118,7 @@ def _seal_of_record(record: Mapping[str, Any]) -> str:
 
 
 def _record(file: Path) -> dict[str, Any]:
-    """Return what a study was begun with."""
+    """Return the record of how a study was begun."""
     try:
         old = json.loads(file.read_bytes())
         if not (isinstance(old, dict) and type(old["chunk"]) is int and old["chunk"] > 0):

@@ -1,7 +1,5 @@
 """Outputs of a study: quantities by name, at recorded instants or reduced, of many members."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -36,7 +34,7 @@ _FREE = (Owner.BODY, Owner.TURNING, Owner.JOINT, Owner.ROWS)  # each instant by 
 
 @dataclass(frozen=True)
 class Output:
-    """What is kept of a run.
+    """Output of a run that is kept.
 
     Attributes
     ----------
@@ -58,7 +56,7 @@ class Output:
         return self.reduce is None
 
     def reduced(self, values: np.ndarray) -> np.ndarray:
-        """Return what is kept of values over time."""
+        """Return the output of values over time."""
         if self.reduce is None:
             return values
         named = _REDUCED.get(self.reduce)
@@ -69,7 +67,7 @@ class Output:
         return np.asarray(called(f"study: the function of {self.name!r}", self.reduce, of), float)
 
     def reduced_each(self, values: np.ndarray, of: BatchRecord) -> list[Any]:
-        """Return what is kept of values (n, k, ...) of n runs, or what a function raised."""
+        """Return the outputs of values (n, k, ...) of n runs, or what a function raised."""
         named = _REDUCED.get(self.reduce)
         if named is not None:
             return [*named(values, 1)]

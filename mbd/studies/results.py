@@ -1,7 +1,5 @@
 """Results of a study: arrays over members, failed ones NaN; as a labelled data set."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -9,8 +9,6 @@ strata of a Latin hypercube are permuted by Feistel networks (Luby and Rackoff, 
 (Black and Rogaway, CT-RSA 2002).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -43,7 +41,7 @@ class Listed:
 
     @property
     def number(self) -> int:
-        """How many members there are."""
+        """Number of members."""
         return len(self.values)
 
     def rows(self, first: int, count: int) -> list[Row]:
@@ -69,7 +67,7 @@ class Grid:
 
     @property
     def number(self) -> int:
-        """How many members there are."""
+        """Number of members."""
         return prod(map(len, self.axes.values()))
 
     def rows(self, first: int, count: int) -> list[Row]:
@@ -105,7 +103,7 @@ class Drawn:
 
     @property
     def number(self) -> int:
-        """How many members there are."""
+        """Number of members."""
         return self.n * (len(self.distributions) + 2 if self.method == "saltelli" else 1)
 
     def rows(self, first: int, count: int) -> list[Row]:

@@ -1,7 +1,5 @@
 """``mbd.study``: many runs of one system with other parameters."""
 
-from __future__ import annotations
-
 import inspect
 import queue
 import uuid
@@ -42,20 +40,11 @@ _AHEAD = 4  # chunks that wait for each worker
 
 
 def study(
-    build: Any,
-    parameters: Any,
-    *,
-    t_end: float,
-    step: float | None = None,
-    outputs: Any,
-    on: Any = None,
-    method: Any = None,
-    summary: Sequence[float] | None = None,
-    directory: str | Path | None = None,
-    chunk: int | None = None,
-    progress: bool | None = None,
+    build: Any, parameters: Any, *, t_end: float, step: float | None = None, outputs: Any,
+    on: Any = None, method: Any = None, summary: Sequence[float] | None = None,
+    directory: str | Path | None = None, chunk: int | None = None, progress: bool | None = None,
     **options: Any,
-) -> Any:
+) -> Any:  # fmt: skip
     """Run one system with many values of its parameters.
 
     Members that differ in constants only, such as masses and stiffnesses, are run together in

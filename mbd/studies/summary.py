@@ -7,8 +7,6 @@ other value goes on with twice the weight; the rank is off by less than
 at one instant values are by themselves.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -8,7 +8,7 @@ import time
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from mbd.front.simulate import simulate
 from mbd.front.solution import Solution
 from mbd.model.model import Model
 from mbd.model.state import State
+from mbd.model.system import System
 from mbd.runs.methods import sharp
 from mbd.studies.comparison import COLUMNS
 from mbd.studies.error_measures import (
@@ -34,9 +35,6 @@ from mbd.studies.error_measures import (
     owner,
     quantity,
 )
-
-if TYPE_CHECKING:
-    from mbd.model.system import System
 
 _LAST = 1 << 60  # keep the first and the last instant only
 _FAILURES = (ArithmeticError, RuntimeError, np.linalg.LinAlgError)
@@ -259,15 +257,10 @@ def published(entries: Any, model: Model, keys: list[str], end: float) -> Refere
 
 
 def reference_of(
-    who: str,
-    choice: Any,
-    trials: list[Trial],
-    keys: list[str],
-    steps: list[float],
-    options: dict[str, Any],
-    masks: Values,
-) -> Reference:
-    """Return what errors are measured against."""
+    who: str, choice: Any, trials: list[Trial], keys: list[str], steps: list[float],
+    options: dict[str, Any], masks: Values,
+) -> Reference:  # fmt: skip
+    """Return the reference that errors are measured against."""
     if isinstance(choice, Solution):
         end = options["t_end"]
         if abs(choice.t[-1] - end) > WHOLE_STEPS * end:
@@ -339,12 +332,8 @@ def _meant(who: str, choice: Any, trials: list[Trial]) -> Trial:
 
 
 def _extrapolated(
-    one: Trial,
-    keys: list[str],
-    steps: list[float],
-    options: dict[str, Any],
-    masks: Values,
-) -> Reference | None:
+    one: Trial, keys: list[str], steps: list[float], options: dict[str, Any], masks: Values,
+) -> Reference | None:  # fmt: skip
     """Extrapolate a formulation to the step zero; None if a run fails."""
     best = sharp(one.method)
     levels = [*steps[-2:], steps[-1] / 2]

@@ -11,8 +11,6 @@ al., Comput. Phys. Commun. 181, 2010, table 2; Jansen 1999). Intervals are those
 of indices of members that are drawn again (bootstrap).
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -33,7 +33,7 @@ def test_a_step_that_fails_is_taken_in_smaller_ones_and_the_run_says_so():
 def test_a_run_has_so_many_smaller_steps_in_all(monkeypatch):
     """Then it ends, with what it has and why: steps that need thousands each are too large."""
     most = squeezer().stats["substeps"] // 2
-    monkeypatch.setattr("mbd.integration.substeps.SUBSTEP_ALL", most)
+    monkeypatch.setattr("mbd.base.tolerances.SUBSTEP_ALL", most)
     run = squeezer(raise_on_failure=False)
     assert not run.success
     assert "try a smaller step" in run.message

@@ -35,7 +35,7 @@ class Origin:
 
 @dataclass(frozen=True)
 class Touch:
-    """How a geom of MJCF touches others: of which body, with which friction, by which bits.
+    """Contact of a geom of MJCF with others: of which body, with which friction, by which bits.
 
     Of two the friction of the one with the higher priority counts, of equal ones the larger.
     """
@@ -91,7 +91,7 @@ class Mimic:
 
 
 class Limits(NamedTuple):
-    """What a joint may do: range [rad or m], effort [N m or N] and rate; None: no limit."""
+    """Limits of a joint: range [rad or m], effort [N m or N] and rate; None: no limit."""
 
     lower: float | None = None
     upper: float | None = None
@@ -137,7 +137,7 @@ class LinkFrame:
 
 @dataclass(frozen=True)
 class Closure:
-    """What joins two places outside the tree: "ball" or "fixed"."""
+    """Joint of two places outside the tree: "ball" or "fixed"."""
 
     name: str
     type: str
@@ -157,7 +157,7 @@ class Tie:
 
 @dataclass(frozen=True)
 class Lift:
-    """What carries a part of a weight: a mass [kg] without weight at a place."""
+    """Support of a part of a weight: a mass [kg] without weight at a place."""
 
     name: str
     place: LinkFrame

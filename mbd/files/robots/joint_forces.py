@@ -9,8 +9,6 @@ about the axis n through p; of a slider the sum of the masses. So it needs no st
 millisecond.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import Any
 

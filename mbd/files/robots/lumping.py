@@ -8,8 +8,6 @@ centres c and inertia J about them, in the axes of the parent,
           J = \sum_i R_i J_i R_i^T + m_i (|d_i|^2 I - d_i d_i^T), \quad d_i = c_i - c .
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Systems from MJCF files: equalities, actuators, keyframes; bodies are in ``mjcf_bodies.py``."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any

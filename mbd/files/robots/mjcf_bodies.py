@@ -4,8 +4,6 @@ Several joints of a body are a chain of links, with frames that agree where all 
 reference values; those between have no mass.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace

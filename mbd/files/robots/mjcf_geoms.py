@@ -1,7 +1,5 @@
 """Geoms of MJCF: their frames, masses and shapes."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -42,7 +40,7 @@ class Geom:
 
 
 class Geoms:
-    """What reads geoms: meshes and colours by name."""
+    """Reader of geoms: meshes and colours by name."""
 
     def __init__(self, source: MjcfSource, notes: Notes) -> None:
         self.source, self.notes = source, notes

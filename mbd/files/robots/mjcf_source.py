@@ -1,7 +1,5 @@
 """Text of MJCF: included files, default classes, settings of the compiler, orientations."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 

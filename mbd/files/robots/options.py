@@ -1,7 +1,5 @@
 """Options of readers of robots: one table for URDF and MJCF."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import wraps
@@ -15,7 +13,7 @@ from mbd.files.modelfile import ModelFile
 
 @dataclass(frozen=True, kw_only=True)
 class RobotOptions:
-    """What ``mbd.read`` takes for every robot, besides what its kind of file has.
+    """Options of ``mbd.read`` for every robot, in addition to those of its kind of file.
 
     Parameters
     ----------

@@ -6,8 +6,6 @@ zero, so that coordinates are those of the file. Fixed joints between links with
 with reactions.
 """
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path

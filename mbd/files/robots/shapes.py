@@ -1,7 +1,5 @@
 """Shapes of bodies from those of files; meshes are looked for where the file says."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any

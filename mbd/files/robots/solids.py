@@ -6,8 +6,6 @@ A tetrahedron from a point o to the triangle a, b, c has with :math:`s = a + b +
           \int xx^T\,dV = \tfrac V{20}(aa^T + bb^T + cc^T + ss^T) .
 """
 
-from __future__ import annotations
-
 from math import pi
 from typing import NamedTuple
 

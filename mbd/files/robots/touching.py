@@ -1,10 +1,8 @@
-"""What of a robot touches planes: its collision shapes, and which planes they meet by the file.
+"""Collision shapes of a robot, and the planes that they meet by the file.
 
 MuJoCo lets a geom meet a plane where the bits of one's contype are among those of the other's
 conaffinity, unless their bodies are excluded or neither of them moves.
 """
-
-from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 

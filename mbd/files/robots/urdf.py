@@ -3,8 +3,6 @@
 Units are those of the format, SI and radians; rpy are turns about the fixed x, y, z axes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -108,7 +106,7 @@ def _is_xacro(node: Node) -> bool:
 
 
 class _Reading:
-    """What was read so far: colours by name, notes, tags that nobody knows."""
+    """State of the reader: colours by name, notes, tags that nobody knows."""
 
     def __init__(self) -> None:
         self.notes, self.unknown = Notes(), list[str]()

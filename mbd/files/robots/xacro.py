@@ -1,7 +1,5 @@
 """Expansion of xacro files, in a process with limits: they are programs."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

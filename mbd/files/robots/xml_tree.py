@@ -103,7 +103,7 @@ class Node:
 
 
 class Notes:
-    """What a file says and the system does not use, with places; the same is noted once."""
+    """Remarks on what a file says and the system does not use, with places, each of them once."""
 
     def __init__(self) -> None:
         self._places: dict[str, list[str]] = {}

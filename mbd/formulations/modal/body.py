@@ -1,7 +1,5 @@
 """The formulation of a body with modes."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -106,29 +104,12 @@ def _modal(frame: Formulation, n_p: int, interfaces: int) -> Formulation:
     return Formulation(
         name=f"modal ({frame.name}, {n_p} modes, {interfaces} interfaces)",
         velocities=(*frame.velocities, *(f"mode{j + 1}" for j in range(n_p))),
-        velocity_kinds=(*frame.velocity_kinds, *(TRANSLATION,) * n_p),
-        own_rows=frame.own_rows,
-        own_kinds=frame.own_kinds,
-        n_q=n_q + n_p,
-        quaternion=frame.quaternion,
-        axes=True,
-        constants=frame.constants,
-        initial=initial,
-        retract=retract,
-        face=shown.face,
-        face_velocity=shown.face_velocity,
-        face_acceleration=shown.face_acceleration,
-        residual=residual,
-        tangent=tangent,
-        maps=shown.maps,
-        second_maps=shown.second_maps,
-        own_rates=frame.own_rates,
-        flow=None if frame.flow is None else flow,
-        convect=base_turn,
-        energy=energy,
-        rigid=frame.rigid,
-        scales=frame.scales,
-        sized=frame.sized,
-        n_faces=1 + interfaces + n_p,
-        n_inner=n_p,
-    )
+        velocity_kinds=(*frame.velocity_kinds, *(TRANSLATION,) * n_p), own_rows=frame.own_rows,
+        own_kinds=frame.own_kinds, n_q=n_q + n_p, quaternion=frame.quaternion, axes=True,
+        constants=frame.constants, initial=initial, retract=retract, face=shown.face,
+        face_velocity=shown.face_velocity, face_acceleration=shown.face_acceleration,
+        residual=residual, tangent=tangent, maps=shown.maps, second_maps=shown.second_maps,
+        own_rates=frame.own_rates, flow=None if frame.flow is None else flow, convect=base_turn,
+        energy=energy, rigid=frame.rigid, scales=frame.scales, sized=frame.sized,
+        n_faces=1 + interfaces + n_p, n_inner=n_p,
+    )  # fmt: skip

@@ -4,8 +4,6 @@ Tables stand after each other; how far after the first number of the constants e
 in a head in front of them. In the room for work, what every number of modes needs comes first.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -30,7 +28,7 @@ U = BLOCK + 324
 
 @dataclass(frozen=True, eq=False)
 class ModalConstants:
-    """What the equations of a body with m modes and k interfaces know of it.
+    """Constants of the equations of a body with m modes and k interfaces.
 
     Attributes
     ----------

@@ -32,8 +32,6 @@ Shabana, Dynamics of Multibody Systems (floating frame). Zwölfer, Gerstmayr, Mu
 (2021): the invariants as nodal sums.
 """
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Faces of a body with modes: the frame, interfaces, and products that carry mass."""
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Any, NamedTuple
 

@@ -5,8 +5,6 @@ the pairs of nodes get :math:`G^TSG` and :math:`\sum_m q_m A_m`: G is pulled bac
 of both nodes first, as seven vectors of each.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from mbd.algebra.helicoid import ROW

@@ -25,21 +25,9 @@ five Gauss points leave an error of the energy at round-off. No strain needs a r
 a rigid motion of both frames leaves all as they are. At a relative turn of pi it is singular.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
-from mbd.algebra.helicoid import (
-    ROW,
-    add_hessian,
-    coefficients,
-    gradient,
-    products,
-    rates,
-    strain_rates,
-    strains,
-    write_gradients,
-)
+from mbd.algebra import helicoid
 from mbd.algebra.vec import dot, load3, minus, plus, store3, times
 from mbd.interactions.beams.blocks import FZ, GP, KF, WORK, S, add_blocks, frames, work
 from mbd.interactions.kind import Kind
@@ -106,18 +94,18 @@ def stress(I: Any, F: Any, e: Any, both: Any, damped: bool) -> Any:
 
     Rates are zero where there is no damping.
     """
-    u, turn, t = products(*both)
-    k, phase = coefficients(t), ints(F)[m.PHASE]
+    u, turn, t = helicoid.products(*both)
+    k, phase = helicoid.coefficients(t), ints(F)[m.PHASE]
     ud, turnd, td = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), 0.0
     if damped or phase == m.STRESS_AHEAD:
-        ud, turnd, td = rates(*both, *frames(I, F, m.YD, e))
+        ud, turnd, td = helicoid.rates(*both, *frames(I, F, m.YD, e))
     if phase == m.STRESS_GIVEN:
         sT, sR = load3(F, e.numbers + STRESS), load3(F, e.numbers + STRESS + 3)
         return k, u, turn, ud, turnd, td, sT, sR
-    eT, eR = strains(k, u, turn)
+    eT, eR = helicoid.strains(k, u, turn)
     sT, sR, _, _ = elastic(F, e, eT, eR)
     if damped or phase == m.STRESS_AHEAD:
-        rT, rR = strain_rates(k, u, turn, ud, turnd, td)
+        rT, rR = helicoid.strain_rates(k, u, turn, ud, turnd, td)
         by_rate = K if phase == m.STRESS_AHEAD else D
         dT, dR = matrix_vector(F, e.numbers + by_rate, rT, rR)
         sT, sR = plus(sT, dT), plus(sR, dR)
@@ -125,14 +113,14 @@ def stress(I: Any, F: Any, e: Any, both: Any, damped: bool) -> Any:
 
 
 # --- derivatives by the seven products: s M X of a 6x6 and a 6x7 matrix, s X^T Y of two 6x7 ones --
-add_product = product_of(6, 6, 6, ROW, ROW)
-add_transposed = product_of(7, 6, ROW, ROW, ROW, transposed=True)
+add_product = product_of(6, 6, 6, helicoid.ROW, helicoid.ROW)
+add_transposed = product_of(7, 6, helicoid.ROW, helicoid.ROW, helicoid.ROW, transposed=True)
 
 
 @jit
 def erase(F: Any, to: int, rows: int) -> None:
     """Write zeros to rows over z."""
-    for i in range(rows * ROW):
+    for i in range(rows * helicoid.ROW):
         F[to + i] = 0.0
 
 
@@ -146,7 +134,7 @@ def forces(I: Any, F: Any, e: Any) -> None:
         store3(F, e.numbers + STRESS, sT)
         store3(F, e.numbers + STRESS + 3, sR)
         return
-    add_forces(I, F, e, both, gradient(k, u, turn, sT, sR))
+    add_forces(I, F, e, both, helicoid.gradient(k, u, turn, sT, sR))
 
 
 @each_stiffness
@@ -156,23 +144,23 @@ def tangent(I: Any, F: Any, e: Any) -> None:
     damped = is_damped(F, e)
     both = frames(I, F, m.Y, e)
     k, u, turn, ud, turnd, td, sT, sR = stress(I, F, e, both, damped)
-    write_gradients(F, s + FZ, k, u, turn)
+    helicoid.write_gradients(F, s + FZ, k, u, turn)
     erase(F, s + KF, 6)
-    add_product(F, s + KF, 1.0, e.numbers + K, s + FZ, ROW)
+    add_product(F, s + KF, 1.0, e.numbers + K, s + FZ, helicoid.ROW)
     erase(F, s + S, 7)
-    add_transposed(F, s + S, 1.0, s + FZ, s + KF, ROW)
-    add_hessian(F, s + S, 1.0, k, u, turn, sT, sR)
+    add_transposed(F, s + S, 1.0, s + FZ, s + KF, helicoid.ROW)
+    helicoid.add_hessian(F, s + S, 1.0, k, u, turn, sT, sR)
     if damped:
         # F_z^T D (F_zz z'): column by column of F_zz z' = sum_i unit_i (H_i z')^T
         erase(F, s + KF, 6)
-        add_product(F, s + KF, 1.0, e.numbers + D, s + FZ, ROW)
+        add_product(F, s + KF, 1.0, e.numbers + D, s + FZ, helicoid.ROW)
         add_turning(F, s, k, u, turn, ud, turnd, td)
         erase(F, s + GP, 7)
-        add_transposed(F, s + GP, 1.0, s + KF, s + FZ, ROW)
-        for i in range(7 * ROW):
+        add_transposed(F, s + GP, 1.0, s + KF, s + FZ, helicoid.ROW)
+        for i in range(7 * helicoid.ROW):
             F[s + KF + i] = F[s + GP + i]
     form_maps(I, F, e, 8, damped)
-    add_blocks(I, F, e, both, both, damped, gradient(k, u, turn, sT, sR))
+    add_blocks(I, F, e, both, both, damped, helicoid.gradient(k, u, turn, sT, sR))
 
 
 @jit
@@ -193,28 +181,28 @@ def add_turning(F: Any, s: int, k: Any, u: Any, a: Any, ud: Any, ad: Any, td: fl
         one = (1.0 if i % 3 == 0 else 0.0, 1.0 if i % 3 == 1 else 0.0, 1.0 if i % 3 == 2 else 0.0)
         erase(F, H, 7)
         if i < 3:
-            add_hessian(F, H, 1.0, k, u, a, one, zero)
+            helicoid.add_hessian(F, H, 1.0, k, u, a, one, zero)
         else:
-            add_hessian(F, H, 1.0, k, u, a, zero, one)
+            helicoid.add_hessian(F, H, 1.0, k, u, a, zero, one)
         for n in range(7):
             change = 0.0
             for l in range(7):
-                change += F[H + ROW * n + l] * zd[l]
+                change += F[H + helicoid.ROW * n + l] * zd[l]
             for l in range(7):
-                F[s + S + ROW * l + n] += F[s + KF + ROW * i + l] * change
+                F[s + S + helicoid.ROW * l + n] += F[s + KF + helicoid.ROW * i + l] * change
 
 
 @each
 def energy(I: Any, F: Any, e: Any) -> None:
     """Add the potential and the power that damping takes."""
     both = frames(I, F, m.Y, e)
-    u, turn, t = products(*both)
-    k = coefficients(t)
-    eT, eR = strains(k, u, turn)
+    u, turn, t = helicoid.products(*both)
+    k = helicoid.coefficients(t)
+    eT, eR = helicoid.strains(k, u, turn)
     sT, sR, x, y = elastic(F, e, eT, eR)
     F[m.POTENTIAL] += 0.5 * (dot(sT, x) + dot(sR, y))
-    ud, turnd, td = rates(*both, *frames(I, F, m.YD, e))
-    rT, rR = strain_rates(k, u, turn, ud, turnd, td)
+    ud, turnd, td = helicoid.rates(*both, *frames(I, F, m.YD, e))
+    rT, rR = helicoid.strain_rates(k, u, turn, ud, turnd, td)
     dT, dR = matrix_vector(F, e.numbers + D, rT, rR)
     F[m.DISSIPATED] += dot(dT, rT) + dot(dR, rR)
 
@@ -234,16 +222,16 @@ def between(F: Any, e: Any, s: float) -> Any:
     z0, z1 = e.numbers + Z0, e.numbers + Z1
     u = plus(times(1.0 - s, load3(F, z0)), times(s, load3(F, z1)))
     a = plus(times(1.0 - s, load3(F, z0 + 3)), times(s, load3(F, z1 + 3)))
-    return coefficients((1.0 - s) * F[z0 + 6] + s * F[z1 + 6]), u, a
+    return helicoid.coefficients((1.0 - s) * F[z0 + 6] + s * F[z1 + 6]), u, a
 
 
 @jit
 def mean_stress(F: Any, e: Any) -> Any:
     """Return the stress of a conserving step, and the mean of F_z^T times it."""
     k, u, a = between(F, e, 0.0)
-    T0, R0 = strains(k, u, a)
+    T0, R0 = helicoid.strains(k, u, a)
     k, u, a = between(F, e, 1.0)
-    T1, R1 = strains(k, u, a)
+    T1, R1 = helicoid.strains(k, u, a)
     sT, sR, _, _ = elastic(F, e, times(0.5, plus(T0, T1)), times(0.5, plus(R0, R1)))
     rate = 1.0 / F[m.ROW_RATE]
     dT, dR = matrix_vector(F, e.numbers + D, times(rate, minus(T1, T0)), times(rate, minus(R1, R0)))
@@ -251,7 +239,7 @@ def mean_stress(F: Any, e: Any) -> Any:
     qu, qa, qt = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), 0.0
     for g in range(5):
         k, u, a = between(F, e, _GAUSS[0][g])
-        by_u, by_a, by_t = gradient(k, u, a, sT, sR)
+        by_u, by_a, by_t = helicoid.gradient(k, u, a, sT, sR)
         w = _GAUSS[1][g]
         qu, qa, qt = plus(qu, times(w, by_u)), plus(qa, times(w, by_a)), qt + w * by_t
     return sT, sR, (qu, qa, qt)
@@ -262,7 +250,7 @@ def conserving_forces(I: Any, F: Any, e: Any) -> None:
     """At the ends of the step keep z; in the middle act."""
     both, phase = frames(I, F, m.Y, e), ints(F)[m.PHASE]
     if phase in (m.START, m.END):
-        u, turn, t = products(*both)
+        u, turn, t = helicoid.products(*both)
         keep(F, e.numbers + (Z0 if phase == m.START else Z1), u, turn, t)
     else:
         _, _, q = mean_stress(F, e)
@@ -278,17 +266,17 @@ def conserving_tangent(I: Any, F: Any, e: Any) -> None:
     sT, sR, q = mean_stress(F, e)
     k, u, turn = between(F, e, 1.0)
     # d sigma / d z1, left at KF: (K/2 + D/h) F_z(z1)
-    write_gradients(F, s + FZ, k, u, turn)
+    helicoid.write_gradients(F, s + FZ, k, u, turn)
     erase(F, s + KF, 6)
-    add_product(F, s + KF, 0.5, e.numbers + K, s + FZ, ROW)
-    add_product(F, s + KF, 1.0 / h, e.numbers + D, s + FZ, ROW)
+    add_product(F, s + KF, 0.5, e.numbers + K, s + FZ, helicoid.ROW)
+    add_product(F, s + KF, 1.0 / h, e.numbers + D, s + FZ, helicoid.ROW)
     erase(F, s + S, 7)
     for g in range(5):
         x, w = _GAUSS[0][g], _GAUSS[1][g]
         k, u, turn = between(F, e, x)
-        write_gradients(F, s + FZ, k, u, turn)
-        add_transposed(F, s + S, 2.0 * w, s + FZ, s + KF, ROW)
-        add_hessian(F, s + S, 2.0 * w * x, k, u, turn, sT, sR)
+        helicoid.write_gradients(F, s + FZ, k, u, turn)
+        add_transposed(F, s + S, 2.0 * w, s + FZ, s + KF, helicoid.ROW)
+        helicoid.add_hessian(F, s + S, 2.0 * w * x, k, u, turn, sT, sR)
     form_maps(I, F, e, 8, False)
     add_blocks(I, F, e, both, last, False, q)
 

@@ -1,7 +1,5 @@
 """The sections along a part that is a beam: its elements, stations, stiffness."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -28,8 +28,6 @@ References
 .. [1] H. Lamb, Hydrodynamics, 6th ed., 1932, articles 118 to 124.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from mbd.algebra.vec import add3, load3, store3

@@ -11,21 +11,12 @@ The energy-momentum scheme conserves all of it: in a step :math:`\ddot x` is
 T + V, and nothing but the symmetry of m makes the sum of moments that of angular momentum.
 """
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Any
 
 from mbd.algebra.vec import dot, load3, minus, plus, times
 from mbd.interactions.kind import Kind
-from mbd.interactions.pullback import (
-    add_inertia,
-    at,
-    each,
-    form_maps,
-    form_second_maps,
-    push,
-)
+from mbd.interactions.pullback import add_inertia, at, each, form_maps, form_second_maps, push
 from mbd.machine import buffer as m
 from mbd.machine.jit import jit
 
