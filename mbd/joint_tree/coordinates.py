@@ -645,7 +645,7 @@ _COMPILED = {  # arguments, result and its shape
 }
 
 
-def _families(model: Model, links: dict[str | None, int]) -> list[Any]:
+def _families(model: Model, links: dict[str, int]) -> list[Any]:
     """Return bodies by formulation: it, they, their links, places of q and of v."""
     groups: dict[Any, list[int]] = {}
     bodies = list(model.nodes.values())
