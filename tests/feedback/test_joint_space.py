@@ -178,6 +178,13 @@ def test_what_is_refused():
         mbd.joint_space(model, coordinates=["h0.anlge"])
     with pytest.raises(ValueError, match="the system has 4 freedoms.*h2.angle, h2.angle"):
         mbd.joint_space(model, coordinates=["h0.angle", "h1.angle", "h2.angle", "h2.angle"])
+    state, system = mbd.consistent(model), arm()
+    with pytest.raises(ValueError, match=r"^joint_space: the state must meet .*'h\d.* by"):
+        mbd.joint_space(model, state.replace(q=state.q + 0.1 * (np.arange(len(state.q)) < 3)))
+    for joint, name in zip(system.joints.values(), NAMES, strict=True):
+        system.add(mbd.Drive(f"drive of {name}", joint, velocity=0.0))
+    with pytest.raises(ValueError, match="joint_space: the joints and drives leave no freedom"):
+        mbd.joint_space(system, state=None)
     here = mbd.joint_space(model)
     with pytest.raises(ValueError, match=r"efforts must be 4 numbers, one for each of h0.angle"):
         here.accelerations([1.0])
