@@ -27,20 +27,10 @@ def raises(match, kind=ValueError):
     [
         ({"mass": -1}, r"bar: mass must be positive \[kg\], got -1"),
         ({"mass": 0}, r"bar: mass must be positive \[kg\], got 0"),
-        ({"mass": NAN}, r"bar: mass must be finite \[kg\], got nan"),
-        ({"mass": math.inf}, r"bar: mass must be finite \[kg\], got inf"),
         ({"inertia": (1, 1, -1)}, r"principal moments of inertia must be positive \[kg m\^2\]"),
         ({"inertia": (1, 1, 0)}, r"moments of inertia must be positive.*use PointMass"),
         ({"inertia": (1, 1, 3)}, r"bar: inertia violates the triangle inequality.*\(1, 1, 3\)"),
-        ({"inertia": (1, 1, NAN)}, r"bar: inertia must be .*finite numbers \[kg m\^2\], got"),
-        ({"inertia": (1, 1)}, r"bar: inertia must be 3 or 3x3 .*got shape \(2,\)"),
         ({"inertia": [[1, 0.5, 0], [0, 1, 0], [0, 0, 1]]}, r"bar: inertia must be symmetric"),
-        ({"center_of_mass": (0, NAN, 0)}, r"bar: center_of_mass must be finite \[m\], got"),
-        ({"position": (0, 0)}, r"bar: position must be 3 numbers \[m\], got shape \(2,\)"),
-        ({"position": (0, 0, NAN)}, r"bar: position must be finite \[m\]"),
-        ({"velocity": (0, math.inf, 0)}, r"bar: velocity must be finite \[m/s\]"),
-        ({"angular_velocity": (0, NAN, 0)}, r"bar: angular_velocity must be finite \[rad/s\]"),
-        ({"angular_velocity_body": 3.0}, r"bar: angular_velocity_body must be 3 numbers \[rad/s\]"),
         (
             {"angular_velocity": (0, 0, 1), "angular_velocity_body": (0, 0, 1)},
             r"bar: give angular_velocity or angular_velocity_body, not both",
@@ -62,12 +52,8 @@ def test_rigid_body(options, match):
 @pytest.mark.parametrize(
     ("options", "match"),
     [
-        ({"mass": "heavy"}, r"bar: mass must be a number \[kg\], got 'heavy'"),
         ({"mass": None}, r"bar: mass must be a number \[kg\], got None"),
-        ({"mass": [1, 2]}, r"bar: mass must be a number \[kg\]"),
-        ({"position": "here"}, r"bar: position must be 3 numbers \[m\], got 'here'"),
         ({"position": None}, r"bar: position must be 3 numbers \[m\], got None"),
-        ({"inertia": "solid"}, r"bar: inertia must be 3 or 3x3 .*\[kg m\^2\], got 'solid'"),
         ({"inertia": None}, r"bar: inertia must be 3 or 3x3 .*, got None"),
         ({"rotation": "upright"}, r"bar: rotation must be a scipy Rotation .*, got 'upright'"),
         ({"formulation": 3}, r"bar: formulation must be a name \(so3, directors.*got 3"),
@@ -180,8 +166,6 @@ def test_frames():
 def test_system():
     with raises(r"System: gravity must be 3 numbers \[m/s\^2\], got shape \(\)"):
         mbd.System(gravity=-9.81)
-    with raises(r"System: gravity must be finite"):
-        mbd.System(gravity=(0, 0, NAN))
     with raises(r"System.build: there is no body; call system.add"):
         mbd.System().build()
     for thing in ("bar", 3, mbd.RigidBody, None, body().frame()):
@@ -231,10 +215,6 @@ def test_joints():
         mbd.Revolute("j", a, b, **here)
     with raises(r"j: axis must have a direction, got \[0.0, 0.0, 0.0\]"):
         mbd.Revolute("j", a, b, **here, axis=(0, 0, 0))
-    with raises(r"j: axis must be finite"):
-        mbd.Revolute("j", a, b, **here, axis=(0, NAN, 0))
-    with raises(r"j: at must be finite \[m\]"):
-        mbd.Spherical("j", a, b, at=(0, 0, NAN))
     with raises(r"j: must join two bodies, got 'a' twice"):
         mbd.Spherical("j", a, a, **here)
     with raises(r"j: first must be a body, system.ground or a Frame, got 'a'", TypeError):
@@ -271,10 +251,6 @@ def test_joints():
 def test_forces():
     system = mbd.System()
     a, b, point = body("a"), body("b"), mbd.PointMass("p", mass=1.0)
-    with raises(r"f: force must be 3 numbers \[N\], got shape \(2,\)"):
-        mbd.PointForce("f", a, (1, 2))
-    with raises(r"f: force must be finite \[N\]"):
-        mbd.PointForce("f", a, (1, 2, NAN))
     with raises(r"f: must act on a body of the system, got", TypeError):
         mbd.PointForce("f", system.ground, (1, 0, 0))
     with raises(r"f: must act on a body of the system, got 'a'", TypeError):
@@ -283,14 +259,8 @@ def test_forces():
         mbd.PointForce("f", point, (1, 0, 0), at=(1, 0, 0))
     with raises(r"f: a load that follows 'p' needs its axes"):
         mbd.PointForce("f", point, (1, 0, 0), follow=True)
-    with raises(r"m: moment must be 3 numbers \[N m\]"):
-        mbd.Moment("m", a, 1.0)
     with raises(r"m: a moment needs axes, but 'p' is a point"):
         mbd.Moment("m", point, (0, 0, 1))
-    with raises(r"s: stiffness must be finite \[N/m\], got nan"):
-        mbd.Spring("s", a, b, stiffness=NAN)
-    with raises(r"s: damping must be a number \[N s/m\], got 'much'", TypeError):
-        mbd.Spring("s", a, b, damping="much")
     with raises(r"s: length must not be negative \[m\], got -1"):
         mbd.Spring("s", a, b, length=-1)
     with raises(r"s: 'p' is a point; hold it at its position"):
@@ -301,7 +271,6 @@ def test_forces():
         mbd.Spring("s", a.frame(), b, at=(0, 0, 0))
     with raises(r"s: law must be a function .*got 3", TypeError):
         mbd.Spring("s", a, b, law=3)
-    hinge = mbd.Revolute("h", a, b, at=(0, 0, 0), axis=(0, 0, 1))
     with raises(r"r: joint must be one with an axis .*Revolute.*got", TypeError):
         mbd.RotationalSpring("r", mbd.Spherical("j", a, b, at=(0, 0, 0)))
     for kind in (mbd.Prismatic, mbd.Planar, mbd.PointOnLine):
@@ -309,14 +278,6 @@ def test_forces():
         if kind is not mbd.Planar:  # a planar joint turns about its normal
             with raises(r"r: joint must be one with an axis", TypeError):
                 mbd.RotationalSpring("r", other)
-    with raises(r"r: stiffness must be finite \[N m/rad\]"):
-        mbd.RotationalSpring("r", hinge, stiffness=NAN)
-    with raises(r"r: damping must be finite \[N m s/rad\]"):
-        mbd.RotationalSpring("r", hinge, damping=NAN)
-    with raises(r"b: stiffness must be 6 numbers or 6x6 numbers \[N/m, N m/rad\], got shape \(3,"):
-        mbd.Bushing("b", a, b, at=(0, 0, 0), stiffness=(1, 2, 3))
-    with raises(r"b: damping must be finite \[N s/m, N m s/rad\]"):
-        mbd.Bushing("b", a, b, at=(0, 0, 0), damping=(1, 2, 3, 4, 5, NAN))
     with raises(r"b: stiffness must be symmetric .* got 2 in row 1, column 4 and 0 across"):
         mbd.Bushing("b", a, b, at=(0, 0, 0), stiffness=np.eye(6) + 2 * np.eye(6, k=3))
     with raises(r"b: at must be a point"):
@@ -332,7 +293,6 @@ def test_forces():
     ("options", "match"),
     [
         ({"rho": 1.2}, r"GeneralizedAlpha: rho must be in \[0, 1\] \[-\], got 1.2"),
-        ({"rho": NAN}, r"rho must be finite \[-\], got nan"),
         ({"tol": 0.0}, r"tol must be in \(0, 1\)"),
         ({"max_iterations": 0}, r"max_iterations must be a whole number, at least 1, got 0"),
         ({"newton": "quasi"}, r"newton must be one of modified, full, got 'quasi'"),
@@ -345,8 +305,6 @@ def test_method(options, match):
 
 
 def test_method_of_the_wrong_type():
-    with raises(r"GeneralizedAlpha: rho must be a number \[-\], got 'soft'", TypeError):
-        mbd.GeneralizedAlpha(rho="soft")
     with raises(r"GeneralizedAlpha: there is no argument 'rh' .did you mean 'rho'", TypeError):
         mbd.GeneralizedAlpha(rh=0.5)
 
@@ -356,9 +314,7 @@ def test_method_of_the_wrong_type():
     [
         (1.0, 0.0, {}, r"simulate: step must be positive \[s\], got 0"),
         (1.0, -1e-3, {}, r"simulate: step must be positive \[s\], got -0.001"),
-        (1.0, NAN, {}, r"simulate: step must be finite \[s\], got nan"),
         (0.0, 1e-3, {}, r"simulate: t_end must be positive \[s\], got 0"),
-        (math.inf, 1e-3, {}, r"simulate: t_end must be finite \[s\], got inf"),
         (1.0, 1e-3, {"every": 0}, r"simulate: every must be a whole number from 1, got 0"),
         (1.0, 1e-3, {"every": 1.5}, r"simulate: every must be a whole number from 1, got 1.5"),
     ],
@@ -369,8 +325,6 @@ def test_run(t_end, step, options, match):
 
 
 def test_run_of_the_wrong_type():
-    with raises(r"simulate: step must be a number \[s\], got 'fast'", TypeError):
-        mbd.simulate(chain(1), 1.0, "fast")
     with raises(r"simulate: method must be .*GeneralizedAlpha.*got 'rk4'", TypeError):
         mbd.simulate(chain(1), 1.0, 1e-3, method="rk4")
     with raises(r"simulate: method must be .*GeneralizedAlpha", TypeError):
@@ -549,96 +503,68 @@ def parts():
     return system, one, two, point, hinge, slide, both, ball
 
 
-CASES = (
-    # make, error, words
-    (lambda s, a, b, p, h, l, c, o: mbd.Drive("d", h), ValueError, "d: give position= or"),
-    (lambda s, a, b, p, h, l, c, o: mbd.Drive("d", h, position=1, velocity=1), ValueError, "both"),
-    (lambda s, a, b, p, h, l, c, o: mbd.Drive("d", h, position="x"), TypeError, "must be a number"),
-    (lambda s, a, b, p, h, l, c, o: mbd.Drive("d", a, position=1), TypeError, "act on a joint"),
-    (lambda s, a, b, p, h, l, c, o: mbd.Drive("d", c, position=1), ValueError,
-     "has the coordinates angle, displacement; say which one"),
-    (lambda s, a, b, p, h, l, c, o: mbd.Drive("d", c, coordinate="x", position=1), ValueError,
-     "no coordinate 'x'; it has angle, displacement"),
-    (lambda s, a, b, p, h, l, c, o: mbd.Drive("d", o, position=1), TypeError,
-     "has no coordinate of its own"),
-    (lambda s, a, b, p, h, l, c, o: mbd.Drive("d", h.angle, coordinate="x", position=1), ValueError,
-     "leave out coordinate='x'"),
-    (lambda s, a, b, p, h, l, c, o: mbd.Drive("d", h, position=lambda t: (1, 2)), ValueError,
+CASES = (  # what is written, what is said, what is raised if not a ValueError
+    ("Drive('d', h)", "d: give position= or"),
+    ("Drive('d', h, position=1, velocity=1)", "both"),
+    ("Drive('d', a, position=1)", "act on a joint", TypeError),
+    ("Drive('d', c, position=1)", "has the coordinates angle, displacement; say which one"),
+    ("Drive('d', c, coordinate='x', position=1)", "no coordinate 'x'; it has angle, displacement"),
+    ("Drive('d', o, position=1)", "has no coordinate of its own", TypeError),
+    ("Drive('d', h.angle, coordinate='x', position=1)", "leave out coordinate='x'"),
+    ("Drive('d', h, position=lambda t: (1, 2))",
      "must return a number or .value, rate, second rate."),
-    (lambda s, a, b, p, h, l, c, o: mbd.Gear("g", h, l, ratio=1), TypeError, "joins two angles"),
-    (lambda s, a, b, p, h, l, c, o: mbd.Gear("g", h, c.angle, ratio=0), ValueError, "not be zero"),
-    (lambda s, a, b, p, h, l, c, o: mbd.RackPinion("r", l, h, radius=1), TypeError,
-     "an angle .pinion. and a displacement .rack."),
-    (lambda s, a, b, p, h, l, c, o: mbd.Coupler("c", h, [1]), TypeError, "must be a list"),
-    (lambda s, a, b, p, h, l, c, o: mbd.Coupler("c", [h], [1, 2]), ValueError, "1 coordinates"),
-    (lambda s, a, b, p, h, l, c, o: mbd.Coupler("c", [h], [0]), ValueError, "not all factors"),
-    (lambda s, a, b, p, h, l, c, o: mbd.Rope("r", [a]), TypeError, "two bodies or Frames or more"),
-    (lambda s, a, b, p, h, l, c, o: mbd.Rope("r", [a, a.frame((1, 0, 0))]), ValueError, "two"),
-    (lambda s, a, b, p, h, l, c, o: mbd.Rope("r", [a, a, b]), ValueError, "must not coincide"),
-    (lambda s, a, b, p, h, l, c, o: mbd.Rope("r", [a, p.frame((1, 0, 0))]), ValueError, "a point"),
-    (lambda s, a, b, p, h, l, c, o: mbd.Stop("s", h, stiffness=1), ValueError, "lower= or upper="),
-    (lambda s, a, b, p, h, l, c, o: mbd.Stop("s", h, lower=1, upper=0, stiffness=1), ValueError,
-     "lower must be below upper"),
-    (lambda s, a, b, p, h, l, c, o: mbd.Stop("s", h, lower=0), ValueError, "give restitution="),
-    (lambda s, a, b, p, h, l, c, o: mbd.Stop("s", h, lower=0, stiffness=1, restitution=1),
-     ValueError, "and speed= .rad/s. of an impact"),
-    (lambda s, a, b, p, h, l, c, o: mbd.Stop("s", h, lower=0, restitution=2), ValueError, "0, 1"),
-    (lambda s, a, b, p, h, l, c, o: mbd.Stop("s", h, lower=0, restitution=1, dissipation=1),
-     ValueError, "dissipation .s/rad. is of a spring"),
-    (lambda s, a, b, p, h, l, c, o: mbd.DryFriction("d", h), ValueError, "give force= .N m."),
-    (lambda s, a, b, p, h, l, c, o: mbd.DryFriction("d", h, force=-1), ValueError, "be negative"),
-    (lambda s, a, b, p, h, l, c, o: mbd.DryFriction("d", h, force=1, static=0.9),
-     ValueError, "static must not be below 1"),
-    (lambda s, a, b, p, h, l, c, o: mbd.DryFriction("d", h, coefficient=1), ValueError, "both or"),
-    (lambda s, a, b, p, h, l, c, o: mbd.DryFriction("d", l, coefficient=1, radius=1), TypeError,
-     "the bearing of a Revolute"),
-    (lambda s, a, b, p, h, l, c, o: mbd.Freewheel("f", h, most=0), ValueError, "must be positive"),
-    (lambda s, a, b, p, h, l, c, o: mbd.Motor("m", h, "x"), TypeError, "effort must be a number"),
-    (lambda s, a, b, p, h, l, c, o: mbd.JointSpring("k", h, law=3), TypeError, "a function"),
-    (lambda s, a, b, p, h, l, c, o: mbd.JointSpring("k", h, reference=1), ValueError,
-     r"give stiffness= .N m/rad., damping= .N m s/rad. or law="),
-    (lambda s, a, b, p, h, l, c, o: mbd.Gear("g", h, h.angle, ratio=2), ValueError, "two angles"),
-    (lambda s, a, b, p, h, l, c, o: mbd.Motor("m", h, lambda u: 1.0), TypeError,
-     r"m: its law must be a function f\(u, rate, t\)"),
-    (lambda s, a, b, p, h, l, c, o: mbd.Motor("m", h, lambda u, v, t: None), ValueError,
-     "must return a number"),
-    (lambda s, a, b, p, h, l, c, o: mbd.JointSpring("k", h, law=lambda u, v: 1.0), TypeError,
-     r"k: its law must be a function f\(u, rate, t\)"),
-    (lambda s, a, b, p, h, l, c, o: mbd.Drive("d", h, position=lambda: 1.0), TypeError,
-     r"d: its law must be a function f\(t\)"),
-    (lambda s, a, b, p, h, l, c, o: mbd.PointForce("f", a, lambda: (0, 0, 1)), TypeError,
-     r"f: its law must be a function f\(t\)"),
-    (lambda s, a, b, p, h, l, c, o: mbd.PointForce("f", a, lambda t: 1.0), ValueError,
-     "must return 3 components"),
-    (lambda s, a, b, p, h, l, c, o: mbd.assemble_pose(s, targets="sh.angle"), TypeError,
-     "targets must be a dict"),
-    (lambda s, a, b, p, h, l, c, o: mbd.assemble_pose(s, weights=3), TypeError, "weights must be"),
-    (lambda s, a, b, p, h, l, c, o: mbd.inverse_dynamics(s, "abc"), TypeError,
-     r"times must be increasing numbers .s., got 'abc'"),
-    (lambda s, a, b, p, h, l, c, o: mbd.equilibrium(s, arc_length=0.1, load_steps=2), ValueError,
-     "give load_steps or arc_length, got both"),
-    (lambda s, a, b, p, h, l, c, o: mbd.RollingDisc("r", s.ground, a, radius=1), ValueError,
-     "axis must be given: the axle"),
-    (lambda s, a, b, p, h, l, c, o: mbd.RollingDisc("r", s.ground, a, radius=1, axis=(0, 0, 1)),
-     ValueError, "lies flat"),
-    (lambda s, a, b, p, h, l, c, o: mbd.RollingDisc("r", s.ground, p, radius=1, axis=(0, 1, 0)),
-     ValueError, "is a point"),
-    (lambda s, a, b, p, h, l, c, o: mbd.RollingBall("r", s.ground, 3.0, radius=1), TypeError,
-     "second must be a body"),
-    (lambda s, a, b, p, h, l, c, o: mbd.RollingBall("r", s.ground, a, radius=-1), ValueError,
-     "radius must be positive"),
-    (lambda s, a, b, p, h, l, c, o: mbd.KnifeEdge("k", s.ground, a, axis=(0, 0, 1)), ValueError,
-     "blade must lie in the plane"),
-    (lambda s, a, b, p, h, l, c, o: mbd.Screw("s", a, b, at=(0, 0, 0), axis=(0, 0, 1), pitch="x"),
-     TypeError, "pitch must be a number"),
-    (lambda s, a, b, p, h, l, c, o: mbd.SmoothStep(0, 1, 2, 2), ValueError, "1e-100 s after"),
+    ("Gear('g', h, l, ratio=1)", "joins two angles", TypeError),
+    ("Gear('g', h, c.angle, ratio=0)", "not be zero"),
+    ("RackPinion('r', l, h, radius=1)", "an angle .pinion. and a displacement .rack.", TypeError),
+    ("Coupler('c', h, [1])", "must be a list", TypeError),
+    ("Coupler('c', [h], [1, 2])", "1 coordinates"),
+    ("Coupler('c', [h], [0])", "not all factors"),
+    ("Rope('r', [a])", "two bodies or Frames or more", TypeError),
+    ("Rope('r', [a, a.frame((1, 0, 0))])", "two"),
+    ("Rope('r', [a, a, b])", "must not coincide"),
+    ("Rope('r', [a, p.frame((1, 0, 0))])", "a point"),
+    ("Stop('s', h, stiffness=1)", "lower= or upper="),
+    ("Stop('s', h, lower=1, upper=0, stiffness=1)", "lower must be below upper"),
+    ("Stop('s', h, lower=0)", "give restitution="),
+    ("Stop('s', h, lower=0, stiffness=1, restitution=1)", "and speed= .rad/s. of an impact"),
+    ("Stop('s', h, lower=0, restitution=2)", "0, 1"),
+    ("Stop('s', h, lower=0, restitution=1, dissipation=1)", "dissipation .s/rad. is of a spring"),
+    ("DryFriction('d', h)", "give force= .N m."),
+    ("DryFriction('d', h, force=-1)", "be negative"),
+    ("DryFriction('d', h, force=1, static=0.9)", "static must not be below 1"),
+    ("DryFriction('d', h, coefficient=1)", "both or"),
+    ("DryFriction('d', l, coefficient=1, radius=1)", "the bearing of a Revolute", TypeError),
+    ("Freewheel('f', h, most=0)", "must be positive"),
+    ("JointSpring('k', h, law=3)", "a function", TypeError),
+    ("JointSpring('k', h, reference=1)", "give stiffness= .N m/rad., damping= .N m s/rad. or law="),
+    ("Gear('g', h, h.angle, ratio=2)", "two angles"),
+    ("Motor('m', h, lambda u: 1.0)", r"m: its law must be a function f\(u, rate, t\)", TypeError),
+    ("Motor('m', h, lambda u, v, t: None)", "must return a number"),
+    ("JointSpring('k', h, law=lambda u, v: 1.0)",
+     r"k: its law must be a function f\(u, rate, t\)", TypeError),
+    ("Drive('d', h, position=lambda: 1.0)", r"d: its law must be a function f\(t\)", TypeError),
+    ("PointForce('f', a, lambda: (0, 0, 1))", r"f: its law must be a function f\(t\)", TypeError),
+    ("PointForce('f', a, lambda t: 1.0)", "must return 3 components"),
+    ("assemble_pose(s, targets='sh.angle')", "targets must be a dict", TypeError),
+    ("assemble_pose(s, weights=3)", "weights must be", TypeError),
+    ("inverse_dynamics(s, 'abc')", "times must be increasing numbers .s., got 'abc'", TypeError),
+    ("equilibrium(s, arc_length=0.1, load_steps=2)", "give load_steps or arc_length, got both"),
+    ("RollingDisc('r', s.ground, a, radius=1)", "axis must be given: the axle"),
+    ("RollingDisc('r', s.ground, a, radius=1, axis=(0, 0, 1))", "lies flat"),
+    ("RollingDisc('r', s.ground, p, radius=1, axis=(0, 1, 0))", "is a point"),
+    ("RollingBall('r', s.ground, 3.0, radius=1)", "second must be a body", TypeError),
+    ("RollingBall('r', s.ground, a, radius=-1)", "radius must be positive"),
+    ("KnifeEdge('k', s.ground, a, axis=(0, 0, 1))", "blade must lie in the plane"),
+    ("SmoothStep(0, 1, 2, 2)", "1e-100 s after"),
 )  # fmt: skip
 
 
-@pytest.mark.parametrize(("make", "error", "words"), CASES)
-def test_refused(parts, make, error, words):
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case[0])
+def test_refused(parts, case):
+    text, words, error = (*case, ValueError)[:3]
+    names = {x: getattr(mbd, x) for x in mbd.__all__} | dict(zip("sabphlco", parts, strict=True))
     with pytest.raises(error, match=words):
-        make(*parts)
+        eval(text, names)
 
 
 def test_violations_at_the_start_are_named(parts):

@@ -17,13 +17,14 @@ import scipy.linalg
 
 from mbd.base.checked import place
 from mbd.base.door import number
-from mbd.base.tolerances import DOUBLE_EIGENVALUE, ROUND_OFF
+from mbd.base.tolerances import ROUND_OFF
 from mbd.history.program import columns_of
 from mbd.model.frozen import state_of
 from mbd.model.model import Model
 from mbd.model.state import State
 from mbd.model.system import System, model_of
 from mbd.model.workspace import displaced
+from mbd.small_motions.spectrum import is_real
 from mbd.statics.balance import Balance, Statics, least_multipliers, scaled_loads
 from mbd.statics.curvature import Curvature
 from mbd.statics.imbalance import largest_forces
@@ -159,7 +160,7 @@ def _critical(K0: np.ndarray, change: np.ndarray) -> tuple[np.ndarray, np.ndarra
     usable = np.isfinite(inverse)
     size = np.abs(inverse[usable]).max(initial=0.0)
     usable &= np.abs(inverse) > 1e-12 * size
-    usable &= np.abs(inverse.imag) <= DOUBLE_EIGENVALUE * np.abs(inverse)
+    usable &= is_real(inverse)
     factors = -1.0 / inverse[usable].real
     order = np.argsort(np.abs(factors))
     return factors[order], kept @ vectors[:, usable].real[:, order]

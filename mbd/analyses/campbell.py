@@ -12,8 +12,6 @@ References
 .. [1] R. J. Allemang, The modal assurance criterion, Sound and Vibration 37 (2003).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,7 +25,7 @@ from mbd.analyses.equilibrium import Equilibrium
 from mbd.analyses.modes import Modes, modes
 from mbd.base.checked import listed, names, shown, sized, whole
 from mbd.base.door import array, number, unit_vector
-from mbd.base.tolerances import MODE_HALVED, MODE_SAME
+from mbd.base.tolerances import HALVED, MODE_SAME
 from mbd.history.program import columns_of
 from mbd.model.model import Model
 from mbd.model.state import State
@@ -79,7 +77,7 @@ class Campbell:
                 critical.append(self.speeds[i] + part * (self.speeds[i + 1] - self.speeds[i]))
         return np.unique(np.round(critical, 12))
 
-    def plot(self, path: str | Path | None = None, *, orders: Iterable[float] = (1.0,)) -> Figure:
+    def plot(self, path: str | Path | None = None, *, orders: Iterable[float] = (1.0,)) -> "Figure":
         """Draw frequencies over speed; dashed lines are multiples of the speed."""
         from mbd.drawing.modal import campbell_figure
 
@@ -143,7 +141,7 @@ def campbell(
     used = len(points[0].s)
     for speed in at[1:]:
         new = evaluate(float(speed))
-        partner = _track(points[-1], new, evaluate, MODE_HALVED)
+        partner = _track(points[-1], new, evaluate, HALVED)
         alone = partner < 0
         points.append(new)
         column = used - 1 + np.cumsum(alone)

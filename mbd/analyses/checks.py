@@ -1,14 +1,12 @@
 """Reports of checks of tangents, parts and formulations: what is measured, how they fail."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from mbd.base.tolerances import TANGENT_STEP
+from mbd.algebra.differences import FOURTH, fourth_order
 
 
 @dataclass(frozen=True)
@@ -67,7 +65,7 @@ class CheckReport:
     who: str
     properties: tuple[Any, ...]
     tolerance: float
-    tangents: CheckReport | None = None
+    tangents: "CheckReport | None" = None
     to_blame: str = ""
     kind: str = "properties"
 
@@ -140,5 +138,4 @@ def relative(error: Any, size: Any) -> float:
 
 def rate_of(value: Callable[[float], Any]) -> Any:
     """Return the derivative of a value at zero by central differences of fourth order."""
-    h = TANGENT_STEP
-    return (8 * (value(h) - value(-h)) - value(2 * h) + value(-2 * h)) / (12 * h)
+    return fourth_order(lambda k: value(k * FOURTH)) / FOURTH

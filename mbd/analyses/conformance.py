@@ -15,10 +15,11 @@ from typing import Any
 
 import numpy as np
 
+from mbd.algebra.differences import FOURTH
 from mbd.analyses.checks import BlockError, CheckError, CheckReport
 from mbd.base.checked import shown, whole
 from mbd.base.door import number
-from mbd.base.tolerances import TANGENT_COLUMNS, TANGENT_STEP, TANGENT_VISIBLE
+from mbd.base.tolerances import TANGENT_COLUMNS, TANGENT_VISIBLE
 from mbd.formulations.formulation import Formulation
 from mbd.machine import buffer as m
 from mbd.machine.buffer import integers
@@ -158,7 +159,7 @@ def _compare(model: Model, state: State, rng: np.random.Generator) -> Iterator[B
         rows = np.sort(rng.choice(rows, TANGENT_COLUMNS, replace=False))
     names = np.array(n.v_labels), np.array(n.lam_labels)
     work = Workspace(model, state)
-    small = TANGENT_STEP * model.units[columns]
+    small = FOURTH * model.units[columns]
     for moved in (False, True):
         if moved:
             work.vector(m.D)[n.v] = _increment(model, rng)
@@ -167,7 +168,7 @@ def _compare(model: Model, state: State, rng: np.random.Generator) -> Iterator[B
             K, B = "K", "B"
         M_, G_, K_, B_, Bt_, turn = _blocks(model, state, work, moved)
         by_q, noise_q = _differences(work, m.D, n.v[columns], small)
-        by_v, noise_v = _differences(work, m.V, n.v[columns], np.full(len(columns), TANGENT_STEP))
+        by_v, noise_v = _differences(work, m.V, n.v[columns], np.full(len(columns), FOURTH))
         by_a, noise_a = _differences(work, m.A, n.v[columns], np.ones(len(columns)))
         by_l, noise_l = _differences(work, m.A, n.lam[rows], np.ones(len(rows)))
         of_v, of_lam = names[0][columns], names[1][rows]

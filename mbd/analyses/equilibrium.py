@@ -1,7 +1,5 @@
 """``mbd.equilibrium``: poses in balance, at rest or in a turning frame."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -77,7 +75,7 @@ class Equilibrium:
     loads: LoadSize
     message: str
     rotating: np.ndarray = field(default_factory=lambda: np.zeros(3))
-    path: tuple[Equilibrium, ...] = ()
+    path: "tuple[Equilibrium, ...]" = ()
 
     @property
     def lam(self) -> np.ndarray:
@@ -93,7 +91,7 @@ class Equilibrium:
             message=self.message, last=s, before=turns_so_far(self.model, s),
         )  # fmt: skip
 
-    def __getitem__(self, name: str) -> PartAtPose:
+    def __getitem__(self, name: str) -> "PartAtPose":
         return PartAtPose(self.solution[name])
 
     def _repr_html_(self) -> str:

@@ -16,7 +16,7 @@ import numpy as np
 
 from mbd.base.checked import shown, sized
 from mbd.base.door import array, speaking_as
-from mbd.base.tolerances import INVERSE_GUESSES, INVERSE_STRIDE
+from mbd.base.tolerances import POSE_STEP
 from mbd.front.solution import Solution
 from mbd.integration.consistent import consistent, limits
 from mbd.joint_tree.coordinates import JointCoordinates
@@ -141,19 +141,20 @@ def _balanced(model: Model, work: Workspace) -> State:
 def _onwards(tree: JointCoordinates, q: np.ndarray, last: State, t_end: float) -> np.ndarray:
     """Go on to a time, in strides short enough that the next pose is the one nearest by."""
     t = last.t
-    for _ in range(INVERSE_GUESSES):
+    while t < t_end:
         v, a = tree.rates(q, (), (), t=t)
         speed, growth = (float(np.abs(x / tree.sizes).max()) for x in (v, a))
-        h = min(t_end - t, INVERSE_STRIDE / max(speed, np.sqrt(INVERSE_STRIDE * growth), 1e-300))
+        before, rest = t, t_end - t
+        h = min(rest, POSE_STEP / max(speed, np.sqrt(POSE_STEP * growth), 1e-300))
         guess = tree.add_all(q, h * v + 0.5 * h * h * a)
-        t = t_end if h == t_end - t else t + h
+        t = t_end if h == rest else t + h
+        if t == before:
+            raise ValueError(
+                f"{_WHO}: at t = {t:g} s the drives are too fast for a next pose: no time near it "
+                "is resolved"
+            )
         try:
             q = tree.close(guess, t=t)
         except ValueError:
             q = tree.q(_posed(tree.model, last.replace(t=t)))
-        if t == t_end:
-            return q
-    raise ValueError(
-        f"{_WHO}: more than {INVERSE_GUESSES} poses between two instants (t = {t:g} s); the drives "
-        "are too fast for the distance of the times"
-    )
+    return q

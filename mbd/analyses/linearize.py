@@ -1,7 +1,5 @@
 """``mbd.linearize``: a model as a linear system, in descriptor form and minimal."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
@@ -61,7 +59,7 @@ class FrequencyResponse:
         """Phase of the output against the input [rad], without jumps."""
         return np.unwrap(np.angle(self.values), axis=0)
 
-    def plot(self, path: str | Path | None = None) -> Figure:
+    def plot(self, path: str | Path | None = None) -> "Figure":
         """Draw magnitude and phase over frequency."""
         from mbd.drawing.figure import new_figure, saved
 
@@ -213,7 +211,7 @@ class Linearized:
             )
 
     @property
-    def state_space(self) -> StateSpace:
+    def state_space(self) -> "StateSpace":
         """The system as ``scipy.signal.StateSpace``."""
         from scipy.signal import StateSpace
 

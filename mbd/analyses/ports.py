@@ -8,17 +8,15 @@ of one newton or newton metre. An output is
 in inertial axes, or in those of the frame where the base motion turns.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from mbd.algebra.differences import FOURTH
 from mbd.algebra.norms import norms
 from mbd.base.checked import absent, meant, names, shown
 from mbd.base.door import unit_vector, vector
-from mbd.base.tolerances import TANGENT_STEP
 from mbd.history.joints import JointHistory
 from mbd.history.observed import gradient_of
 from mbd.history.program import ProgramTables
@@ -48,7 +46,7 @@ class OutputRows:
     velocity: np.ndarray
     multiplier: np.ndarray
 
-    def component(self, i: int) -> OutputRows:
+    def component(self, i: int) -> "OutputRows":
         """Return one row."""
         pick = slice(i, i + 1)
         rows = self.position[pick], self.velocity[pick], self.multiplier[pick]
@@ -348,7 +346,7 @@ def _of_reaction(motion: SmallMotion, joint: Joint, quantity: str) -> OutputRows
     columns = np.concatenate(
         [np.arange(b.v.start, b.v.stop) for b in motion.maps if b.name in joined]
     )
-    steps = TANGENT_STEP * model.units[columns]
+    steps = FOURTH * model.units[columns]
     q, lam = [], []
     for i, h in zip(columns, steps, strict=True):
         unit = np.zeros(model.n_v)

@@ -19,14 +19,18 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from mbd.base.tolerances import DOUBLE_EIGENVALUE, HELD, NEUTRAL_LARGE, NEUTRAL_MANY, ROUND_OFF
+from mbd.base.tolerances import (
+    HELD,
+    NEUTRAL_MANY,
+    ROUND_OFF,
+)
 from mbd.linear.arnoldi import largest
 from mbd.linear.inertia import Inertia
 from mbd.model.model import Model
 from mbd.small_motions.eigenvalues import dense, grows, sparse
 from mbd.small_motions.minimal import minimal, sizes_of
 from mbd.small_motions.small_motion import small_motion
-from mbd.small_motions.spectrum import Pencil, spectrum
+from mbd.small_motions.spectrum import Pencil, is_real, spectrum
 from mbd.statics.balance import Balance, SaddlePoint, Statics
 from mbd.statics.curvature import Curvature
 
@@ -57,7 +61,7 @@ def stability(problem: Statics, balance: Balance) -> Stability:
     real = values.real
     lowest = int(np.argmin(real))
     growing = real[lowest] < 0.0
-    flutter = np.abs(values.imag) > DOUBLE_EIGENVALUE * np.abs(values)
+    flutter = ~is_real(values)
     stable = not (growing or flutter.any())
     downhill = shapes[:, lowest].real if growing else None
     if problem.turning and not stable and model.n_v <= NEUTRAL_MANY:
@@ -119,7 +123,7 @@ class _CountedSpectrum:
         size = ROUND_OFF
         while (
             model.n_v > NEUTRAL_MANY
-            and size <= NEUTRAL_LARGE
+            and size <= ROUND_OFF**0.5
             and None in (self._count_if_clear(size * W, x) for x in (-1.0, 1.0))
         ):  # else one looks at all of the spectrum
             size *= 10.0

@@ -6,8 +6,6 @@ a hidden file ``.NAME.xxxxxxxx.new``; the next one that writes NAME removes it. 
 lives is seen by a lock (``flock``), which ends with the process.
 """
 
-from __future__ import annotations
-
 import errno
 import os
 import re
@@ -156,7 +154,7 @@ def _remove_members(folder: Path) -> None:
         folder.rmdir()
 
 
-def _rename(news: list[_New]) -> None:
+def _rename(news: "list[_New]") -> None:
     """Rename all files, whoever interrupts."""
     try:
         for new in news:

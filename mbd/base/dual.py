@@ -5,8 +5,6 @@ and functions of numpy keep both. It decides by its value alone, so that a descr
 that of their values. Nothing makes a plain number of one without a word: ``float`` of it raises.
 """
 
-from __future__ import annotations
-
 import math
 import sys
 from collections.abc import Mapping, Sequence
@@ -51,7 +49,7 @@ class Dual:
     def __neg__(self) -> Any:
         return _function("multiply", self, -1.0)
 
-    def __pos__(self) -> Dual:
+    def __pos__(self) -> "Dual":
         return self
 
     def __abs__(self) -> Any:
@@ -61,7 +59,7 @@ class Dual:
         """Return the root of the sum of both squares."""
         return _function("sqrt", _function("square", self) + other * other)
 
-    def conjugate(self) -> Dual:
+    def conjugate(self) -> "Dual":
         """Return itself: it is real."""
         return self
 

@@ -6,8 +6,6 @@ by it, for compiled code has addresses, which mean nothing elsewhere; a formulat
 carried as the place where it is defined, a function that no other process can import as its code.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import importlib
@@ -37,7 +35,7 @@ from mbd.base.read_only import read_only
 from mbd.machine.kernel_cache import globals_of
 
 Maker = TypeVar("Maker", bound=Callable[..., Any])
-_CALLS: weakref.WeakKeyDictionary[Any, Call] = weakref.WeakKeyDictionary()
+_CALLS: "weakref.WeakKeyDictionary[Any, Call]" = weakref.WeakKeyDictionary()
 
 
 class Call(NamedTuple):

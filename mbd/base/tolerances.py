@@ -27,7 +27,8 @@ others from a point near the model, so that their round-off is that of the model
 RANK = 1e-10
 """[rows of length one, kinematic units] A row nearer to the span of others depends on them, and a
 singular value below is zero: some 1e-15 by round-off, 1e-12 where a pose meets its rows to that;
-honest rows are 1e-7 and more away."""
+honest rows are 1e-7 and more away. What it lacks at other poses, of the length of the model or one,
+depends on them as well."""
 
 RANK_LACK = 10.0
 """[what rows lack at the pose] A row that is nearer to others depends on them: directions of rows
@@ -40,27 +41,12 @@ RANK_STAYS = 0.1
 """[distance of a row from others] What a row that acts counts for more than one that was dropped:
 rows that change places without need are noise in multipliers."""
 
-RANK_CANDIDATE = 1e-6
-"""[rows of length one] Pivots of many rows, squares of distances, below are looked at closely."""
-
 RANK_SHAKY = 1e-3
 """[length of the model, or 1 rad] Way in which rows are dropped, open and are taken again no more
 than three times: else they hold at second order only, by forces without bound."""
 
 RANK_TRIES = 3
 """[-] Selections of one step, and those within RANK_SHAKY."""
-
-OPEN_DROPPED = 1e-10
-"""[length of the model, or one] What a dropped row may lack more than where it was dropped: rows
-that depend on others stay as they are to second order in what these lack."""
-
-RANK_SOFT = 1e-13
-"""[rows of unit length] Corner of the elimination that nominates the dependent ones of many rows.
-These keep it times the square of the length of their null vector over their part in it, 1 to 1e5 in
-meshes of a hundred bodies."""
-
-REPORT_LOOSE = 1e-7
-"""[-] Rows whose part in every dependent one is smaller are not redundant in `Model.report`."""
 
 # --- contacts -------------------------------------------------------------------------------------
 
@@ -79,14 +65,12 @@ solution, as where what slips is redundant, leave 1e-8. More is no solution; the
 
 # --- initial states -------------------------------------------------------------------------------
 
-START_POSITION = 1e-7
-"""[length of the model, or one] Accepted violation of rows of positions at the start."""
-
-START_VELOCITY = 1e-7
-"""[length and speed of the model] Accepted violation of rows of velocities at the start."""
+ROWS_MET = 1e-7
+"""[length of the model, or one; of rates its speed] Accepted violation of rows, and of targets."""
 
 START_NEAR = 1e-3
-"""[length and speed of the model, or one] Violation at the start that is mended, with a warning."""
+"""[length and speed of the model, or one] Violation of rows that is mended at the start, with a
+warning, and that positions may come to at velocity level without one, beside what `rtol` allows."""
 
 START_DIFFERENCE = 1e-3
 """[step] Part of it over which accelerations are differenced for the first jerk."""
@@ -97,14 +81,9 @@ START_SMOOTH = 0.5
 # --- targets of a pose ----------------------------------------------------------------------------
 
 POSE_STEP = 0.3
-"""[length of the model, or 1 rad] Longest step of a search for a pose; for an equilibrium the
-longest move."""
-
-TARGET_MET = 1e-8
-"""[1 rad, or length of the model] A target is met when it is missed by less."""
-
-TARGET_STALLED = 1e-11
-"""[miss] Part by which a step, or a push, must lower it; else the steps end, the push was vain."""
+"""[length of the model, or 1 rad] Longest step of a search for a pose, of an equilibrium the
+longest move: nothing linear reaches farther. A step in time that fails has a plain reason where
+bodies move more."""
 
 TARGET_PUSHES = (0.1, 0.5, 1.5, 0.3)
 """[1 rad, or length of the model] Pushes away from a saddle, or a bad minimum, where steps end."""
@@ -120,8 +99,8 @@ PIVOT_ZERO = 1e-12
 # --- steps in time: generalized-alpha -------------------------------------------------------------
 
 PARABOLA_MISS = 1e-3
-"""[accelerations] First correction of a step from which on the next guess is on a line, not on a
-parabola: where they jump, that overshoots more."""
+"""[accelerations] First correction of a step from which on the next guess is a line and a ringing,
+no parabola: where accelerations jump, that overshoots more."""
 
 NEWTON_CONTRACTION = 5e-3
 """[1] Contraction that one ratio of increments is trusted to show; the first ratio may flatter."""
@@ -154,9 +133,9 @@ OPEN_STEP = 1e-3
 NEWTON_FREE = 1e-6
 """[rtol] Newton's tolerance of free steps: what it leaves is no error of the step."""
 
-STEP_HALVED = 6
-"""[-] A step of one size that fails is halved so many times at most, where it is taken in parts of
-itself: a sixty-fourth of it finds what turns by a radian in one."""
+HALVED = 6
+"""[-] A step that fails, where it is taken in parts of itself, or one of the speed of a rotor,
+is halved so many times at most: a sixty-fourth of it finds what turns by a radian in one."""
 
 # --- steps in time: sizes of free steps -----------------------------------------------------------
 
@@ -172,11 +151,9 @@ STEP_CONTROL = (0.9, 0.2, 2.0, 1.2)
 which it stays, and with it the matrix: Hairer and Wanner, Solving Ordinary Differential Equations
 II, section IV.8. Theirs grow by 8: here steps of an estimate of third order are followed by 2."""
 
-CRAWL_STEPS = 200_000
-"""[-] Free steps in a row that must bring a run `CRAWL_SHARE` further."""
-
-CRAWL_SHARE = 1e-4
-"""[length of the run] What so many go through at least: longer runs are ended by name."""
+CRAWL_STEPS = 50_000
+"""[-] Free steps in a row that must bring a run further by one part in so many: what would take
+more than their square in all is ended by name."""
 
 # --- steps in time: one that fails, in smaller ones -----------------------------------------------
 
@@ -218,9 +195,9 @@ STIFF_STABLE = 6.1
 """[h times the largest frequency] Where the method of order 8 by Dormand and Prince ceases to be
 stable: Hairer and Wanner, Solving Ordinary Differential Equations II, section IV.2."""
 
-STIFF_ALLOWED = 1e-4
-"""[error allowed to a step] With less a step covers less of an oscillation that it follows, in the
-power of its order, and so much less of a frequency is stiff."""
+STIFF_COVERS = 0.2
+"""[error allowed to a step, in the power of its order] A step covers more of a smooth motion, of
+accelerations and of units of increments; one that covers less is stiff, though it is stable yet."""
 
 STIFF_STEPS = (15, 6)
 """[-] So many steps at that bound are stiffness, and so many others in a row begin again: those of
@@ -228,8 +205,9 @@ the same section."""
 
 # --- runs that are lost ---------------------------------------------------------------------------
 
-OSCILLATION_INSTANTS = 40
-"""[-] Instants from whose multipliers an oscillation from step to step is told."""
+LOOKED_AT = 40
+"""[-] Instants that tell of a run: the last ones whether its multipliers oscillate from step to
+step, a sample of all whether energies keep their balance."""
 
 OSCILLATION_SHARE = 0.3
 """[largest multiplier] Part that oscillates, from which the user is warned."""
@@ -244,21 +222,11 @@ JUMP_PARTS = 16
 LOST_NOISE = 1e4
 """[round-off of the largest position] Round-off of multipliers and velocities."""
 
-FAR_IN_A_STEP = 0.5
-"""[length of the model, 1 rad] A step that fails has a plain reason where bodies move farther."""
-
-LIGHT_BODY = 1e-6
-"""[inertia of the heaviest] Free steps whose size vanishes may do so by the round-off of lighter
-bodies: 1e-16 of the force on a heavy one is 1e-10 of theirs."""
-
 # --- steps and their end --------------------------------------------------------------------------
 
 WHOLE_STEPS = 1e-9
 """[step] A time that is nearer to a whole number of steps is one: 3 steps of 0.1 s end at 0.3 s.
 Events that are nearer to each other happen at one instant."""
-
-RTOL_LEAST = 1e-13
-"""[-] Smaller tolerances of free steps are refused: errors of round-off are larger."""
 
 KEPT_MANY = 1_000_000
 """[instants] So many in memory are worth to be told of: of ten bodies they take some 2 GB."""
@@ -282,41 +250,16 @@ LARGE_STEP_COARSE = 8e-3
 """[way of the motion] What a hundred steps may add to it without a look at the energies: those of a
 tenth of a radian of an oscillation do."""
 
-LARGE_STEP_ADVICE = 0.1
-"""[error that is warned of] What the step that is advised would leave of it."""
-
-LARGE_STEP_INSTANTS = 64
-"""[-] Instants that are evaluated for energies: all, or a sample where it tells enough."""
-
-DRIFT = 1e-3
-"""[length of the model, 1 rad] How far positions may leave the rows at velocity level without a
-warning, as a multiple of the tolerance of free steps."""
-
 # --- laws that steps do not resolve ---------------------------------------------------------------
 
 UNRESOLVED_STRETCHES = 6
 """[-] Stretches of four steps in which laws are evaluated between the ends of steps."""
-
-UNRESOLVED_BETWEEN = (
-    0.414214,
-    0.732051,
-    0.236068,
-    0.645751,
-    0.162278,
-    0.898979,
-    0.0828427,
-    0.549834,
-)
-"""[step] Where: parts of irrational numbers, which are no simple fraction of a period."""
 
 UNRESOLVED_LEAST = 1e-3
 """[largest value of the law] What may happen between the ends of steps without a warning."""
 
 RESOLVED_ERROR = 1e-2
 """[range of the law in a step] Mean error of its polynomials where parts of a step resolve it."""
-
-RESOLVED_PARTS = (4, 8, 16, 32, 64, 128, 256)
-"""[-] Parts of a step that are tried for the step that is advised."""
 
 # --- events ---------------------------------------------------------------------------------------
 
@@ -327,10 +270,8 @@ EVENT_AHEAD = (1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0)
 """[step] Where one looks ahead for the side on which a function goes on."""
 
 EVENT_MANY = 100
-"""[-] So many events within `EVENT_SHORT` are an accumulation, which is refused."""
-
-EVENT_SHORT = 1e-7
-"""[length of the run] Time in which many events are an accumulation."""
+"""[-] So many events in a row, each nearer to the next than WHOLE_STEPS of the length of the run,
+are an accumulation, which is refused."""
 
 # --- continuous laws ------------------------------------------------------------------------------
 
@@ -345,13 +286,8 @@ as a share of the time in which the law acts."""
 # --- statics --------------------------------------------------------------------------------------
 
 REST_BALANCE = 1e-6
-"""[loads] What may be out of balance at an equilibrium; more is refused unless it is round-off."""
-
-REST_ROUND_OFF = 16.0
-"""[estimate of round-off] What sums of many terms may leave out of balance."""
-
-REST_SHORT = 1e-6
-"""[longest step] Newton's steps below are taken untested, and end where they get no shorter."""
+"""[loads; longest step] What may be out of balance at an equilibrium; more is refused unless it is
+round-off. Newton's steps that are so short are taken untested, and end where they do not shrink."""
 
 HELD = 1e-12
 """[stiffness of a body] Motions without stiffness are held by it and stay where they are: far below
@@ -370,27 +306,17 @@ REST_REACH = 3.0
 """[full steps] Largest turn of a step on a long way, less than half a turn between two bodies."""
 
 REST_TURN = 0.4
-"""[rad] Largest turn of a step to an equilibrium."""
+"""[rad] Largest turn of a step to an equilibrium: a move as large passes limit points."""
 
 REST_LIGHT = 1e-3
 """[force over length] Bodies that turn: their moving costs so much less, it follows from turns."""
 
-STEADY_MATRIX = 1e-8
-"""[fastest rate] Change of the state matrix below which a motion is steady."""
-
 # --- small motions --------------------------------------------------------------------------------
 
 ROUND_OFF = 1.4e-14
-"""[-] Part of what is added in an entry or a row that is its round-off: 64 eps. Measured, zeros are
-20 eps at most, and what is no zero is 1e5 eps, springs of 1 : 1e10 in one entry."""
-
-DOUBLE_EIGENVALUE = 1e-7
-"""[eigenvalue] Real or imaginary parts below are round-off: that of a double eigenvalue is the root
-of eps. More grows, decays or oscillates."""
-
-NEUTRAL_LARGE = 1e-7
-"""[stiffness of a body] Round-off of large models at most, where pivots tell nothing smaller: the
-smallest power of ten that they tell is taken."""
+"""[-] Part of what is added that is its round-off, in an entry, a row, a force on a body: 64
+eps. Measured, zeros are 20 eps at most, and what is no zero is 1e5 eps, springs of 1 : 1e10 in one
+entry. What is known by squares, a double eigenvalue, is known to its root."""
 
 NEUTRAL_MANY = 900
 """[-] Velocities above which a model is large: its spectrum is not looked at in full."""
@@ -398,50 +324,20 @@ NEUTRAL_MANY = 900
 MODE_SAME = 0.8
 """[MAC] From which on modes at two speeds are taken for the same one."""
 
-MODE_HALVED = 5
-"""[-] A step of the speed is halved so many times at most."""
-
 # --- derivatives of runs --------------------------------------------------------------------------
 
-SENSITIVITY_STEP = 1e-2
-"""[parameter, its vector, or quantity that is read] Distance of the values of a stencil of order 8;
-what it leaves out is at round-off, 1e-16."""
-
-SENSITIVITY_ZERO = 1e-15
-"""[size of its kind in the model] A value that is smaller is round-off of zero."""
-
-SENSITIVITY_AGREES = 1e-9
-"""[derivative] Differences of two orders that agree so well are of a smooth function; what they
-differ by the lower one leaves out, 1e-12 of most; a kink between the values leaves a share of the
-derivative itself."""
+DERIVATIVE_EXACT = 1e-9
+"""[derivative, what moves, what is read] Derivatives are known to this: differences of two orders
+that agree so well are of a smooth function (a kink between the values leaves a share of the
+derivative itself), a row that depends on others lacks no more, and what acts less is not seen."""
 
 SENSITIVITY_KINK = 1e-4
 """[derivative] What two orders differ by at the nearest values where there is none."""
-
-SENSITIVITY_MET = 1e-9
-"""[what moves, or what is read] What the derivative of a row that depends on others may lack, by
-round-off; where a parameter makes rows contradict each other it lacks a part of the whole."""
-
-SENSITIVITY_NEAR = 1e-6
-"""[parameter] Distance of two points where equations may have a kink: the cube root of round-off,
-which leaves 1e-10 of the equations. What is between two points is a kink as rarely."""
-
-START_MET = 1e-7
-"""[violation that a start may have] Rows that are met so well need no move to the nearest state."""
 
 BEGIN_REACH = 2.5e-3
 """[size of the model, its velocities, the step] Distance of the neighbours of a state from which a
 run restarts, of order 8. At four times that a restart of a chain is refused for a kink that it has
 not; nearer the round-off of accelerations is seen, 1e-7 of them at half."""
-
-SENSITIVITY_GRAZES = 1e-6
-"""[size of its function over the length of the run] A function that passes zero more slowly has no
-instant that could be differentiated."""
-
-SECOND_ORDER_STEP = 1e-3
-"""[parameter, or its vector] Distance of what is differenced, of order four: gradients, and
-constants where a description carries no derivatives; what it leaves out is about 1e-11, and what
-gradients lack is divided by it."""
 
 # --- fits and optimisation ------------------------------------------------------------------------
 
@@ -455,10 +351,6 @@ arrived, whatever ended it; a bound that is nearer holds its parameter."""
 
 FIT_PERFECT = 1e-10
 """[measured values] Where residuals are smaller, they are round-off, and no measure of noise."""
-
-FIT_RANK = 1e-9
-"""[largest singular value] Directions of parameters that are seen less are not seen: derivatives
-are exact to about 1e-10."""
 
 FIT_SEEN = 0.3
 """[parameters] A direction along which the standard error is larger is named: what is measured
@@ -475,9 +367,6 @@ belong to another fit or study."""
 
 # --- derivatives checked by differences -----------------------------------------------------------
 
-TANGENT_STEP = 2e-4
-"""[1 rad, length of the model, or speed] Step of the differences of fourth order."""
-
 TANGENT_VISIBLE = 2.2e-7
 """[largest term of an evaluation, over the step] Entries that are smaller count as so large: the
 round-off of an evaluation, 100 eps of it, is then an error of 1e-7."""
@@ -490,24 +379,7 @@ FLIGHT_ORDER = 1.75
 
 # --- motions that are prescribed, comparisons -----------------------------------------------------
 
-INVERSE_STRIDE = 0.1
-"""[1 rad, or length of the model] How far the pose goes from guess to guess."""
-
-INVERSE_GUESSES = 100_000
-"""[-] Guesses between two instants."""
-
-COMPARE_ROUND_OFF = 1e-13
-"""[size of the model] Round-off of positions, below which an error is not told from it."""
-
 # --- joint coordinates ----------------------------------------------------------------------------
-
-EFFORT_STEP = 1e-3
-"""[length of the model, or 1 rad] Steps of differences of fourth order of the rates of rows along a
-direction: exact for rows that are quadratic in the face; of others balances fifth derivatives,
-1e-12, and round-off, 1e-13."""
-
-LOOP_CLOSED = 1e-10
-"""[kinematic units] Last step of the positions that close loops: Newton's method squares it."""
 
 LOOP_CLOSINGS = 50
 """[-] Steps towards a closed loop: some five near one, more from afar."""

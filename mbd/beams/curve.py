@@ -5,8 +5,6 @@ tangent of the line; axis 3 lies in the plane of axis 1 and the direction ``up``
 turned about the tangent by the twist.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -44,7 +42,7 @@ class Piece:
     tangent: Callable[[np.ndarray], np.ndarray]
 
     @staticmethod
-    def line(a: np.ndarray, b: np.ndarray) -> Piece:
+    def line(a: np.ndarray, b: np.ndarray) -> "Piece":
         """Return a straight piece."""
         return Piece(
             lambda p: a + np.multiply.outer(p, b - a),

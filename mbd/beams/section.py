@@ -11,8 +11,6 @@ curvatures (twist, two bendings) about the origin of the section,
 :math:`\varrho` the inertia per length about it.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -195,7 +193,7 @@ class Section(Recorded):
         return cls._solid(shape, of, 5 / 6, flat=True)
 
     @classmethod
-    def _solid(cls, shape: _Shape, of: _Material, factor: float, flat: bool = False) -> Self:
+    def _solid(cls, shape: "_Shape", of: "_Material", factor: float, flat: bool = False) -> Self:
         """Return a section of one material with a shear factor.
 
         One that stays flat across is stiffer in its first bending.
@@ -292,7 +290,7 @@ def _outline(value: Any) -> np.ndarray:
     corners = array("Section", "outline", value, "(n, 2) numbers [m]")
     if corners.ndim != 2 or corners.shape[1] != 2 or len(corners) < 3:
         raise ValueError(
-            f"Section: outline must have the shape (n, 2), n >= 3, got {corners.shape}"
+            f"Section: outline must have the shape (n, 2) [m], n >= 3, got {corners.shape}"
         )
     if not np.isfinite(corners).all():
         raise ValueError(f"Section: outline must be finite [m], got {corners.tolist()}")

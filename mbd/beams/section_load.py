@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from mbd.base.checked import flag, shown, sized
+from mbd.base.checked import flag, numbers, shown, sized
 from mbd.base.door import array, label
 from mbd.base.dual import plain, value_of
 from mbd.base.read_only import read_only
@@ -284,10 +284,7 @@ def _loads(owner: str, value: Any, word: str, n: int) -> np.ndarray:
     """Return forces or moments (n, 3) that are given; default zero."""
     if value is None:
         return np.zeros((n, 3))
-    x = array(owner, word, value, f"({n}, 3) numbers")
-    if x.shape != (n, 3):
-        raise ValueError(f"{owner}: {word} must be ({n}, 3) numbers, got the shape {x.shape}")
-    return sized(owner, word, x, "N/m" if word == "force" else "N m/m")
+    return numbers(owner, word, value, ((n, 3),), "N/m" if word == "force" else "N m/m")
 
 
 def _element_of(at: np.ndarray, s: float) -> tuple[int, float, int | None]:

@@ -1,7 +1,5 @@
 """``mbd convert``, ``export``, ``schema``, ``completion``: what other programs read."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import os
@@ -72,7 +70,7 @@ def _results(options: argparse.Namespace, output: Path) -> list[str]:
     return []
 
 
-def _write(system: Description, how: dict[str, Any], title: str, output: Path) -> None:
+def _write(system: "Description", how: dict[str, Any], title: str, output: Path) -> None:
     """Write a model as a model file or as a scene in Python."""
     from mbd.base.atomic import replaced
     from mbd.files import code, modelfile

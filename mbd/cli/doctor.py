@@ -1,7 +1,5 @@
 """``mbd doctor``: checks of packages, a run, a picture, and the time to start."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import os
@@ -124,7 +122,7 @@ def _packages() -> list[Check]:
     return checks
 
 
-def _process(*command: str) -> tuple[subprocess.CompletedProcess[str] | None, float]:
+def _process(*command: str) -> "tuple[subprocess.CompletedProcess[str] | None, float]":
     """Run Python in a process of its own; None if it took too long.
 
     It has the package that runs now, whatever the folder holds in which it was called: a clone.
@@ -145,7 +143,7 @@ def _process(*command: str) -> tuple[subprocess.CompletedProcess[str] | None, fl
     return done, time.perf_counter() - clock
 
 
-def _why(done: subprocess.CompletedProcess[str] | None) -> str:
+def _why(done: "subprocess.CompletedProcess[str] | None") -> str:
     """Return the last words of a process that failed."""
     if done is None:
         return f"did not end within {_LONGEST} s"

@@ -1,7 +1,5 @@
 """``mbd sweep``, ``compare``, ``bench``: many runs, with other values, formulations or methods."""
 
-from __future__ import annotations
-
 import argparse
 from typing import TYPE_CHECKING, Any
 
@@ -163,7 +161,7 @@ def _names(text: str | None) -> list[str] | None:
     return None if text is None else [x.strip() for x in text.split(",")]
 
 
-def _reference(text: str | None) -> str | Solution | None:
+def _reference(text: str | None) -> "str | Solution | None":
     """Return a formulation by its name, or the solution of a file."""
     if text is None or not stored(text):
         return text

@@ -1,7 +1,5 @@
 """Output of commands: results as text or JSON, warnings and errors on one line; exit codes."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import math
@@ -50,7 +48,7 @@ def answer(
     return print_line(why, code) if why else code
 
 
-def ended(solution: Solution) -> tuple[int, str]:
+def ended(solution: "Solution") -> tuple[int, str]:
     """Return exit code and last line of a run, which may have failed or been interrupted."""
     if solution.status == 0:
         return DONE, ""
@@ -63,7 +61,7 @@ def wrote(*paths: str | Path, sizes: bool = False) -> list[str]:
     return [f"wrote {path}{x}" for path, x in zip(paths, size, strict=True)]
 
 
-def report_values(report: Report) -> dict[str, Any]:
+def report_values(report: "Report") -> dict[str, Any]:
     """Return the report of a model as plain values."""
     from dataclasses import asdict
 

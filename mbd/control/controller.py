@@ -27,7 +27,7 @@ from mbd.control.compiled_loop import (
     LoopLaw,
     closed_loop_kernel,
 )
-from mbd.control.stepper import Stepper
+from mbd.control.stepper import PIECE, Stepper
 from mbd.front.simulate import SimulationError
 from mbd.front.solution import Solution
 from mbd.integration.newton_loop import CONVERGED, FAILED
@@ -40,12 +40,12 @@ from mbd.model.system import System, model_of
 from mbd.model.turns_so_far import turns_so_far
 from mbd.runs.events import EventInstants
 from mbd.runs.failed_step import explain
-from mbd.runs.methods import checked_method
+from mbd.runs.interrupts import Interrupt, listening
+from mbd.runs.methods import checked_method, usual
 from mbd.runs.plan import whole_steps
 from mbd.runs.record import ArrayRecord, impulsive_so_far
 
 _WHO = "closed_loop"
-_CHUNK = 1 << 14  # steps in compiled code before Python listens to Ctrl-C
 
 
 @dataclass(frozen=True)
@@ -280,9 +280,15 @@ def _repeated_step(
 def _advance(
     loops: Sequence[_Loop], stepper: Stepper, record: ArrayRecord, n: int, every: int
 ) -> tuple[int, str, BaseException | None]:
-    """Take n steps with all laws; return the status, and what failed in words with its cause."""
+    """Take n steps with all laws; return the status, and what ended them in words with a cause."""
     try:
-        return _steps_with_laws(loops, stepper, record, n, every), "", None
+        with listening() as interrupt, interrupt.steps():
+            status = _steps_with_laws(loops, stepper, record, n, every, interrupt)
+        if interrupt.stop and stepper.run.work.S[m.N_RECORDED]:
+            _keep(stepper)
+        if interrupt.stop:
+            return -1, f"interrupted by the user at t = {stepper.t:.6g} s", None
+        return status, "", None
     except LawError as error:
         failed = str(error), error.__cause__
     except Exception as error:
@@ -299,16 +305,17 @@ def _keep(stepper: Stepper) -> None:
 
 
 def _steps_with_laws(
-    loops: Sequence[_Loop], stepper: Stepper, record: ArrayRecord, n: int, every: int
-) -> int:
+    loops: Sequence[_Loop], stepper: Stepper, record: ArrayRecord, n: int, every: int,
+    interrupt: Interrupt,
+) -> int:  # fmt: skip
     """Take n steps with all laws, in compiled code where all of them are; return the status."""
     run, steady, done = stepper.run, [x for x in loops if not x.period], 0
     compiled: CompiledLoop | None = None
-    while done < n:
+    while done < n and not interrupt.stop:
         if compiled is not None:
             compiled.go_on(done, [x.x for x in loops])
-            done, status = _compiled_steps(compiled, loops, stepper, n, every)
-            if done == n or status != CONVERGED:
+            done, status = _compiled_steps(compiled, loops, stepper, n, every, interrupt)
+            if done == n or interrupt.stop or status != CONVERGED:
                 return status
         _sample(loops, stepper, done)
         if not done:
@@ -349,8 +356,9 @@ def _compiled(loops: Sequence[_Loop], stepper: Stepper) -> CompiledLoop | None:
 
 
 def _compiled_steps(
-    compiled: CompiledLoop, loops: Sequence[_Loop], stepper: Stepper, n: int, every: int
-) -> tuple[int, int]:
+    compiled: CompiledLoop, loops: Sequence[_Loop], stepper: Stepper, n: int, every: int,
+    interrupt: Interrupt,
+) -> tuple[int, int]:  # fmt: skip
     """Go on in compiled code; return the steps done in all and a status.
 
     If all is well and steps are left, Python is to go on: to ask a law that failed, to take a step
@@ -358,8 +366,8 @@ def _compiled_steps(
     """
     run, S, G = stepper.run, stepper.run.work.S, compiled.floats
     done = int(G[DONE])
-    while done < n:
-        S[m.N_RECORDED], S[m.N_STEPS] = 0, min(n - done, run.capacity * every, _CHUNK)
+    while done < n and not interrupt.stop:
+        S[m.N_RECORDED], S[m.N_STEPS] = 0, min(n - done, run.capacity * every, PIECE)
         with run.helper:
             closed_loop_kernel(compiled.tables, run.work.F, compiled.record)
         status, gap = int(S[m.STATUS]), int(S[m.N_STEPS])
@@ -429,7 +437,7 @@ def closed_loop(
     t_end = number(_WHO, "t_end", t_end, "s", positive=True)
     if state is not None:
         state = state_of(_WHO, model, state)
-    method = checked_method(_WHO, method, False)
+    method = usual(model) if method is None else checked_method(_WHO, method, False)
     if project is not None:
         flag(_WHO, "project", project)
     if len({x.name for x in all_of_them}) < len(all_of_them):
@@ -452,9 +460,9 @@ def closed_loop(
     last = stepper.state
     if not len(record):
         run.record_to(record, first)
-    if status != CONVERGED:
+    if status > CONVERGED:
         message = message or explain(run.work, stepper.method)
-    elif n % every:
+    elif run.done % every:
         run.keep(EventInstants.of(last, impulsive_so_far(model, run.work.F)))
     message = message or f"reached t = {last.t:g} s"
     *raw, impulsive = record.histories()
@@ -463,6 +471,6 @@ def closed_loop(
         last=last, method=stepper.method, before=turns_so_far(model, first), impacts=record.impacts,
         options={"t_end": t_end, "step": stepper.h, "every": every},
     )  # fmt: skip
-    if status != CONVERGED:
+    if status > CONVERGED:
         raise SimulationError(solution) from cause
     return ClosedLoop(solution, {x.controller.name: x.signals() for x in loops})

@@ -203,7 +203,8 @@ class Environments:
                 "one run at a time; describe them by numbers, or use several processes"
             )
         self.environment, self.n = environment, whole(who, "n", n, 1)
-        self.n_starts = whole(who, "starts", starts, 1) if environment.start is not None else 1
+        several = whole(who, "starts", starts, 1)
+        self.n_starts = several if environment.start is not None else 1
         run = stepper.run
         self._batch = Batch(self.n, run.at)
         F, first = self._batch.F, run.exchange + EXCHANGE_HEAD

@@ -28,6 +28,11 @@ class Settable:
     name : str
         Part and argument, "push.force", "motor.effort", "drive.velocity"; of an argument that has
         numbers by name one of them, "air.parameters.wind".
+
+    Attributes
+    ----------
+    drives : bool
+        Whether it prescribes a motion.
     """
 
     def __init__(self, who: str, model: Model, name: str) -> None:
@@ -55,6 +60,7 @@ class Settable:
                 f"{who}: {name!r} would make positions jump; drive a velocity, "
                 "Drive(..., velocity=0.0), or push with a force"
             )
+        self.drives = rows.size > 0
         (of,) = model.names.several([name], who)
         if not of.settable:
             raise ValueError(

@@ -18,6 +18,7 @@ from mbd.control.compiled_step import (
     step_kernel,
 )
 from mbd.control.inputs import Settable, inputs_of
+from mbd.control.linear_model import LinearModel, linear_model
 from mbd.front.solution import Solution
 from mbd.history.observation import Observation
 from mbd.integration.acting_rows import Past
@@ -30,13 +31,14 @@ from mbd.model.state import State
 from mbd.model.system import System, model_of
 from mbd.model.turns_so_far import turns_so_far
 from mbd.runs.interrupts import Interrupt
-from mbd.runs.methods import checked_method
+from mbd.runs.methods import checked_method, usual
 from mbd.runs.plan import Plan
 from mbd.runs.stretch import Stretch, TakenOver
 
 _WHO = "Stepper"
 _SUCH = "such as ['hinge.angle', 'cart.position']"
 _LONG = 1e12  # steps that a run of unknown length may have
+PIECE = 1 << 12  # steps in compiled code before Python listens to Ctrl-C
 
 
 class StepperSnapshot(NamedTuple):
@@ -104,7 +106,7 @@ class Stepper:
     ) -> None:  # fmt: skip
         self.model = model_of(_WHO, system, set_valued=True)
         self.h = number(_WHO, "step", step, "s", positive=True)
-        self.method = checked_method(_WHO, method, False)
+        self.method = usual(self.model) if method is None else checked_method(_WHO, method, False)
         self._inputs = names(_WHO, "inputs", inputs)
         self.settable = {x: Settable(_WHO, self.model, x) for x in self._inputs}
         if project is not None:
@@ -215,7 +217,7 @@ class Stepper:
     def _call(self, n: int) -> None:
         """Take inputs and up to n steps by compiled code; refuse inputs that are no numbers."""
         run, work = self.run, self.run.work
-        work.S[m.N_STEPS] = n
+        work.S[m.N_STEPS], work.S[m.STEPS_DONE] = n, 0
         with run.helper:
             step_kernel(self.tables, work.F, self.record)
         if self._flags[REFUSED]:
@@ -248,7 +250,11 @@ class Stepper:
             self._call(0)  # observe
             S[m.STATUS] = status
             return taken, status
-        self._call(n)
+        try:
+            self._call(n)
+        except KeyboardInterrupt:  # it comes when the steps are taken
+            run.done += int(S[m.STEPS_DONE])
+            raise
         well = S[m.STATUS] == CONVERGED and S[m.STEPS_DONE] == n and not S[m.BAD_HOW]
         if well and run.solver is None:
             run.done += n
@@ -273,14 +279,16 @@ class Stepper:
         ------
         RuntimeError
             If one fails; the state is that of the last good step.
+        KeyboardInterrupt
+            By Ctrl-C, after some thousand steps at most; the run can go on from there.
         """
         if type(n) is not int or n < 1:
             n = whole(_WHO, "n", n, 1)
         run = self.run
         first, begin = run.done + 1, run.work.snapshot() if run.jumps.driven else None
-        taken, status = self.take(n)
+        taken, status = self.take(min(n, PIECE))
         while taken < n and status == CONVERGED:  # one careful step comes by itself
-            more, status = self.take(n - taken)
+            more, status = self.take(min(n - taken, PIECE))
             taken += more
         if begin is not None:
             jump = run.jumps.first(run.work, begin, taken, status != CONVERGED)
@@ -359,6 +367,19 @@ class Stepper:
         work.check_laws()
         self._flags[JUMPED] = 0.0
         self.observe()
+
+    def linear(self) -> LinearModel:
+        """Return the linear model of the run at its present state, for predictive control.
+
+        States are coordinates of joints, of ``model.joint_coordinates``, and their rates; inputs
+        and outputs are those of ``u`` and ``y``. The run stays as it is.
+
+        Returns
+        -------
+        LinearModel
+            A, B, C, D, the rates f and observations g at the state; ``held(h)`` is over a time.
+        """
+        return linear_model(self)
 
 
 def solution_at(model: Model, state: State) -> Solution:

@@ -10,8 +10,6 @@ which is exact, for equations are linear in loads. One product a step for each c
 number of its values. Motions have two more, for the rates of u.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -59,7 +57,7 @@ class Control:
     def __post_init__(self) -> None:
         self.values = self.function.values
 
-    @property
+    @cached_property
     def labels(self) -> list[str]:
         """Names of its values, "motor.effort[0]"."""
         return [f"{self.name}[{i}]" for i in range(len(self.function.times))]
@@ -76,7 +74,7 @@ class Control:
         self.table.numbers[self.table.places[self.term]] = self.function.coefficients(values)
 
     @cached_property
-    def inputs(self) -> tuple[Input, ...]:
+    def inputs(self) -> "tuple[Input, ...]":
         """Its value, of a motion its rates too: what equations are linear in."""
         M = self.table.matrices[self.term]
         return tuple(Input(self, order) for order in range(3) if M[:, order].any())

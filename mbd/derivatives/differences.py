@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mbd.base.tolerances import SENSITIVITY_AGREES, SENSITIVITY_KINK, SENSITIVITY_STEP
+from mbd.algebra.differences import EIGHTH
+from mbd.base.tolerances import DERIVATIVE_EXACT, SENSITIVITY_KINK
 
 #: parts of the first distance of the values
 SHARES = (1.0, 1.0 / 64, 1.0 / 4096)
@@ -126,9 +127,7 @@ def differentiated(
 
 def _is_rough(error: np.ndarray, slope: np.ndarray, steepest: float) -> np.ndarray:
     """Tell where an error counts against slopes, and a change of the parameter by its own size."""
-    return error > SENSITIVITY_AGREES * max(
-        np.abs(slope).max(initial=0.0), SENSITIVITY_STEP * steepest
-    )
+    return error > DERIVATIVE_EXACT * max(np.abs(slope).max(initial=0.0), EIGHTH * steepest)
 
 
 def slope(f: Callable[[float], np.ndarray | float], step: float) -> np.ndarray:

@@ -4,8 +4,6 @@ The transposes of the maps that ``sensitivities.py`` applies, from the last segm
 matrices are made again from the recorded instants.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -13,14 +11,17 @@ from typing import Any
 
 import numpy as np
 
-from mbd.algebra.differences import fourth_order
+from mbd.algebra.differences import FOURTH, fourth_order
 from mbd.analyses.buckling import Buckling
 from mbd.analyses.equilibrium import Equilibrium
 from mbd.analyses.linearize import Linearized
 from mbd.analyses.modes import Modes
 from mbd.base.checked import shown, whole
 from mbd.base.door import number
-from mbd.base.tolerances import SECOND_ORDER_STEP, SENSITIVITY_MET, START_MET, START_POSITION
+from mbd.base.tolerances import (
+    DERIVATIVE_EXACT,
+    ROUND_OFF,
+)
 from mbd.derivatives.controls import by_control_of_start, by_controls
 from mbd.derivatives.named import not_unique
 from mbd.derivatives.objective import Gradients, Objective, by_values, summed
@@ -146,7 +147,7 @@ def gradient(
 
 
 def gradients_over(
-    of: Setup, run: DifferentiableRun, objectives: Sequence[Objective], backs: Sequence[Backward]
+    of: Setup, run: DifferentiableRun, objectives: Sequence[Objective], backs: "Sequence[Backward]"
 ) -> list[float]:
     """Go back over a run with the adjoint of each objective; return their values."""
     n, numbers = len(run.pieces), [0.0] * len(objectives)
@@ -275,7 +276,7 @@ class Backward:
             by, by_inputs, gaps = self.maps.apply_begin_transposed(begin.here, begin.h, w)
             if not self.maps.work.S[m.SMALL_PIVOTS]:
                 sizes = [4.0 * s.step for s in stencils]
-                met = START_MET * START_POSITION * float(self.of.model.F[m.LENGTH])
+                met = ROUND_OFF * float(self.of.model.F[m.LENGTH])
                 here = [s.of.role is not Role.INITIAL and (gap * size <= met).all()
                         for s, gap, size in zip(stencils, gaps, sizes, strict=True)]  # fmt: skip
                 self.total += np.where(here, by, 0.0)
@@ -302,7 +303,7 @@ class Backward:
 
     def _check(self, J: Gradients) -> None:
         """Refuse an objective that reads how rows share a load, and parameters that open rows."""
-        if self.maps.F[m.OPEN] > SENSITIVITY_MET:
+        if self.maps.F[m.OPEN] > DERIVATIVE_EXACT:
             numbering = self.of.model.numbering
             read = np.abs(J.z[:, DA, numbering.lam]).max(axis=0, initial=0.0) > 0.0
             for name in not_unique(self.of.model):
@@ -367,7 +368,7 @@ def hvp(
     far = max(abs(d) / scale for d, (_, scale) in zip(along, sizes, strict=True))
     if far == 0.0:
         return dict.fromkeys(names, 0.0)
-    s = SECOND_ORDER_STEP / far
+    s = FOURTH / far
 
     def at(k: float) -> np.ndarray:
         """Return the gradient at k steps along the direction."""

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from mbd.algebra.differences import EIGHTH
 from mbd.analyses.equilibrium import PartAtPose
 from mbd.base.checked import called, function
-from mbd.base.tolerances import SENSITIVITY_STEP
 from mbd.derivatives.differences import CENTRAL, KinkError, differentiated, slope
 from mbd.derivatives.named import moved
 from mbd.derivatives.observed_terms import SumOfSquares, observed_term
@@ -215,7 +215,7 @@ def by_values(
     weights = {key: np.zeros(y.shape, complex) for key, y in values.items()}
     for key, y in values.items():
         for i in np.ndindex(y.shape):
-            step = SENSITIVITY_STEP * float(abs(y[i]) or _size(y))
+            step = EIGHTH * float(abs(y[i]) or _size(y))
             for unit in (1.0, 1j) if np.iscomplexobj(y) else (1.0,):
 
                 def there(
@@ -328,14 +328,14 @@ def gradients(
 
     columns, multipliers = _coordinates(model, names)
     v, lam = numbering.v, numbering.lam
-    wanted = [("q", i, DQ, v[i], SENSITIVITY_STEP * model.units[i]) for i in columns]
+    wanted = [("q", i, DQ, v[i], EIGHTH * model.units[i]) for i in columns]
     for name, row, unknowns, of in (
         ("v", DV, v, columns), ("a", DA, v, columns), ("lam", DA, lam, multipliers)
     ):  # fmt: skip
-        step = SENSITIVITY_STEP * sizes[name]
+        step = EIGHTH * sizes[name]
         wanted += [(name, i, row, unknowns[i], step) for i in of if read[name]]
     if read["t"]:
-        wanted.append(("t", 0, -1, 0, SENSITIVITY_STEP * h))
+        wanted.append(("t", 0, -1, 0, EIGHTH * h))
     sides = np.array([k for k in CENTRAL.k if k], float)
     by_t = np.zeros(n)
     most = max(1, _NEIGHBOURS // (n * len(sides)))

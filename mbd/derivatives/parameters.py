@@ -17,10 +17,10 @@ from typing import Any
 
 import numpy as np
 
+from mbd.algebra.differences import EIGHTH
 from mbd.base.checked import listed, shown
 from mbd.base.door import speaking_as
 from mbd.base.parameter import Parameter, evaluated
-from mbd.base.tolerances import SENSITIVITY_STEP
 from mbd.derivatives.differences import (
     BACKWARD,
     CENTRAL,
@@ -49,7 +49,7 @@ class Stencil:
     owner : str
         Named in errors.
     share : float
-        Of SENSITIVITY_STEP times the scale, the distance of the values.
+        Of EIGHTH times the scale, the distance of the values.
     root : Stencil, optional
         That of share one, if it is another.
     """
@@ -70,7 +70,7 @@ class Stencil:
     @property
     def step(self) -> float:
         """Distance of the values."""
-        return self.share * SENSITIVITY_STEP * self.scale
+        return self.share * EIGHTH * self.scale
 
     @property
     def alike(self) -> bool:

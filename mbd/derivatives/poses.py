@@ -19,8 +19,6 @@ from a pose are not those at another: :math:`R_q` is :math:`K\,T(\epsilon u)`, a
 pose there has no T, which leaves :math:`(l^TK)\,\partial(T^{-1}u)/\partial d`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -29,7 +27,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from mbd.analyses.equilibrium import Equilibrium, PartAtPose
-from mbd.base.tolerances import BEGIN_REACH, SENSITIVITY_MET
+from mbd.base.tolerances import BEGIN_REACH, DERIVATIVE_EXACT
 from mbd.derivatives.differences import PAIRS
 from mbd.derivatives.named import Tangents, derivative_by_name, not_unique
 from mbd.derivatives.objective import Objective, gradients, last_of
@@ -58,7 +56,7 @@ class SmallChange(NamedTuple):
     lam: np.ndarray
 
     @classmethod
-    def of(cls, shape: np.ndarray, lam: np.ndarray, s: complex) -> SmallChange:
+    def of(cls, shape: np.ndarray, lam: np.ndarray, s: complex) -> "SmallChange":
         """Return the motion shape e^(st)."""
         return cls(shape, s * shape, s * s * shape, lam)
 
@@ -217,10 +215,10 @@ def _step(
                 at.put(SmallChange(*(k * e * y for y in part)))
                 total += weight / e * w * at.residual()
         errors[e] = float(np.abs(total - load).max())
-        if errors[e] <= SENSITIVITY_MET * size:
+        if errors[e] <= DERIVATIVE_EXACT * size:
             return e
     best = min(errors, key=lambda e: errors[e])
-    if not errors[best] <= np.sqrt(SENSITIVITY_MET) * size:  # half of the digits
+    if not errors[best] <= np.sqrt(DERIVATIVE_EXACT) * size:  # half of the digits
         raise ValueError(
             "sensitivities: forces near the pose do not follow the tangents at it, by "
             f"{errors[best] / size:.2g} of them: a law changes within too short a way; let it "
@@ -307,7 +305,7 @@ def matrix(A: Any) -> np.ndarray:
 def _met(owner: str, name: str, S: np.ndarray, x: np.ndarray, b: np.ndarray) -> None:
     """Refuse an effect that no change of the pose balances."""
     left = float(np.abs(S @ x - b).max(initial=0.0))
-    if left > SENSITIVITY_MET * float(np.abs(b).max(initial=0.0)):
+    if left > DERIVATIVE_EXACT * float(np.abs(b).max(initial=0.0)):
         raise ValueError(
             f"{owner}: no pose nearby is in balance with another value of {name!r}: a part "
             f"{left / np.abs(b).max():.2g} of its effect is on a motion that nothing resists, or "

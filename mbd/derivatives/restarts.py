@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from mbd.algebra.newmark import Weights
-from mbd.base.tolerances import BEGIN_REACH, START_DIFFERENCE, START_MET
+from mbd.base.tolerances import BEGIN_REACH, ROUND_OFF, ROWS_MET, START_DIFFERENCE
 from mbd.derivatives.differences import CENTRAL, differentiated
 from mbd.derivatives.parameters import Stencil
 from mbd.derivatives.step_kernels import COLUMN_SIZE, DA, DB, DL, DQ, DV, INSTANT_SIZE
@@ -118,7 +118,7 @@ class Initialisation:
 
         Where neighbours of the start are moved to meet the rows, these have to be met to round-off.
         """
-        share = START_MET if self.project is None or self.project else 1.0
+        share = ROUND_OFF / ROWS_MET if self.project is None or self.project else 1.0
         work = Workspace(model, runs=F)
         with np.errstate(all="ignore"):  # runs that leave the batch
             first, saddle = described_starts(work, share)

@@ -11,14 +11,12 @@ with F the derivative at a held size, :math:`\zeta` that by the size (with the t
 saltation of a discrete step.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from mbd.base.tolerances import SENSITIVITY_GRAZES, WHOLE_STEPS
+from mbd.base.tolerances import EVENT_ROUND_OFF, WHOLE_STEPS
 from mbd.derivatives.objective import Gradients, gradients
 from mbd.derivatives.parameters import Stencil
 from mbd.derivatives.restarts import Continuation, EventMap, Initialisation, Restart, StepChange
@@ -50,7 +48,7 @@ class Crossing:
 
     def saltation(
         self, owner: str, solution: Any, stencils: list[Stencil], h: float, zeta: np.ndarray
-    ) -> Saltation:
+    ) -> "Saltation":
         """Return how state and time at its end follow; zeta (5, n_u) are those by the size h."""
         model, s = solution.model, self.state
         if self.event is None:
@@ -65,7 +63,7 @@ class Crossing:
         rate = float(np.vdot(g.z[0], zeta[:INSTANT_SIZE]) + g.t[0])
         size = float(np.abs(np.asarray(self.event.function(solution), float)).max())
         length = float(solution.t[-1] - solution.t[0])
-        if abs(rate) * length <= SENSITIVITY_GRAZES * size:
+        if abs(rate) * length <= EVENT_ROUND_OFF**0.5 * size:
             raise ValueError(
                 f"{owner}: {self.event.name} at t = {s.t:.6g} s only touches zero (its rate is "
                 f"{rate:.2g} per second): its instant has no derivative; take a function that "

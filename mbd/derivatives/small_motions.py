@@ -14,8 +14,6 @@ equilibria: it costs the same for one parameter and for many. Of a repeated eige
 to one direction of parameters.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -28,7 +26,7 @@ from mbd.analyses.buckling import Buckling
 from mbd.analyses.linearize import Linearized, ports_about
 from mbd.analyses.modes import Modes
 from mbd.base.door import array
-from mbd.base.tolerances import BEGIN_REACH, SENSITIVITY_MET
+from mbd.base.tolerances import BEGIN_REACH, DERIVATIVE_EXACT
 from mbd.derivatives.differences import slope
 from mbd.derivatives.objective import View
 from mbd.derivatives.parameters import Stencil, stencils
@@ -210,7 +208,7 @@ class FactorSlopes:
         slopes = sum(w * at.by_parameters() for w, at in terms)
         load, left = loads[0] - loads[1], np.concatenate([W[:, 0], nu[:, 0]])
         work = float(left @ load)
-        if len(group) == 1 and abs(work) > SENSITIVITY_MET * (np.abs(left) @ np.abs(load)):
+        if len(group) == 1 and abs(work) > DERIVATIVE_EXACT * (np.abs(left) @ np.abs(load)):
             self.assembled += full.assembled + bare.assembled
             return -(np.asarray(slopes) @ left / work)[None]
         across = np.hstack([U.T / model.units**2, np.zeros((len(group), len(E) - n_v))])
@@ -237,7 +235,7 @@ class FactorSlopes:
         b = np.vstack([-changes.T, np.zeros((len(S) - n, len(changes)))])
         # the pose stays, where multipliers balance all
         Z[n_v:] = self.solved(S[:n_v, n_v:], b[:n_v])
-        size = SENSITIVITY_MET * np.abs(changes).max(axis=1, initial=0.0)
+        size = DERIVATIVE_EXACT * np.abs(changes).max(axis=1, initial=0.0)
         moves = changes[:, n_v:].any(axis=1) | (np.abs(S[:n] @ Z - b[:n]).max(axis=0) > size)
         Z[:, moves] = self.solved(S, b[:, moves])
         gone = np.flatnonzero(np.abs(S[:n] @ Z - b[:n]).max(axis=0) > size)
@@ -254,7 +252,7 @@ class FactorSlopes:
 class LinearTangent:
     """The derivative of a linear system by a parameter."""
 
-    def __init__(self, of: LinearTangents, j: int) -> None:
+    def __init__(self, of: "LinearTangents", j: int) -> None:
         self._of, self._j = of, j
 
     def frequency_response(self, frequencies: Any) -> np.ndarray:
@@ -326,7 +324,7 @@ class LinearTangents:
         for j in np.flatnonzero(c.any(axis=0)):
             u, mu, l = X[:n_v, j], X[n_v:, j], left[:, j]
             for A, x, b in ((P, X[:, j], right[:, j]), (P.T, l, rows[j])):
-                if np.abs(A @ x - b).max() > SENSITIVITY_MET * np.abs(b).max():
+                if np.abs(A @ x - b).max() > DERIVATIVE_EXACT * np.abs(b).max():
                     raise ValueError(
                         f"{pose.owner}: the response at {f:g} Hz of "
                         f"{', '.join(self.linear.outputs)} to {self.linear.inputs[j]} is not "

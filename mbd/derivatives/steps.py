@@ -1,7 +1,5 @@
 """Steps of a run, and the maps that carry tangents over them and adjoints back."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -9,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mbd.base.tolerances import SENSITIVITY_MET
+from mbd.base.tolerances import DERIVATIVE_EXACT
 from mbd.derivatives import step_kernels as at
 from mbd.derivatives.controls import Input
 from mbd.derivatives.parameters import Stencil
@@ -84,7 +82,7 @@ class Steps:
             for i in range(first, end, most)
         ]
 
-    def part(self, first: int, last: int) -> Steps:
+    def part(self, first: int, last: int) -> "Steps":
         """Return the steps between two of their instants."""
         ends, own = slice(first, last + 1), slice(first, last)
         before = self.a[first - 1] if first else self.before
@@ -337,7 +335,7 @@ class StepMaps:
     def check_rows(self, owner: str) -> None:
         """Refuse parameters with which redundant rows would contradict each other."""
         opened, singular = self.F[m.OPEN], self.work.S[m.SMALL_PIVOTS]
-        if opened <= SENSITIVITY_MET and not singular:
+        if opened <= DERIVATIVE_EXACT and not singular:
             return
         names = ", ".join(s.name for s in self.stencils)
         if singular:

@@ -1,10 +1,9 @@
 """Variables: parameters and the values of controls that are varied, as one vector of numbers."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from functools import cached_property
+from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
@@ -43,7 +42,7 @@ class Variables:
     low: np.ndarray
     high: np.ndarray
 
-    @property
+    @cached_property
     def labels(self) -> list[str]:
         """Names of all numbers, "rod.mass", "motor.effort[0]"."""
         return [*self.names, *(y for x in self.controls for y in x.labels)]
@@ -59,8 +58,14 @@ class Variables:
 
     def split(self, x: np.ndarray) -> tuple[np.ndarray, list[np.ndarray]]:
         """Return the values of parameters, and those of each control."""
-        ends = len(self.names) + np.cumsum([0, *(len(y.labels) for y in self.controls)])
+        ends = self._ends
         return x[: ends[0]], [x[a:b].copy() for a, b in pairwise(ends)]
+
+    @cached_property
+    def _ends(self) -> list[int]:
+        """Where the parameters end, and each control."""
+        counts = (len(y.labels) for y in self.controls)
+        return list(accumulate(counts, initial=len(self.names)))
 
     def by_name(self, x: np.ndarray) -> dict[str, Any]:
         """Return the values by name, of controls (n,) arrays."""
@@ -68,7 +73,7 @@ class Variables:
         pairs = zip((y.name for y in self.controls), values, strict=True)
         return {**dict(zip(self.names, scalars.tolist(), strict=True)), **dict(pairs)}
 
-    def bounded(self, who: str, bounds: Any) -> Variables:
+    def bounded(self, who: str, bounds: Any) -> "Variables":
         """Return the variables between bounds by name; those of a control are of all of its values.
 
         What starts at zero between two bounds is of the size of their distance.

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mbd.base.tolerances import SENSITIVITY_NEAR, SENSITIVITY_STEP
+from mbd.algebra.differences import EIGHTH, SECOND
 from mbd.derivatives.differences import PAIRS
 from mbd.derivatives.parameters import Stencil
 from mbd.formulations.families import family
@@ -282,7 +282,7 @@ def by_parameter(model: FrozenModel, stencil: Stencil) -> Variation:
             if (
                 (gravity and e.kind.accelerated)
                 or any(slopes[x].any() for x in constants_of(model, one))
-                or (of.by_law and e.law and law(one, SENSITIVITY_NEAR * scale) != e.law.address)
+                or (of.by_law and e.law and law(one, SECOND * scale) != e.law.address)
             ):
                 elements.append(one)
         own = (x.name for x in model.system.parts[name].nodes())
@@ -292,7 +292,7 @@ def by_parameter(model: FrozenModel, stencil: Stencil) -> Variation:
     quadratic = not any(
         gravity or e.law or e.kind.own_block or not (e.kind.n_rows and e.kind.secant) for e in some
     )
-    step = (SENSITIVITY_NEAR if kinked else SENSITIVITY_STEP) * scale
+    step = (SECOND if kinked else EIGHTH) * scale
     points = [
         LinePoint(w / step, lambda at, e=k * step: model.F[at] + e * slopes[at],  # type: ignore[misc]
               partial(law, e=k * step))

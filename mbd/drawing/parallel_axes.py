@@ -1,7 +1,5 @@
 """Lines across parallel axes, one for each member of a table."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +13,7 @@ if TYPE_CHECKING:
 _MOST = 5000  # lines that a picture has
 
 
-def parallel_axes(who: str, columns: Mapping[str, np.ndarray], color: str, ax: Any) -> Figure:
+def parallel_axes(who: str, columns: Mapping[str, np.ndarray], color: str, ax: Any) -> "Figure":
     """Draw each row of columns (n,) as a line, coloured by one of them."""
     ax = checked_axes(ax, who)
     if ax is None:

@@ -4,8 +4,6 @@ A unit is a product of names with whole powers: ``kg m^2``, ``N/(m s)``, ``m/s^2
 in a decimal unit gives the nearest double, so ``"25 mm"`` is exactly ``0.025``.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from fractions import Fraction
@@ -28,7 +26,7 @@ class Unit(NamedTuple):
     turns: int
     powers: tuple[int, int, int, int]
 
-    def times(self, other: Unit, power: int) -> Unit:
+    def times(self, other: "Unit", power: int) -> "Unit":
         """Return self other^power."""
         powers = (a + power * b for a, b in zip(self.powers, other.powers, strict=True))
         scale, turns = self.scale * other.scale**power, self.turns + power * other.turns

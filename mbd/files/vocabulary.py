@@ -86,7 +86,7 @@ ARGUMENTS: dict[str, ValueType] = {
     **dict.fromkeys(("first", "second"), END),
     **dict.fromkeys(("angular_velocity", "angular_velocity_body"), Array("rad/s")),
     **dict.fromkeys(("rotation", "axes"), Turn()),
-    **dict.fromkeys(("length", "radius", "pitch"), Number("m")),
+    **dict.fromkeys(("length", "radius", "pitch", "inside"), Number("m")),
     **dict.fromkeys(("a", "rho", "tol", "rtol", "scale", "alpha", "ratio"), Number("-")),
     **dict.fromkeys(("exponent", "friction", "friction_static", "restitution"), Number("-")),
     **dict.fromkeys(("t_end", "step", "max_step"), Number("s")),

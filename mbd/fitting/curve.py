@@ -1,7 +1,5 @@
 """Measured curves, and quantities of runs at their instants."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -41,7 +39,7 @@ class Curve:
     values: np.ndarray
     sigma: np.ndarray | None
 
-    def at(self, t: np.ndarray) -> Curve:
+    def at(self, t: np.ndarray) -> "Curve":
         """Return the curve at other instants."""
         return replace(self, t=t)
 

@@ -24,7 +24,7 @@ from scipy.special import chdtrc, stdtrit
 from mbd.base.checked import check_options, flag, floats, mapping, meant, shown, whole
 from mbd.base.html_tables import facts, page, table
 from mbd.base.identity import Identity
-from mbd.base.tolerances import FIT_ARRIVED, FIT_PERFECT, FIT_RANK, FIT_SEEN, FIT_TOL
+from mbd.base.tolerances import DERIVATIVE_EXACT, FIT_ARRIVED, FIT_PERFECT, FIT_SEEN, FIT_TOL
 from mbd.derivatives.sensitivities import sensitivities
 from mbd.derivatives.variables import Variables, variables_of
 from mbd.fitting.curve import Curve
@@ -134,7 +134,7 @@ class Fit:
         self._size = size = np.maximum(np.abs(x), variables.size)
         _, values, V = np.linalg.svd(weights[:, None] * J[:, free] * size[free], full_matrices=True)
         values = np.pad(values, (0, len(V) - len(values)))
-        blind = values <= FIT_RANK * values.max(initial=0.0)
+        blind = values <= DERIVATIVE_EXACT * values.max(initial=0.0)
         with np.errstate(divide="ignore", invalid="ignore"):
             errors = np.where(blind, np.inf, self._s / values)
         own = [name for name in names if name not in held]
@@ -149,7 +149,7 @@ class Fit:
         self._blind[:, free] = np.where(blind[:, None], V, 0.0) * size[free]
         C[np.ix_(free, free)] = (self._spread.T @ self._spread)[np.ix_(free, free)]
         lost = np.zeros(len(x), bool)
-        lost[free] = (np.abs(V[blind]) > np.sqrt(FIT_RANK)).any(axis=0)
+        lost[free] = (np.abs(V[blind]) > np.sqrt(DERIVATIVE_EXACT)).any(axis=0)
         C[lost, lost] = np.inf
         self.covariance = C
         deviation = np.sqrt(np.diag(C))
@@ -216,7 +216,7 @@ class Fit:
         half = k * np.linalg.norm(np.tensordot(self._spread, J, 1), axis=0)
         open_to = np.abs(np.tensordot(self._blind, J, 1)).max(axis=0)
         whole = np.tensordot(self._size, np.abs(J), 1).max(initial=0.0)
-        half[open_to > np.sqrt(FIT_RANK) * whole] = np.inf
+        half[open_to > np.sqrt(DERIVATIVE_EXACT) * whole] = np.inf
         if y.ndim > 1 and y.shape[1] == 1:
             y, half = y[:, 0], half[:, 0]
         return Prediction(run.solution.t, y, y - half, y + half)
@@ -510,6 +510,6 @@ def _arrived(
     if not any(free) or np.linalg.norm(r) <= FIT_PERFECT * np.linalg.norm(measured):
         return True
     J = J / np.maximum(np.linalg.norm(J, axis=0), 1e-300)
-    move = np.linalg.norm(J @ np.linalg.lstsq(J, r, rcond=FIT_RANK)[0])
+    move = np.linalg.norm(J @ np.linalg.lstsq(J, r, rcond=DERIVATIVE_EXACT)[0])
     s = np.linalg.norm(r) / np.sqrt(max(1, len(r) - sum(free)))
     return bool(move <= FIT_ARRIVED * s)

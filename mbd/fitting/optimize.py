@@ -17,7 +17,7 @@ from scipy.optimize import Bounds, NonlinearConstraint, minimize, nnls
 
 from mbd.analyses.equilibrium import equilibrium
 from mbd.base.checked import called, check_options, floats, listed, mapping, one_of, shown, whole
-from mbd.base.door import speaking_as
+from mbd.base.door import number, speaking_as
 from mbd.base.html_tables import facts, page, table
 from mbd.base.identity import Identity
 from mbd.base.tolerances import FIT_TOL, OPTIMUM_MET
@@ -172,6 +172,9 @@ def optimize(
     most = whole(_WHO, "max_evaluations", max_evaluations, 1)
     if t_end is not None or step is not None:
         check_options(optimize, options, gradient, ("progress",))
+    for word, value in {"t_end": t_end, "step": step}.items():
+        if value is not None:
+            number(_WHO, word, value, "s")
     limits = _limits(constraints)
     if limits and solver == "L-BFGS-B":
         raise ValueError(f"{_WHO}: solver 'L-BFGS-B' takes no constraints; take 'SLSQP'")

@@ -1,7 +1,5 @@
 """Mass and stiffness matrices, nodal coordinates and interfaces of a finite element model."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -44,7 +42,7 @@ class FiniteElementModel:
     @classmethod
     def checked(
         cls, who: str, M: Any, K: Any, coordinates: Any, interfaces: Any
-    ) -> FiniteElementModel:
+    ) -> "FiniteElementModel":
         """Return the model of matrices, arrays or names of files; refuse what is none."""
         x = _coordinates(who, coordinates)
         mass, stiffness = square(who, "M", M), square(who, "K", K)

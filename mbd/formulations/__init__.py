@@ -1,7 +1,5 @@
 """Formulations: one file per choice of coordinates, imported by name when needed."""
 
-from __future__ import annotations
-
 import importlib
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -29,7 +27,7 @@ _WITH_OPTIONS = {
 NAMES = tuple(n for n in _WHERE if n != "point")  # what a rigid body may have
 
 
-def named(name: str) -> Formulation:
+def named(name: str) -> "Formulation":
     """Return the formulation of a name, or of words with options, "Unified('tetrahedral')"."""
     if name not in _WHERE:
         return _with_options(name)
@@ -42,7 +40,7 @@ def _attribute(module: str, name: str) -> Any:
     return getattr(importlib.import_module(f"mbd.formulations.{module}"), name)
 
 
-def _with_options(words: str) -> Formulation:
+def _with_options(words: str) -> "Formulation":
     """Return the formulation that the words of a call make."""
     from mbd.base.checked import shown
     from mbd.base.spoken_options import call_of_literals

@@ -8,8 +8,6 @@ The functions work in place on the flat buffer ``F``. Where the numbers of a nod
 record, `NodeRecord`: ``F[n.q]`` is the first coordinate of node ``n``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from inspect import signature
@@ -268,7 +266,7 @@ class Formulation:
     faces: Callable[[np.ndarray], np.ndarray] | None = None
     mass_matrix: Callable[[float, np.ndarray, np.ndarray], np.ndarray] | None = None
     conserving: Conserving | None = None
-    like: Formulation | None = None
+    like: "Formulation | None" = None
 
     def __post_init__(self) -> None:
         """Refuse facts that contradict each other, and functions that take other arguments."""

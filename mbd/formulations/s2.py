@@ -65,7 +65,7 @@ from mbd.algebra.vec import (
 )
 from mbd.base.dual import plain
 from mbd.base.recorded_call import remembered
-from mbd.base.tolerances import START_VELOCITY
+from mbd.base.tolerances import ROWS_MET
 from mbd.formulations.formulation import Formulation
 from mbd.formulations.se3 import body_forces, increments
 from mbd.formulations.so3 import (
@@ -90,7 +90,7 @@ def initial(
     q = np.concatenate([position, quaternion_from_matrix(rotation)], -1)
     W = in_body_axes(rotation, omega)
     spin = np.abs(plain(W)[..., 2])
-    if np.any(spin > START_VELOCITY * np.linalg.norm(plain(W), axis=-1)):
+    if np.any(spin > ROWS_MET * np.linalg.norm(plain(W), axis=-1)):
         raise ValueError(
             "angular_velocity of a body on S2 must not be about its third director [rad/s], got "
             f"{spin.max():.6g} along it; take that part away, or another formulation"

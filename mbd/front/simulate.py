@@ -10,7 +10,7 @@ import numpy as np
 
 from mbd.base.above import from_above
 from mbd.base.checked import file_path, flag, names
-from mbd.base.tolerances import OSCILLATION_INSTANTS
+from mbd.base.tolerances import LOOKED_AT
 from mbd.front.richardson import checked_order, of_order
 from mbd.front.solution import Solution
 from mbd.history.beams import beyond_limits
@@ -35,6 +35,7 @@ from mbd.runs.oscillation import oscillation
 from mbd.runs.plan import Plan, checked_plan, run_options
 from mbd.runs.record import ArrayRecord, Record, at_once
 from mbd.runs.run import Run
+from mbd.runs.short_contacts import short_contacts
 from mbd.runs.stretch import Stretch
 from mbd.runs.unresolved_laws import unresolved_laws
 
@@ -78,8 +79,8 @@ def simulate(
     method : GeneralizedAlpha, EnergyMomentum, LieRungeKutta4 or one of your own, optional
         Default ``GeneralizedAlpha(rho=0.8)``. With ``rtol`` the default is
         ``RadauCollocation(stages=3)``, below 1e-6 (with beams 1e-8) that of five stages, and
-        generalized-alpha, in its stabilised form, where a formulation does not say how increments
-        go along with velocities (``flow``).
+        generalized-alpha, in its stabilised form, with beams from 1e-3 on and where a formulation
+        does not say how increments go along with velocities (``flow``).
     rtol : float [-]
         Let the steps be chosen: relative tolerance of positions (to the extent of the model, or to
         one radian) and velocities (to the largest so far) over the whole run.
@@ -87,7 +88,7 @@ def simulate(
         Absolute tolerance, also by kind of unknown: ``{"translation": 1e-9, "rotation": 1e-9,
         "director": 1e-9}``. Default 0.
     max_step : float [s]
-        Largest step of free steps; default a fiftieth of the run (a hundredth by
+        Largest step of free steps; default a fortieth of the run (a hundredth by
         generalized-alpha, a tenth with a ``RadauCollocation`` or ``ExplicitRungeKutta`` that is
         given).
     order : int, optional
@@ -210,6 +211,8 @@ def _judged(solution: Solution, run: Run, plan: Plan, start: float, raises: bool
         solution.message += f"; {beyond}"
     if run.stretch is None or (failed and raises):
         return ""
+    if lowered := solution.impacts.lowered(solution.model.system):
+        solution.message += f"; {lowered}"
     remarks = [beyond, *_trouble(solution, run.stretch, plan, start)]
     if trouble := "; ".join(filter(None, remarks)):
         solution.message += f"; warning: {trouble}"
@@ -222,8 +225,10 @@ def _trouble(solution: Solution, stretch: Stretch, plan: Plan, start: float) -> 
     if solution.success and not np.isfinite(plan.rtol):
         by_step = plan.every == 1 and plan.times is None
         yield unresolved_laws(solution, plan.step, start, by_step)
+        if by_step:
+            yield short_contacts(solution, plan.step)
     if each_step and not solution.events and stretch.facts.oscillation:
-        last = solution.acting_lam(slice(-OSCILLATION_INSTANTS, None))
+        last = solution.acting_lam(slice(-LOOKED_AT, None))
         yield oscillation(solution.model, last, stretch.facts.oscillation * stretch.h**2)
     if solution.success and not np.isfinite(plan.rtol):
         yield too_large(solution, plan.step, each_step and stretch.facts.error is not None)

@@ -1,7 +1,5 @@
 """The columns of results: quantities of parts by name, labels of arrays, units of each column."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby, product, repeat
@@ -69,7 +67,7 @@ class Series:
     components: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, name: str, values: np.ndarray, column: Column) -> Series:
+    def of(cls, name: str, values: np.ndarray, column: Column) -> "Series":
         """Take values (n, ...) of a column, its components side by side."""
         flat = values.reshape(len(values), -1) if column.components else values
         return cls(name, flat, column.unit, column.components)

@@ -106,11 +106,12 @@ def contacts(solution: Any, name: str) -> ContactHistory:
         gap = ((point - origin) * n).sum(-1)
     else:
         origin = P[:, None] + np.einsum("tij,kj->tki", R, np.array([x for x, _ in others]))
-        apart = np.linalg.norm(center - origin, axis=-1)
-        n = (center - origin) / apart[..., None]
+        apart, radius = np.linalg.norm(center - origin, axis=-1), np.array([r for _, r in others])
+        side = np.copysign(1.0, radius)
+        n = side[:, None] * (center - origin) / apart[..., None]
         tangents = _tangents(n)
         point = center - radii * n
-        gap = apart - radii[:, 0] - np.array([r for _, r in others])
+        gap = side * apart - radii[:, 0] - radius
     u = v_Q[:, None] + np.cross(w_Q[:, None], point - Q[:, None])
     u -= v_P[:, None] + np.cross(w_P[:, None], point - P[:, None])
     p = np.reshape(run[name].multipliers, (len(gap), -1, 3))

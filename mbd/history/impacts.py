@@ -1,7 +1,5 @@
 """Impacts of a run: a table with one line for each closing of a set-valued law with a jump."""
 
-from __future__ import annotations
-
 import csv
 import io
 from pathlib import Path
@@ -83,7 +81,7 @@ class Impacts:
     def __len__(self) -> int:
         return len(self.numbers)
 
-    def __getitem__(self, part: str) -> Impacts:
+    def __getitem__(self, part: str) -> "Impacts":
         """Return the impacts of a part."""
         there = dict.fromkeys(x.rpartition(".")[0] for x in self.elements)
         if part not in there:
@@ -102,6 +100,20 @@ class Impacts:
             [self.impulse[:, 0], sliding, *speeds, self.lost, self.restitution]
         )
         return [(t, x, *y) for t, x, y in zip(self.t, names, numbers.tolist(), strict=True)]
+
+    def lowered(self, system: Any) -> str:
+        """Say of which parts e was smaller than theirs, once of each; "" if of none."""
+        told = []
+        for part in dict.fromkeys(self.part.tolist()):
+            e, own = self.restitution[self.part == part], system.parts[part].restitution
+            if n := int((e < own).sum()):
+                told.append(f"{part!r} in {n} of {len(e)} impacts, down to {e.min():.3g}")
+        if not told:
+            return ""
+        return (
+            f"restitution was smaller than given for {', '.join(told)}: with friction these "
+            "impacts would have gained energy"
+        )
 
     def __repr__(self) -> str:
         return f"Impacts({len(self)}, {self.lost.sum():.6g} J lost)"

@@ -6,8 +6,9 @@ put into the system (``interactions/kind.py``); work is summed by the rule of tr
 
 .. math:: \int_0^{t_n} P\,dt \approx \tfrac12\sum_i (t_{i+1} - t_i)(P_i + P_{i+1}) ,
 
-of second order in the distance of the instants. An impact is at the end of its step, with forces
-before it: there :math:`(t_{i+1} - t_i) P_i` is taken. Impulses, of changes at events and of steps
+of second order in the distance of the instants. At an impact, at t, powers jump: there
+:math:`(t - t_i) P_i + (t_{i+1} - t) P_{i+1}` is taken, of several impacts with the mean of their
+times. Impulses, of changes at events and of steps
 of some methods, have a work I that no power shows; runs record it. With D, what dampers took, and
 W, what loads, motors and drives put in, T + V + D - W - I stays what it was, up to the error of the
 method and of the sums.
@@ -91,9 +92,13 @@ def acting(model: Model, lam: np.ndarray) -> np.ndarray:
 
 
 def _work(
-    t: np.ndarray, power: np.ndarray, impulses: np.ndarray, last: np.ndarray | None
-) -> np.ndarray:
-    """Return the integrals (..., n, 2) of dissipated and supplied power; `last`: see _WORK."""
+    t: np.ndarray, power: np.ndarray, impulses: np.ndarray, last: np.ndarray | None = None,
+    hits: np.ndarray | None = None,
+) -> np.ndarray:  # fmt: skip
+    """Return the integrals (..., n, 2) of dissipated and supplied power; `last`: see _WORK.
+
+    The times of impacts are `hits`, by default the ends of the steps in which they are.
+    """
     if last is None and not power.any():  # most models: nothing to sum
         return np.zeros_like(power)
     first, so_far, t_last = power[..., :1, :], np.zeros_like(power[..., :1, :]), t[0]
@@ -105,8 +110,21 @@ def _work(
     h = np.diff(t, prepend=t_last)[:, None]
     before = np.concatenate([first, power[..., :-1, :]], axis=-2)
     hit = np.diff(lost, axis=-2, prepend=lost_before) != 0.0
-    mean = np.where(hit, before, 0.5 * (power + before))
+    part = np.ones_like(h) if hits is None else _before_impacts(t, hits, t_last)
+    mean = np.where(hit, part * before + (1.0 - part) * power, 0.5 * (power + before))
     return np.cumsum(np.concatenate([so_far, h * mean], axis=-2), axis=-2)[..., 1:, :]
+
+
+def _before_impacts(t: np.ndarray, hits: np.ndarray, t_last: float) -> np.ndarray:
+    """Return which part of each step (n, 1) is before the impacts in it; one where it has none."""
+    n, begin = len(t), np.append(t_last, t[:-1])
+    step = np.searchsorted(t, hits)
+    times, step = hits[step < n], step[step < n]
+    number = np.bincount(step, minlength=n)
+    way = np.bincount(step, times - begin[step], minlength=n)
+    whole = number * (t - begin)
+    part = np.divide(way, whole, out=np.ones(n), where=whole > 0.0)
+    return part[:, None]
 
 
 def _of_impacts(impulses: np.ndarray) -> np.ndarray:
@@ -141,7 +159,8 @@ def instants(trajectory: Trajectory) -> Instants:
     v, lam = trajectory.v, trajectory.acting_lam(slice(None))
     # results are not lost by what they are asked for
     values = program.over_time(t, trajectory.q, v, v, lam, told="energies are not known")
-    exchanged = _work(t, values[:, 1:3], trajectory.impulses, trajectory.before.get(_WORK))
+    hits = trajectory.impact_numbers[:, m.IMPACT_T]
+    exchanged = _work(t, values[:, 1:3], trajectory.impulses, trajectory.before.get(_WORK), hits)
     lost = _of_impacts(trajectory.impulses)[-1]
     last = np.concatenate([t[-1:], exchanged[-1], values[-1, 1:3], lost])
     now = np.concatenate([t[-1:], work.F[turns]])
@@ -167,4 +186,4 @@ def instants_of_runs(
         values[here] = program.of_rows(rows[here][..., taken])
     t = rows[0, :, 0] if n else np.empty(0)
     impulses = rows[..., 1 + n_q + 2 * n_u :]
-    return Instants(values, _work(t, values[..., 1:3], impulses, None), impulses, {})
+    return Instants(values, _work(t, values[..., 1:3], impulses), impulses, {})

@@ -10,8 +10,6 @@ The same program runs over the instants of a result, so that a value over time a
 instant have the same bits.
 """
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Iterable, Sequence
 from itertools import chain
@@ -251,7 +249,7 @@ class ProgramTables(Appendix):
         self.rows[row] = None
         return int(self.model.I[m.A] + self.model.numbering.lam[row])
 
-    def program(self, places: Sequence[int]) -> Program:
+    def program(self, places: Sequence[int]) -> "Program":
         """Return the program that gives the numbers at some places."""
         return Program(self, places)
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbd.base.tolerances import RANK_SHAKY, RANK_STAYS, RANK_TRIES, START_NEAR, START_POSITION
+from mbd.base.tolerances import RANK_SHAKY, RANK_STAYS, RANK_TRIES, ROWS_MET, START_NEAR
 from mbd.integration.newton_loop import undo
 from mbd.machine import buffer as m
 from mbd.model.independent_rows import Selection, selected
@@ -113,7 +113,7 @@ class ActingRows:
         rows = np.setdiff1d(new.dropped, work.dropped)
         work.drop(new.dropped)
         work.S[m.HISTORY] = 0
-        allowed = START_POSITION * work.vector(m.DIAG)[lam[rows]] * work.F[m.FAR]
+        allowed = ROWS_MET * work.vector(m.DIAG)[lam[rows]] * work.F[m.FAR]
         lack = new.lack[rows]
         work.vector(m.HELD)[lam[rows]] = np.where(np.abs(lack) <= allowed, lack, 0.0)
         self._hold(new)

@@ -14,7 +14,10 @@ from typing import Any
 import numpy as np
 
 from mbd.base.checked import flag, shown
-from mbd.base.tolerances import START_NEAR, START_POSITION, START_VELOCITY
+from mbd.base.tolerances import (
+    ROWS_MET,
+    START_NEAR,
+)
 from mbd.integration.contradiction import contradicting_rows, contradiction
 from mbd.linear.saddle import Saddle, accelerate
 from mbd.machine import buffer as m
@@ -41,14 +44,14 @@ def _sizes(model: FrozenModel, F: np.ndarray) -> np.ndarray:
 
 def allowed(model: FrozenModel) -> np.ndarray:
     """Return the violation of positions that is accepted of each row."""
-    return START_POSITION * _sizes(model, model.F)
+    return ROWS_MET * _sizes(model, model.F)
 
 
 def limits(work: Workspace) -> tuple[np.ndarray, np.ndarray]:
     """Return the violations that are accepted of rows and of their rates, (..., n_lam)."""
     size = _sizes(work.model, work.F)
     speed = np.abs(work.vector(m.V)).max(-1, keepdims=True, initial=1.0)
-    return START_POSITION * size, START_VELOCITY * size * speed
+    return ROWS_MET * size, ROWS_MET * size * speed
 
 
 def described_starts(work: Workspace, share: float = 1.0) -> tuple[State, Saddle | None]:
@@ -210,7 +213,7 @@ def _violated(work: Workspace, rows: np.ndarray | None = None, part: float = 1.0
 
 def _little(work: Workspace) -> str:
     """Return the worst rows of those that are violated, if none are by much."""
-    if any(_violated(work, part=START_NEAR / START_POSITION)):
+    if any(_violated(work, part=START_NEAR / ROWS_MET)):
         return ""
     positions, velocities = _violated(work)
     what, rows = ("positions", positions) if positions else ("velocities", velocities)

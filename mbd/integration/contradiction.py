@@ -91,9 +91,9 @@ def _approached(model: FrozenModel, work: Workspace, near: float) -> Violation |
         mended, c = (float(np.abs(x).max(initial=0.0)) for x in (at.left - at.open, at.open))
         if not max(mended, c) <= near:
             return None
-        if mended <= max(tolerances.OPEN_DROPPED, c):
+        if mended <= max(tolerances.RANK, c):
             return at
-        if not np.abs(at.move / model.units).max() <= tolerances.FAR_IN_A_STEP:
+        if not np.abs(at.move / model.units).max() <= tolerances.POSE_STEP:
             return None
         work.vector(m.D)[model.numbering.v] += at.move
         near = np.inf
@@ -107,9 +107,7 @@ def _positions(model: FrozenModel, work: Workspace) -> Violation:
     place = work.vector(m.X)[names.lam].copy()
     place[work.dropped] -= work.vector(m.HELD)[names.lam[work.dropped]]
     place[names.lam_kinds == m.VELOCITY_ROW] = 0.0
-    least = (tolerances.OPEN_DROPPED if len(work.dropped) else tolerances.START_POSITION) * float(
-        work.F[m.FAR]
-    )
+    least = (tolerances.RANK if len(work.dropped) else tolerances.ROWS_MET) * float(work.F[m.FAR])
     return _violation(model, work, place, least, names.lam_units.__getitem__)
 
 
@@ -119,7 +117,7 @@ def _rates(model: FrozenModel, work: Workspace, by_rates: bool) -> Violation:
     if not by_rates:
         rate[names.lam_kinds != m.VELOCITY_ROW] = 0.0
     speed = float(np.abs(work.vector(m.V)[names.v] / model.units).max(initial=1.0))
-    least = tolerances.START_VELOCITY * speed * float(work.F[m.FAR])
+    least = tolerances.ROWS_MET * speed * float(work.F[m.FAR])
     return _violation(model, work, rate, least, names.rate_unit)
 
 

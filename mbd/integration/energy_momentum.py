@@ -33,7 +33,7 @@ from typing import Any, Literal
 import numpy as np
 
 from mbd.base.checked import one_of, whole
-from mbd.base.tolerances import NEWTON_ROUND_OFF, STEP_HALVED
+from mbd.base.tolerances import HALVED, NEWTON_ROUND_OFF
 from mbd.formulations.families import conserving_family, family
 from mbd.integration import newton_loop
 from mbd.integration.method import Facts
@@ -255,7 +255,7 @@ def _in_parts(I: Any, F: Any, t: float, h: float) -> int:
         F[start + i] = F[I[V] + i]
         F[way + i] = 0.0
     at, part = 0.0, 0.5
-    while at < 1.0 and part >= 0.5**STEP_HALVED:
+    while at < 1.0 and part >= 0.5**HALVED:
         _set_size(I, F, part * h)
         if _step(I, F, t + at * h, 0) == newton_loop.CONVERGED:
             at += part

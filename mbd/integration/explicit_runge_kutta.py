@@ -37,7 +37,7 @@ References
 
 import math
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -47,14 +47,14 @@ from mbd.base.checked import one_of
 from mbd.base.tolerances import (
     RANK_STAYS,
     ROUND_OFF,
-    STIFF_ALLOWED,
+    STIFF_COVERS,
     STIFF_STABLE,
     STIFF_STEPS,
     TURN_UNSURE,
 )
 from mbd.integration.adaptive import share_of_step
 from mbd.integration.explicit_tableaus import TABLEAUS, Tableau, tableau
-from mbd.integration.method import Facts, FreeSteps
+from mbd.integration.method import Facts, FreeSteps, once
 from mbd.integration.newton_loop import (
     CONVERGED,
     STIFF,
@@ -72,6 +72,7 @@ from mbd.integration.one_step import (
     end_on_rows,
     factor_here,
     first_step,
+    kept_vectors,
     measure_speeds,
     nearness,
     note_accelerations,
@@ -100,36 +101,18 @@ A, D, UNKNOWN_KIND, N_U, T, V, VN, X = (
 )  # fmt: skip
 # numbers of the method: s, all stages, degree within a step, power of the estimate, corrections
 # onto rows, nearness of rows (at first, where they were chosen, now); largest h|rho| that is stable
-# (infinite: not asked for), that of the step, steps at this bound and others in a row; whether what
+# (infinite: not asked for), whether the step is stiff, such steps and others in a row; whether what
 # was evaluated last is the end of the step; whether angles are counted from stage to stage; sizes
 # by kind; then tables of 16 columns from 32 on, and vectors over the unknowns
 STAGES, ALL, DEGREE, POWER, MOST_CORRECTIONS, FIRST_NEAR, NEAR, NOW_NEAR = range(8)
-STABLE, FREQUENCY, STREAK, EASY, OF_END, TURNING, SIZES = range(8, 15)
+STABLE, STIFF_STEP, STREAK, EASY, OF_END, TURNING, SIZES = range(8, 15)
 WIDTH = 16
 C, ERRORS, WEIGHTS, POWERS = 2 * WIDTH, 3 * WIDTH, 5 * WIDTH, 21 * WIDTH  # POWERS: by power of x
 VECTORS = 28 * WIDTH
 # of each stage: v' and lam, rate of the increment; after them room, sizes of rows by mass, and
 # coordinates of a start
 ACC, RATE, SPARE, ALONE, START_Q = 0, 1, 0, 3, 4
-
-
-@jit
-def base(I: Any) -> int:
-    """Return where the numbers of the method are, after vector 0, which FLOW writes."""
-    return own_vector(I, 1)  # type: ignore[no-any-return]
-
-
-@jit
-def own(I: Any, F: Any, which: int, i: int) -> int:
-    """Return the place of a vector of stage i."""
-    b = base(I)
-    return b + VECTORS + (which * int(F[b + ALL]) + i) * I[N_U]  # type: ignore[no-any-return]
-
-
-@jit
-def other(I: Any, F: Any, which: int) -> int:
-    """Return the place of a vector that is no stage's."""
-    return own(I, F, RATE + 1, which)  # type: ignore[no-any-return]
+base, own, other = kept_vectors(ALL, VECTORS, RATE + 1)
 
 
 # --- stages ---------------------------------------------------------------------------------------
@@ -260,9 +243,9 @@ def worn(I: Any, F: Any) -> int:
 
 @jit
 def verdict(I: Any, F: Any) -> int:
-    """Return STIFF after 15 steps at the bound of stability, never 6 others in a row between."""
+    """Return STIFF after 15 steps that are stiff, never 6 others in a row between."""
     b = base(I)
-    if F[b + FREQUENCY] > F[b + STABLE]:
+    if F[b + STIFF_STEP] > 0.0:
         F[b + STREAK] += 1.0
         F[b + EASY] = 0.0
         if F[b + STREAK] >= STIFF_STEPS[0]:
@@ -312,11 +295,13 @@ def combined(error: float, lower: float) -> float:
 def local_error(I: Any, F: Any, h: float, allowed: float) -> float:
     r"""Return the error of the step, of increments by their units and velocities by their speeds.
 
-    Note :math:`h|\rho|` of the last two stages, which are both at the end of the step; the less a
-    step is allowed, the less of a motion that it follows it covers.
+    Note whether the step is stiff: whether :math:`h|\rho|` of the last two stages, both at the end
+    of the step, is at the bound of stability; or whether the step covers less of the accelerations
+    and increments than one of its order does of a smooth motion, and one of twice the size would
+    not do.
 
-    That of velocities is none where it is more than allowed and round-off of their accelerations is
-    as large, but near a singular pose.
+    The error of velocities is none where it is more than allowed and round-off of their
+    accelerations is as large, but near a singular pose.
     """
     b, sizes = base(I), base(I) + SIZES
     last = int(F[b + STAGES]) + 1
@@ -327,6 +312,7 @@ def local_error(I: Any, F: Any, h: float, allowed: float) -> float:
     measure_speed(I, F)
     measure_speeds(F, sizes)
     way, way_lower, change, change_lower, moved, driven = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    covers, power = 0.0, 1.0 / max(F[b + POWER], 1.0)
     for u in range(I[N_U]):
         if is_velocity(I, u):
             k = I[I[UNKNOWN_KIND] + u]
@@ -345,15 +331,19 @@ def local_error(I: Any, F: Any, h: float, allowed: float) -> float:
             of_speed = (h * h * faster / F[m.UNIT + k]) ** 2
             moved += of_speed + (h * apart / F[m.UNIT + k]) ** 2
             driven += of_speed + (h * h * jerk / F[m.UNIT + k]) ** 2
+            swing = abs(F[own(I, F, ACC, last - 1) + u] - F[own(I, F, ACC, 0) + u])
+            covers = max(covers, abs(F[I[D] + u]) / F[m.UNIT + k])
+            covers = max(covers, swing / max(F[m.SCALE + k], 1e-300))
             unit = (F[m.UNIT + k] + F[m.ATOL + k] / F[m.RTOL]) / h
             way = larger(way, abs(far) / unit)
             way_lower = larger(way_lower, abs(far_lower) / unit)
             speed = F[sizes + k] / h
             change = larger(change, abs(fast) / speed)
             change_lower = larger(change_lower, abs(fast_lower) / speed)
-    F[b + FREQUENCY] = math.sqrt(driven / moved) if moved > 0.0 else 0.0
-    F[b + FREQUENCY] *= max(1.0, STIFF_ALLOWED / allowed) ** (1.0 / F[b + POWER])
     error = combined(larger(way, change), larger(way_lower, change_lower))
+    at_bound = driven > F[b + STABLE] ** 2 * moved
+    short = covers < STIFF_COVERS * allowed**power and (error / allowed) ** power > 0.5
+    F[b + STIFF_STEP] = 1.0 if F[b + STABLE] < math.inf and (at_bound or short) else 0.0
     if error <= allowed or F[b + NOW_NEAR] * RANK_STAYS**2 > F[b + FIRST_NEAR]:
         return error  # type: ignore[no-any-return]
     round_off(I, F)
@@ -533,11 +523,9 @@ class ExplicitRungeKutta:
         return advance
 
     @property
+    @once
     def facts(self) -> Facts:
         """Facts for runs."""
-        return _facts(self)
-
-    def _facts(self) -> Facts:
         numbers = tableau(self.tableau)
         free = FreeSteps(
             kernel=choose, first_step=partial(first_step, order=numbers.order), fewest=10,
@@ -564,12 +552,6 @@ class ExplicitRungeKutta:
         write_numbers(tableau(self.tableau), model, F)
         if self.stiff == "radau":
             F[int(model.I[m.METHOD] + model.I[N_U]) + STABLE] = STIFF_STABLE
-
-
-@lru_cache(maxsize=8)
-def _facts(method: ExplicitRungeKutta) -> Facts:
-    """Return what runs are told of a method, which they ask for often."""
-    return method._facts()
 
 
 def _failed(model: FrozenModel, where: str) -> str:

@@ -1,7 +1,7 @@
 r"""Generalized-alpha and its family: the parameters of the method."""
 
 from dataclasses import dataclass, replace
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -10,7 +10,7 @@ from mbd.algebra.newmark import Weights, damping_weights, largest_damping
 from mbd.base.checked import one_of, whole
 from mbd.base.door import number, vector
 from mbd.integration.adaptive import advance_adaptive, own_floats, resize
-from mbd.integration.method import Facts, FreeSteps, newton_failed
+from mbd.integration.method import Facts, FreeSteps, newton_failed, once
 from mbd.integration.newton_loop import advance
 from mbd.integration.starting_values import begin, first_step
 from mbd.machine import buffer as m
@@ -160,11 +160,9 @@ class GeneralizedAlpha:
         return advance
 
     @property
+    @once
     def facts(self) -> Facts:
         """Facts for runs."""
-        return _facts(self)
-
-    def _facts(self) -> Facts:
         weights = self.alpha
         am, af, beta, _ = weights
         by_position = self.level == "position"
@@ -236,18 +234,12 @@ class GeneralizedAlpha:
         S[m.ELASTIC] = int(S[m.LEVEL] != m.POSITION)
 
 
-@lru_cache(maxsize=8)
+@once
 def _complete(method: GeneralizedAlpha, free: bool) -> GeneralizedAlpha:
     """Return the method with a level: rows are stabilised where steps are chosen."""
     if method.constraints is not None:
         return method
     return replace(method, constraints="stabilized" if free else "position")
-
-
-@lru_cache(maxsize=8)
-def _facts(method: GeneralizedAlpha) -> Facts:
-    """Return what runs are told of a method, which they ask for often."""
-    return method._facts()
 
 
 def _damping(who: str, alpha: float) -> float:

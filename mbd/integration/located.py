@@ -33,7 +33,7 @@ no end of a step sees it, is no event.
 import math
 from typing import Any
 
-from mbd.base.tolerances import ROUND_OFF, START_VELOCITY
+from mbd.base.tolerances import ROUND_OFF, ROWS_MET
 from mbd.integration.newton_loop import (
     CONVERGED,
     FAILED,
@@ -56,12 +56,14 @@ from mbd.integration.nonsmooth import (
     finish_accelerations,
     free_accelerations,
     log_impact,
+    look_at_start,
     move,
     note_velocities,
     present_reaction,
     set_bounds,
     set_least,
     set_weights,
+    start_accelerations,
     take_in_parts,
     tell_past,
 )
@@ -70,9 +72,11 @@ from mbd.integration.set_valued_laws import (
     ACCELERATION,
     ALONG,
     CANDIDATE,
+    CONTINUED,
     COUNT,
     FORCE,
     FORCE_0,
+    FORGOTTEN,
     IMPULSE,
     IMPULSE_0,
     JUMP,
@@ -83,6 +87,7 @@ from mbd.integration.set_valued_laws import (
     N_ROWS,
     N_TREES,
     NONE,
+    PAST,
     POINT,
     RATE,
     REACTION,
@@ -91,6 +96,7 @@ from mbd.integration.set_valued_laws import (
     ROWS,
     SHIFT,
     STARTED,
+    STIFF,
     UNMET,
     WHOLE,
     add_answers,
@@ -448,6 +454,11 @@ def go_to_event(I: Any, F: Any, h: float, end: float) -> int:
             if math.hypot(s1, s2) > speed_least(I, F, k):
                 set_direction(F, at, s1, s2)
     F[taken] = 0.0
+    if F[place(I, STIFF)] != 0.0 and F[place(I, PAST)] == FORGOTTEN:
+        look_at_start(I, F, h)
+        follow_slip(I, F, True)
+        start_accelerations(I, F, h)
+        copy(F, I[m.A], I[m.AN], n)
     if not trial(I, F, h, end):
         go_back(I, F, t)
         return LOST
@@ -487,6 +498,7 @@ def go_to_event(I: Any, F: Any, h: float, end: float) -> int:
 @jit
 def accept_step(I: Any, F: Any, h: float) -> None:
     """Accept a step in which branches were held."""
+    F[place(I, PAST)] = CONTINUED if h == F[m.H] else FORGOTTEN  # the next one is longer
     choose_totals(I, F, h)
     account(I, F, h, True)
     accept_contacts(I, F, True)
@@ -635,7 +647,7 @@ def begin_choice(I: Any, F: Any, h: float, hit: bool) -> None:
             most *= max(F[at + c.STATIC], F[at + c.FRICTION])
             F[at + c.NEXT] = c.STICK if most > 0.0 or F[at + c.FRICTION] > 0.0 else c.SLIP
         # what friction stops in no time is none
-        slow = 10 * speed_least(I, F, k) + START_VELOCITY * h * F[at + c.DELASSUS_T] * most
+        slow = 10 * speed_least(I, F, k) + ROWS_MET * h * F[at + c.DELASSUS_T] * most
         if math.hypot(s1, s2) > slow:
             F[at + c.NEXT] = c.SLIP
             set_direction(F, at, s1, s2)
@@ -761,6 +773,7 @@ def restart(I: Any, F: Any, h: float) -> bool:
             F[at + c.MODE] = F[at + c.NEXT]
         note_velocities(I, F, k)
     copy(F, I[m.AL], I[m.A], n)
+    F[place(I, PAST)] = FORGOTTEN
     stage(I, F, m.PLACE)
     S[m.HAVE_FACTOR] = 0
     return good

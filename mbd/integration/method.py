@@ -7,7 +7,8 @@ alone; nobody asks for the class of a method. How a run goes on between the call
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from functools import lru_cache
+from typing import Any, Literal, Protocol, TypeVar
 
 import numpy as np
 
@@ -18,7 +19,13 @@ from mbd.machine.jit import kernel
 from mbd.model.frozen import FrozenModel, refuse_set_valued
 from mbd.model.state import State
 
+_T = TypeVar("_T")
 Start = Callable[[FrozenModel, State, float, bool, Saddle | None], tuple[State, np.ndarray | None]]
+
+
+def once(function: Callable[..., _T]) -> Callable[..., _T]:
+    """Return a function of a method that keeps its last answers: runs ask for facts often."""
+    return lru_cache(maxsize=8)(function)
 
 
 def newton_failed(model: FrozenModel, where: str) -> str:

@@ -3,7 +3,7 @@ r"""The compiled time loop: generalized-alpha on manifolds.
 With :math:`\gamma' = \gamma/(h\beta)`, :math:`\beta' = (1-\alpha_m)/(h^2\beta(1-\alpha_f))`:
 
 * predict :math:`a, v, \Delta` from :math:`\dot v` and :math:`\lambda`, extrapolated by the
-  parabola through the last three;
+  parabola through the last three, or by a line and the ringing of the method (``updates``);
 * iterate :math:`\begin{bmatrix}\beta h^2(\beta' M + \gamma' G + K T) & B^T\\ B T & 0
   \end{bmatrix} \begin{bmatrix}\Delta x\\ \beta h^2\Delta\lambda\end{bmatrix} =
   -\begin{bmatrix}\beta h^2 r\\ \Phi\end{bmatrix}`, then
@@ -365,7 +365,10 @@ def finish(I: Any, F: Any) -> None:
         evaluation.stage(I, F, m.POSE)
     finish_vectors(I, F)
     F[m.H_LAST], F[m.T_LAST] = F[H], F[T]
-    S[HISTORY] = 2 if S[HISTORY] > 0 and F[m.MISS] * F[TOL] < PARABOLA_MISS else 1
+    if S[HISTORY] == 0:
+        S[HISTORY] = 1
+    else:
+        S[HISTORY] = 2 if F[m.MISS] * F[TOL] < PARABOLA_MISS else 3
 
 
 @jit

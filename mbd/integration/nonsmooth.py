@@ -55,8 +55,7 @@ from typing import Any
 
 from mbd.base.tolerances import (
     NEWTON_FREE,
-    START_POSITION,
-    START_VELOCITY,
+    ROWS_MET,
 )
 from mbd.integration.newton_loop import CONVERGED, FAILED, has_aged, keep_record, next_time
 from mbd.integration.one_step import AT_START
@@ -246,23 +245,22 @@ def choose_totals(I: Any, F: Any, h: float) -> None:
     am, af, beta, gamma = F[m.ALPHA_M], F[m.ALPHA_F], F[m.BETA], F[m.GAMMA]
     c0, c1, c2 = (1 - af) / (1 - am), af / (1 - am), -am / (1 - am)
     rows, jump, shift = array(I, F, ROWS), own_vector(I, JUMP), own_vector(I, SHIFT)
+    P, P0, kappa, kappa0 = (
+        array(I, F, IMPULSE), array(I, F, IMPULSE_0), array(I, F, KAPPA), array(I, F, KAPPA_0)
+    )  # fmt: skip
     for j in range(int(F[place(I, N_ROWS)])):
         u = int(F[rows + j])
         old, p = F[I[m.AL] + u], F[I[m.A] + u]
         new = c0 * p + c1 * F[I[m.AN] + u] + c2 * old
-        first, second = (
-            h * ((1 - gamma) * old + gamma * new),
-            h * h * ((0.5 - beta) * old + beta * new),
-        )
-        F[array(I, F, IMPULSE_0) + j], F[array(I, F, KAPPA_0) + j] = first, second
-        F[array(I, F, IMPULSE) + j] = F[jump + u] + first
-        F[array(I, F, KAPPA) + j] = F[shift + u] + second
+        F[P0 + j] = h * ((1 - gamma) * old + gamma * new)
+        F[kappa0 + j] = h * h * ((0.5 - beta) * old + beta * new)
+        F[P + j], F[kappa + j] = F[jump + u] + F[P0 + j], F[shift + u] + F[kappa0 + j]
 
 
 @jit
 def _in_cone(normal: float, y1: float, y2: float, mu: float) -> bool:
     """Tell whether a force is in the friction cone."""
-    return math.hypot(y1, y2) <= mu * normal
+    return math.sqrt(y1 * y1 + y2 * y2) <= mu * normal
 
 
 @jit
@@ -868,22 +866,25 @@ def set_start_branch(I: Any, F: Any, k: int) -> None:
 
 
 @jit
+def look_at_start(I: Any, F: Any, h: float) -> None:
+    """Evaluate the start of a step; set the weights of its matrix, and rows by the modes."""
+    clear(F, I[m.D], I[m.N_U])
+    evaluate_rows(I, F)
+    set_least(I, F, h)
+    set_weights(I, F, h, True)
+    set_branches(I, F)
+
+
+@jit
 def start_accelerations(I: Any, F: Any, h: float) -> None:
     r"""Begin a step after a change with accelerations that it can follow.
 
     What a jump does to a stiff damper or spring, :math:`\dot v = M^{-1} f`, would throw it over.
     One correction by the matrix of the step, from zero, gives :math:`S^{-1} f`, bounded by the
     velocities over h. It is taken where it misses half of :math:`\dot v`: something decays at a
-    rate above 2/h.
+    rate above 2/h. Branches are those at hand.
     """
     S, n, contacts = ints(F), I[m.N_U], int(F[place(I, COUNT)])
-    clear(F, I[m.D], n)
-    evaluate_rows(I, F)
-    set_least(I, F, h)
-    set_weights(I, F, h, True)
-    set_branches(I, F)
-    for k in range(contacts):
-        set_start_branch(I, F, k)
     for i in range(n):
         if is_velocity(I, i):
             F[I[m.A] + i] = 0.0
@@ -979,7 +980,7 @@ def accept_contacts(I: Any, F: Any, quiet: bool) -> None:
         else:
             F[at + c.MODE] = F[at + c.NEXT]
         note_velocities(I, F, k)
-        if form == c.POINT:
+        if F[at + c.MODE] == c.SLIP and form == c.POINT:
             slow = max(math.hypot(F[at + c.SLIP1], F[at + c.SLIP2]), 1e-300)
             F[at + c.E1], F[at + c.E2] = -F[at + c.SLIP1] / slow, -F[at + c.SLIP2] / slow
 
@@ -1077,8 +1078,7 @@ def log_impact(I: Any, F: Any, k: int, loss: float) -> None:
         F[to + m.IMPACT_P + r] = F[own_vector(I, JUMP) + u + r]
         F[to + m.IMPACT_BEFORE + r] = F[array(I, F, KEPT) + first + r]
         F[to + m.IMPACT_AFTER + r] = -F[I[m.PHID] + u + r]
-    if F[at + c.BEFORE] < 0.0:
-        F[to + m.IMPACT_E] = F[place(I, RESTITUTION_PART)] * F[at + c.RESTITUTION]
+    F[to + m.IMPACT_E] = F[place(I, RESTITUTION_PART)] * F[at + c.RESTITUTION]
 
 
 @jit
@@ -1141,6 +1141,9 @@ def attempt(I: Any, F: Any, h: float, t: float) -> bool:
     begin = F[m.T]
     copy_remembered(I, F, 0, AT_START)
     if F[place(I, STIFF)] != 0.0 and F[place(I, PAST)] == FORGOTTEN:
+        look_at_start(I, F, h)
+        for k in range(int(F[place(I, COUNT)])):
+            set_start_branch(I, F, k)
         start_accelerations(I, F, h)
     F[m.T] = t
     good = reach_end(I, F, h)
@@ -1197,8 +1200,8 @@ def begin_contacts(I: Any, F: Any) -> None:
             s1, s2 = F[rate + j + 1], F[rate + j + 2]
         elif form == c.DRY:
             speed, s1 = 0.0, F[rate + j]
-        still = START_VELOCITY * fastest
-        touches = form == c.DRY or abs(F[point + j]) <= START_POSITION * F[m.LENGTH]
+        still = ROWS_MET * fastest
+        touches = form == c.DRY or abs(F[point + j]) <= ROWS_MET * F[m.LENGTH]
         rests = touches and abs(speed) <= still * math.sqrt(F[at + c.DELASSUS_N])
         F[at + c.NEXT] = c.OPEN
         if rests:

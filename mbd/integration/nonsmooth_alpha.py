@@ -4,6 +4,7 @@ Its steps are those of ``nonsmooth``, which capture all events within them, or o
 end at each.
 """
 
+import warnings
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -12,7 +13,7 @@ import numpy as np
 from mbd.algebra.newmark import damping_weights
 from mbd.base.checked import one_of
 from mbd.base.door import number
-from mbd.base.tolerances import START_POSITION
+from mbd.base.tolerances import ROWS_MET
 from mbd.integration import located, nonsmooth
 from mbd.integration.method import Facts
 from mbd.integration.tables_of_laws import begun, laws_of, own_floats, write_laws
@@ -86,37 +87,13 @@ class NonsmoothAlpha:
         self.prepare(model, work.S, work.F)
         work.S[m.LINEAR] = factor_and_solve.address
         work.drop(selected(model, state).dropped)
-        self._refuse_overlap(model, work)
+        work.evaluate()
+        gaps = -work.vector(m.X)[laws_of(model).first]
+        _refuse_overlap(model, gaps)
         nonsmooth.start_kernel(work.I, work.F)
+        _warn_of_impacts(model, work.F, gaps)
         done = work.store()
         return done.replace(alg=done.a.copy()), None
-
-    def _refuse_overlap(self, model: FrozenModel, work: Workspace) -> None:
-        """Refuse a state in which bodies are in planes, by the name of the deepest."""
-        laws = laws_of(model)
-        apart = laws.form != c.DRY
-        normals = laws.first[apart]
-        if not len(normals):
-            return
-        work.evaluate()
-        gaps = -work.vector(m.X)[normals]
-        allowed, worst = START_POSITION * model.F[m.LENGTH], int(np.argmin(gaps))
-        if gaps[worst] >= -allowed:
-            return
-        names = model.numbering
-        row = names.lam_labels[int(np.flatnonzero(names.lam == normals[worst])[0])]
-        part, depth = row.rpartition(".")[0], f"{-gaps[worst]:.3g}"
-        if laws.form[apart][worst] == c.SIDE:
-            u = model.system.parts[part].coordinate
-            unit = u.unit if u is not None else "m"
-            raise ValueError(
-                f"{part}: must start within its limits, got {depth} {unit} beyond the {row!r} one; "
-                "move the bodies, or the limit"
-            )
-        raise ValueError(
-            f"{part}: must not overlap at the start, got a depth of {depth} m at {row!r}; move the "
-            "body, or the plane (through=)"
-        )
 
     def prepare(self, model: FrozenModel, S: np.ndarray, F: np.ndarray) -> None:
         """Write the parameters, and where the contacts are."""
@@ -125,6 +102,45 @@ class NonsmoothAlpha:
         S[m.LEVEL], S[m.ELASTIC] = m.STABILIZED, 1
         S[m.HAVE_FACTOR] = S[m.HISTORY] = 0
         write_laws(model, F)
+
+
+def _refuse_overlap(model: FrozenModel, gaps: np.ndarray) -> None:
+    """Refuse a state in which bodies are in planes, by the name of the deepest."""
+    laws, names = laws_of(model), model.numbering
+    gaps = np.where(laws.form == c.DRY, np.inf, gaps)
+    if gaps.min(initial=np.inf) >= -ROWS_MET * model.F[m.LENGTH]:
+        return
+    worst = int(np.argmin(gaps))
+    row = names.lam_labels[int(np.flatnonzero(names.lam == laws.first[worst])[0])]
+    part, depth = row.rpartition(".")[0], f"{-gaps[worst]:.3g}"
+    if laws.form[worst] == c.SIDE:
+        u = model.system.parts[part].coordinate
+        unit = u.unit if u is not None else "m"
+        raise ValueError(
+            f"{part}: must start within its limits, got {depth} {unit} beyond the {row!r} one; "
+            "move the bodies, or the limit"
+        )
+    raise ValueError(
+        f"{part}: must not overlap at the start, got a depth of {depth} m at {row!r}; move the "
+        "body, or the plane (through=)"
+    )
+
+
+def _warn_of_impacts(model: FrozenModel, F: np.ndarray, gaps: np.ndarray) -> None:
+    """Warn of what approaches at a gap of zero: it hits as soon as the run begins."""
+    laws, names = laws_of(model), model.elements_set_valued
+    speeds = np.where(laws.form == c.DRY, 0.0, F[laws.at + c.BEFORE])
+    hits = np.flatnonzero((gaps <= ROWS_MET * model.F[m.LENGTH]) & (speeds < 0.0))
+    if not len(hits):
+        return
+    told = ", ".join(f"{names[k]!r} at {-speeds[k]:.3g} m/s" for k in hits[:3])
+    more = f" and {len(hits) - 3} more" if len(hits) > 3 else ""
+    warnings.warn(
+        f"contacts that are closed approach at the start: {told}{more}; the run begins with an "
+        "impact. Set velocities that do not approach, or begin with a gap",
+        RuntimeWarning,
+        stacklevel=8,
+    )
 
 
 def most_impacts(model: FrozenModel) -> int:

@@ -36,6 +36,30 @@ AT_START, AT_END, AT_BEGIN = 1, 2, 3  # memory that is put aside: of a step, of 
 CORRECTIONS = 8  # of the end, most of one or two; a matrix of its own is made for slow ones
 
 
+# --- compiled: what a method keeps ---------------------------------------------------------------
+def kept_vectors(stages: int, numbers: int, kinds: int) -> tuple[Any, Any, Any]:
+    """Return functions of (I, F, ...) that say where the numbers and vectors of a method are.
+
+    After vector 0, which FLOW writes, there are so many numbers, the one at `stages` is that of
+    stages; then vectors of stages, of so many kinds, (which, i), and others, (which).
+    """
+
+    @jit
+    def base(I: Any) -> int:
+        return own_vector(I, 1)  # type: ignore[no-any-return]
+
+    @jit
+    def own(I: Any, F: Any, which: int, i: int) -> int:
+        b = base(I)
+        return b + numbers + (which * int(F[b + stages]) + i) * I[N_U]  # type: ignore[no-any-return]
+
+    @jit
+    def other(I: Any, F: Any, which: int) -> int:
+        return own(I, F, kinds, which)  # type: ignore[no-any-return]
+
+    return base, own, other
+
+
 # --- compiled: the ends of a step -----------------------------------------------------------------
 @jit
 def keep_start(I: Any, F: Any) -> None:

@@ -5,8 +5,6 @@ taken again from an earlier state and with another size, onto an event: what a m
 is the state, in which ``alg`` (n_v,) is free for a vector of its own.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
@@ -83,7 +81,7 @@ class PythonSteps:
         """Rows are met as the steps meet them."""
         S[m.LEVEL] = m.STABILIZED
 
-    def bound(self, work: Workspace) -> BoundSteps:
+    def bound(self, work: Workspace) -> "BoundSteps":
         """Return the loop over steps in a work space."""
         return BoundSteps(self.own, work)
 

@@ -36,7 +36,7 @@ References
 
 import math
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -44,9 +44,9 @@ import numpy as np
 from mbd.algebra.radau_points import STAGES, cardinal, integral, radau
 from mbd.base.checked import whole
 from mbd.base.door import number
-from mbd.base.tolerances import COLLOCATION_STRICT, STEP_HALVED, SWEEP_SHARE
+from mbd.base.tolerances import COLLOCATION_STRICT, HALVED, SWEEP_SHARE
 from mbd.integration.adaptive import GROWS, SAFE, share_of_step
-from mbd.integration.method import Facts, FreeSteps
+from mbd.integration.method import Facts, FreeSteps, once
 from mbd.integration.newton_loop import CONVERGED, FAILED, keep_record, next_time
 from mbd.integration.one_step import (
     AT_BEGIN,
@@ -121,7 +121,7 @@ def whole_step(I: Any, F: Any, end: float, leave: bool) -> int:
     copy(F, begin_q, I[m.Q], I[m.N_Q])
     copy_remembered(I, F, 0, AT_BEGIN)
     status, parts = CONVERGED, 1
-    for _ in range(1 if leave else 1 + STEP_HALVED):
+    for _ in range(1 if leave else 1 + HALVED):
         for i in range(parts):
             until = end if i + 1 == parts else t + (end - t) * (i + 1) / parts
             status = one_step(I, F, until, F[m.H] / parts, leave)
@@ -280,11 +280,9 @@ class RadauCollocation:
         return advance
 
     @property
+    @once
     def facts(self) -> Facts:
         """Facts for runs."""
-        return _facts(self)
-
-    def _facts(self) -> Facts:
         order = 2 * self.stages - 1
         return Facts(
             title=f"collocation at {self.stages} points of Radau",
@@ -320,12 +318,6 @@ class RadauCollocation:
             F[b + where : b + where + s] = values
         for where, matrix in ((WEIGHTS, numbers.A), (SWEEP, numbers.W)):
             F[b + where : b + where + s * s] = matrix.ravel()
-
-
-@lru_cache(maxsize=8)
-def _facts(method: RadauCollocation) -> Facts:
-    """Return what runs are told of a method, which they ask for often."""
-    return method._facts()
 
 
 def _failed(model: FrozenModel, where: str) -> str:

@@ -31,25 +31,7 @@ C, WEIGHTS, SWEEP, BACK, NOISE, EACH, ROUGH, LAST_ERROR, LAST_H, LAST_T, VECTORS
 # of each stage: v' and lam, v, increment, its rate; corrections of the first two
 ACC, VEL, INC, RATE, DACC, DVEL = 0, 1, 2, 3, 4, 5
 SPARE, BEGIN_V, BEGIN_A, START_Q = 0, 2, 3, 4  # after them: room for two; starts of steps
-
-
-@jit
-def base(I: Any) -> int:
-    """Return where the numbers of the method are, after vector 0, which FLOW writes."""
-    return own_vector(I, 1)  # type: ignore[no-any-return]
-
-
-@jit
-def own(I: Any, F: Any, which: int, i: int) -> int:
-    """Return the place of a vector of stage i."""
-    b = base(I)
-    return b + VECTORS + (which * int(F[b + ORDER]) + i) * I[N_U]  # type: ignore[no-any-return]
-
-
-@jit
-def other(I: Any, F: Any, which: int) -> int:
-    """Return the place of a vector that is no stage's."""
-    return own(I, F, DVEL + 1, which)  # type: ignore[no-any-return]
+base, own, other = one_step.kept_vectors(ORDER, VECTORS, DVEL + 1)
 
 
 @jit

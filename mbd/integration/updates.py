@@ -20,6 +20,20 @@ ALPHA_F, ALPHA_M, BETA, GAMMA, H, HISTORY, N_Q, N_U, T = (
 )  # fmt: skip
 
 
+@jit
+def _extrapolation(history: int, af: float) -> tuple[float, float]:
+    r"""Return :math:`e_1, e_2` of :math:`a + e_1 (a - a_{-1}) - e_2 (a - a_{-2})`.
+
+    By `history`: 0 constant, 1 a line, 2 a parabola; 3 a line and a ringing :math:`(-\rho)^n`, the
+    root :math:`\rho = \alpha_f/(1-\alpha_f)` of multipliers, which a jump of loads excites:
+    :math:`(z-1)^2(z+\rho)` is zero for both.
+    """
+    if history == 3:
+        rho = af / (1.0 - af)
+        return 1.0 - 2.0 * rho, -rho
+    return history * (history + 1) / 2, history * (history - 1) / 2
+
+
 @by_sides(m.PREDICT_TASK)
 def _predict(I: Any, F: Any, side: int) -> None:
     """Predict, and measure the accelerations."""
@@ -34,8 +48,7 @@ def _predict(I: Any, F: Any, side: int) -> None:
     for i in range(q0, q1):
         F[I[QN] + i] = F[I[Q] + i]
     a, ab, al, an, d, v, vn = I[A], I[m.AB], I[AL], I[AN], I[D], I[V], I[VN]
-    past = S[HISTORY]  # steps before this one: 0, 1 (a line) or 2 (a parabola)
-    e1, e2 = past * (past + 1) // 2, past * (past - 1) // 2
+    e1, e2 = _extrapolation(S[HISTORY], af)
     c0, c1, c2 = (1 - af) / (1 - am), af / (1 - am), -am / (1 - am)
     for i in range(u0, u1):
         now = F[a + i]

@@ -14,11 +14,11 @@ from typing import Any
 
 from mbd.base.tolerances import (
     LOST_VELOCITY,
-    OPEN_DROPPED,
+    RANK,
     RANK_STAYS,
     ROUND_OFF,
-    START_POSITION,
-    START_VELOCITY,
+    ROWS_MET,
+    TURN_UNSURE,
 )
 from mbd.machine import buffer as m
 from mbd.machine.jit import ints, jit
@@ -41,8 +41,8 @@ def measure_rows(I: Any, F: Any, rows: int) -> float:
     """Return the largest row of the vector at F[rows], and of GAP, in units of what is allowed."""
     S = ints(F)
     by_rates = S[m.LEVEL] != m.POSITION
-    place = START_POSITION * F[m.FAR]
-    rate = START_VELOCITY * _speed(F) * F[m.ROW_RATE] * F[m.FAR]
+    place = ROWS_MET * F[m.FAR]
+    rate = ROWS_MET * _speed(F) * F[m.ROW_RATE] * F[m.FAR]
     largest = 0.0
     for i in range(I[m.N_U]):
         if not is_velocity(I, i):
@@ -64,7 +64,7 @@ def _dropped(I: Any, F: Any, i: int, by_rates: bool, rate: float) -> float:
 
     Rows on velocities are judged where rates of all rows are met: else they lack what these do.
     """
-    place = OPEN_DROPPED * F[m.FAR] * F[I[m.DIAG] + i]
+    place = RANK * F[m.FAR] * F[I[m.DIAG] + i]
     if I[I[m.UNKNOWN_KIND] + i] == m.VELOCITY_ROW:
         return abs(F[m.ROW_RATE] * F[I[m.PHID] + i]) / rate if by_rates else 0.0
     lack = abs(F[I[m.LEFT] + i] - F[I[m.HELD] + i]) / place
@@ -94,7 +94,7 @@ def velocity_rows_open(I: Any, F: Any) -> bool:
     for i in range(I[m.N_U]):
         if F[I[m.OFF] + i] == m.DROPPED and I[I[m.UNKNOWN_KIND] + i] == m.VELOCITY_ROW:
             share = 2.0 * (F[I[m.HELD] + i] + RANK_STAYS)
-            allowed = START_VELOCITY * _speed(F) * F[m.FAR] + share * most
+            allowed = ROWS_MET * _speed(F) * F[m.FAR] + share * most
             if abs(F[I[m.LEFT] + i]) > allowed * F[m.ROW_RATE] * F[I[m.DIAG] + i]:
                 return True
     return False
@@ -103,7 +103,7 @@ def velocity_rows_open(I: Any, F: Any) -> bool:
 @jit
 def dropped_open(I: Any, F: Any) -> bool:
     """Tell whether dropped rows lack more than where they were dropped, where rates are met too."""
-    rate = START_VELOCITY * _speed(F) * F[m.ROW_RATE] * F[m.FAR]
+    rate = ROWS_MET * _speed(F) * F[m.ROW_RATE] * F[m.FAR]
     for i in range(I[m.N_U]):
         if F[I[m.OFF] + i] == m.DROPPED and _dropped(I, F, i, True, rate * F[I[m.DIAG] + i]) > 1.0:
             return True
@@ -166,22 +166,35 @@ def off_the_rows(I: Any, F: Any) -> bool:
     if level != m.POSITION:
         return False
     before, now = _speeds(I, F)
-    if now <= 2.0 * before or F[m.H] * now <= START_POSITION:
+    if now <= 2.0 * before or F[m.H] * now <= ROWS_MET:
         return False
     stage(I, F, m.RATES)
-    if not _lost(I, F, now, 0.0):
+    fast = before if _elsewhere(I, F) else now
+    if not _lost(I, F, fast, 0.0):
         return False
     _accelerate_laws(I, F)
     stage(I, F, m.RATES)
-    return _lost(I, F, now, F[m.H])
+    return _lost(I, F, fast, F[m.H])
 
 
 @jit
-def _lost(I: Any, F: Any, now: float, h: float) -> bool:
+def _elsewhere(I: Any, F: Any) -> bool:
+    """Tell whether a step ends far from where velocities and accelerations at its start lead."""
+    h, d, vn, an = F[m.H], I[m.D], I[m.VN], I[m.AN]
+    for i in range(I[m.N_U]):
+        if is_velocity(I, i):
+            off = abs(F[d + i] - h * (F[vn + i] + 0.5 * h * F[an + i]))
+            if off > TURN_UNSURE * F[m.UNIT + I[I[m.UNKNOWN_KIND] + i]]:
+                return True
+    return False
+
+
+@jit
+def _lost(I: Any, F: Any, fast: float, h: float) -> bool:
     """Tell whether PHID is more than a sound step leaves; h > 0: GAP is what laws accelerate by."""
     for i in range(I[m.N_U]):
         if not is_velocity(I, i):
-            sound = LOST_VELOCITY * now * F[I[m.DIAG] + i]
+            sound = LOST_VELOCITY * fast * F[I[m.DIAG] + i]
             sound += h * abs(F[I[m.GAP] + i]) if h > 0.0 else 0.0
             if abs(F[I[m.PHID] + i]) > sound:
                 return True

@@ -9,10 +9,15 @@ the two material points that meet there are
    u = \dot Q + \sum_k\rho_k\dot b_k - \dot P - \sum_k\sigma_k\dot a_k, \quad
    \rho_k = -r\,b_k\cdot n, \quad \sigma_k = a_k\cdot(x - P),
 
-with :math:`u\cdot n = \dot\Phi`. Where a ball of radius R stands in the place of the plane, P is
-its centre, :math:`n = (Q - P)/|Q - P|`, :math:`\Phi = |Q - P| - r - R` and
-:math:`\sigma_k = R\,a_k\cdot n`; the directions of its tangent plane are made of n and the inertial
-axis that is most across.
+with :math:`u\cdot n = \dot\Phi`. On a face with origin and directors :math:`d_j` the point that
+meets has the weights :math:`w_j + d_j\cdot(x - Q)` for :math:`w_j` of Q, and so on. Where a ball of
+radius R stands in the place of the plane, P is its centre, and with s = 1
+
+.. math:: n = s\,(Q - P)/|Q - P|, \qquad \Phi = s\,(|Q - P| - R) - r, \qquad
+   \sigma_k = s\,R\,a_k\cdot n;
+
+s = -1 of a hollow one, the ball is within. The directions of its tangent plane are made of n and
+the inertial axis that is most across.
 
 Rows of the model are the negatives,
 :math:`-\Phi, -u_1, -u_2` along :math:`n, a_1, a_2`, so that the multipliers p are the force on the
@@ -49,7 +54,6 @@ from mbd.interactions.pullback import (
     each,
     form_maps,
     map_of,
-    push,
     vector,
     velocity_map,
 )
@@ -76,7 +80,7 @@ from mbd.machine.simd import add4
 
 N = 8  # vectors of both frames: Q, b1, b2, b3, P, a1, a2, a3
 FRAME = 4
-RADIUS, OTHER = FIRST, SECOND  # OTHER: R, negative of a plane
+RADIUS, OTHER = FIRST, SECOND  # OTHER: s R, infinite of a plane
 
 # places in the scratch space: the weights c, the directions n, t1, t2 and their rates
 _C, _AXES, _RATES = 0, 8, 17
@@ -102,32 +106,70 @@ def _along(n: Any, i: int) -> Any:
 
 
 @jit
-def weights(I: Any, F: Any, e: Any) -> Any:
-    """Write the directions n, t1, t2 and the weights c; return the gap, x - Q and x - P."""
+def directions(I: Any, F: Any, e: Any) -> Any:
+    """Write the directions n, t1, t2; return the gap, x - Q and x - P."""
     s, r, other = I[m.SCRATCH], F[e.numbers + RADIUS], F[e.numbers + OTHER]
     d = minus(at(I, F, m.Y, I[e.ends]), at(I, F, m.Y, I[e.ends + FRAME]))
-    if other < 0.0:
+    if other == math.inf:
         n = at(I, F, m.Y, I[e.ends + 7])
         t1, t2 = at(I, F, m.Y, I[e.ends + 5]), at(I, F, m.Y, I[e.ends + 6])
         arm = times(-r, n)
         x = plus(d, arm)
         gap = dot(n, x)
     else:
-        length = math.sqrt(dot(d, d)) + 1e-300
-        n = times(1.0 / length, d)
+        side, length = math.copysign(1.0, other), math.sqrt(dot(d, d)) + 1e-300
+        n = times(side / length, d)
         i = _across(n)
         w = _along(n, i)
         t1 = times(1.0 / math.sqrt(dot(w, w)), w)
         t2 = cross(n, t1)
-        arm, x, gap = times(-r, n), times(other, n), length - r - other
+        arm, x, gap = times(-r, n), times(other, n), side * length - r - other
     store3(F, s + _AXES, n)
     store3(F, s + _AXES + 3, t1)
     store3(F, s + _AXES + 6, t2)
-    F[s + _C], F[s + _C + FRAME] = 1.0, -1.0
-    for k in range(1, 4):
-        F[s + _C + k] = dot(at(I, F, m.Y, I[e.ends + k]), arm)
-        F[s + _C + FRAME + k] = -dot(at(I, F, m.Y, I[e.ends + FRAME + k]), x)
     return gap, arm, x
+
+
+@jit
+def weights(I: Any, F: Any, e: Any) -> None:
+    """Write the directions n, t1, t2 and the weights c of all vectors."""
+    _, arm, x = directions(I, F, e)
+    to = I[m.SCRATCH] + _C
+    F[to], F[to + FRAME] = 1.0, -1.0
+    for k in range(1, FRAME):
+        F[to + k] = dot(at(I, F, m.Y, I[e.ends + k]), arm)
+        F[to + FRAME + k] = -dot(at(I, F, m.Y, I[e.ends + FRAME + k]), x)
+
+
+@jit
+def _along_directors(I: Any, F: Any, base: int, a: int, x: Any) -> Any:
+    """Return the products of x with the directors, or their rates, of the face of I[a]."""
+    y = I[base] + I[a + m.ATT_Y] + 3
+    return dot(load3(F, y), x), dot(load3(F, y + 3), x), dot(load3(F, y + 6), x)
+
+
+@jit
+def _meets(I: Any, F: Any, a: int, x: Any) -> Any:
+    """Return the weights of the material point at x from the point of the attachment I[a]."""
+    w, (x1, x2, x3) = I[a + m.ATT_W], _along_directors(I, F, m.Y, a, x)
+    return F[w], F[w + 1] + x1, F[w + 2] + x2, F[w + 3] + x3
+
+
+@jit
+def _on_face(I: Any, F: Any, base: int, a: int, w: Any) -> Any:
+    """Return the vector with the weights w on the face of the attachment I[a]."""
+    y = I[base] + I[a + m.ATT_Y]
+    first, second = times(w[0], load3(F, y)), times(w[1], load3(F, y + 3))
+    third, fourth = times(w[2], load3(F, y + 6)), times(w[3], load3(F, y + 9))
+    return plus(plus(first, second), plus(third, fourth))
+
+
+@jit
+def _push_point(I: Any, F: Any, a: int, w: Any, s: float, f: Any) -> None:
+    """Add the force s f on the point with the weights w on the face of the attachment I[a]."""
+    y = I[m.FY] + I[a + m.ATT_Y]
+    for k in range(4):
+        store3(F, y + 3 * k, plus(load3(F, y + 3 * k), times(s * w[k], f)))
 
 
 @jit
@@ -135,7 +177,7 @@ def direction_rates(I: Any, F: Any, e: Any) -> Any:
     """Write the rates of the directions; return those of x - Q and x - P."""
     s, r, other = I[m.SCRATCH], F[e.numbers + RADIUS], F[e.numbers + OTHER]
     d_rate = minus(at(I, F, m.YD, I[e.ends]), at(I, F, m.YD, I[e.ends + FRAME]))
-    if other < 0.0:
+    if other == math.inf:
         n_rate = at(I, F, m.YD, I[e.ends + 7])
         t1_rate, t2_rate = at(I, F, m.YD, I[e.ends + 5]), at(I, F, m.YD, I[e.ends + 6])
         arm_rate = times(-r, n_rate)
@@ -143,8 +185,8 @@ def direction_rates(I: Any, F: Any, e: Any) -> Any:
     else:
         n, t1 = load3(F, s + _AXES), load3(F, s + _AXES + 3)
         d = minus(at(I, F, m.Y, I[e.ends]), at(I, F, m.Y, I[e.ends + FRAME]))
-        length = math.sqrt(dot(d, d)) + 1e-300
-        n_rate = times(1.0 / length, minus(d_rate, times(dot(n, d_rate), n)))
+        side, length = math.copysign(1.0, other), math.sqrt(dot(d, d)) + 1e-300
+        n_rate = times(side / length, minus(d_rate, times(dot(n, d_rate), n)))
         i = _across(n)
         w = _along(n, i)
         w_rate = times(-1.0, plus(times(n[i], n_rate), times(n_rate[i], n)))
@@ -157,27 +199,18 @@ def direction_rates(I: Any, F: Any, e: Any) -> Any:
     return arm_rate, x_rate
 
 
-@jit
-def slip_velocity(I: Any, F: Any, e: Any) -> Any:
-    """Return u, by the weights in the scratch space."""
-    s, u = I[m.SCRATCH] + _C, (0.0, 0.0, 0.0)
-    for a in range(N):
-        u = plus(u, times(F[s + a], at(I, F, m.YD, I[e.ends + a])))
-    return u
-
-
 @each
 def forces(I: Any, F: Any, e: Any) -> None:
     """Write -Phi; take p from the faces at the point where they meet."""
-    gap, _, _ = weights(I, F, e)
+    gap, arm, x = directions(I, F, e)
     s, p, f = I[m.SCRATCH], load3(F, I[m.A] + e.u), (0.0, 0.0, 0.0)
     store3(F, I[m.X] + e.u, (0.0, 0.0, 0.0))
     if F[e.numbers + ACTIVE] != IDLE:
         F[I[m.X] + e.u] = -gap
     for r in range(3):
         f = plus(f, times(p[r], load3(F, s + _AXES + 3 * r)))
-    for a in range(N):
-        push(I, F, m.FY, I[e.ends + a], -F[s + _C + a], f)
+    for a, y, sign in ((I[e.ends], arm, -1.0), (I[e.ends + FRAME], x, 1.0)):
+        _push_point(I, F, a, _meets(I, F, a, y), sign, f)
 
 
 @jit
@@ -245,19 +278,18 @@ def rates(I: Any, F: Any, e: Any) -> None:
         store3(F, I[m.PHID] + e.u, (0.0, 0.0, 0.0))
         store3(F, I[m.PHIDD] + e.u, (0.0, 0.0, 0.0))
         return
-    _, arm, x = weights(I, F, e)
-    s, u = I[m.SCRATCH], slip_velocity(I, F, e)
+    _, arm, x = directions(I, F, e)
     arm_rate, x_rate = direction_rates(I, F, e)
-    change = (0.0, 0.0, 0.0)
-    for a in range(N):
-        y = at(I, F, m.Y, I[e.ends + a])
-        yd, ydd = at(I, F, m.YD, I[e.ends + a]), at(I, F, m.YDD, I[e.ends + a])
-        c_rate = 0.0
-        if 0 < a < FRAME:
-            c_rate = dot(yd, arm) + dot(y, arm_rate)
-        elif a > FRAME:
-            c_rate = -dot(yd, x) - dot(y, x_rate)
-        change = plus(change, plus(times(F[s + _C + a], ydd), times(c_rate, yd)))
+    s, u, change = I[m.SCRATCH], (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
+    for a, y, y_rate, sign in (
+        (I[e.ends], arm, arm_rate, 1.0), (I[e.ends + FRAME], x, x_rate, -1.0),
+    ):  # fmt: skip
+        w = _meets(I, F, a, y)
+        turned, moved = _along_directors(I, F, m.YD, a, y), _along_directors(I, F, m.Y, a, y_rate)
+        w_rate = (0.0, turned[0] + moved[0], turned[1] + moved[1], turned[2] + moved[2])
+        u = plus(u, times(sign, _on_face(I, F, m.YD, a, w)))
+        curved = plus(_on_face(I, F, m.YDD, a, w), _on_face(I, F, m.YD, a, w_rate))
+        change = plus(change, times(sign, curved))
     for r in range(3):
         d, d_rate = load3(F, s + _AXES + 3 * r), load3(F, s + _RATES + 3 * r)
         F[I[m.PHID] + e.u + r] = -dot(d, u)

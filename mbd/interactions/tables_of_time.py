@@ -7,8 +7,6 @@ with three outputs y of a law. A table stands in an array of its own, at an addr
 knows: new coefficients are new values of the law, and nothing is compiled again.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -34,7 +32,7 @@ class TimeTable:
     @classmethod
     def of(
         cls, at: int, outputs: Any, terms: Sequence[tuple[Any, np.ndarray, np.ndarray, np.ndarray]]
-    ) -> TimeTable:
+    ) -> "TimeTable":
         """Return a table, whose input `at` is the time.
 
         Terms are M (3, 3), the ends and starts of pieces (n,) [s] and their coefficients (n, 4).
@@ -47,7 +45,7 @@ class TimeTable:
         matrices = tuple(np.array(x[0], float) for x in terms)
         return cls(np.array(numbers), matrices, tuple(places))
 
-    def constant(self, outputs: Any) -> TimeTable:
+    def constant(self, outputs: Any) -> "TimeTable":
         """Return the table with these outputs at all times."""
         return TimeTable.of(int(self.numbers[INPUT]), outputs, ())
 

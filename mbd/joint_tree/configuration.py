@@ -5,8 +5,6 @@ body that floats, the quaternion (scalar first) of the axes farther from the gro
 to it, whose rate is the angular velocity between both, in the axes nearer to the ground.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 
@@ -41,7 +39,7 @@ class FaceReading:
     velocities: np.ndarray  # (b,) places in v
 
     @classmethod
-    def of(cls, model: FrozenModel, tree: Tree, faces: dict[str, int]) -> FaceReading:
+    def of(cls, model: FrozenModel, tree: Tree, faces: dict[str, int]) -> "FaceReading":
         """Return what reads the coordinates of a tree; `faces` are rows by body."""
         first, second, A, B = [], [], [], []
         shifts, turns, balls = [], [], []

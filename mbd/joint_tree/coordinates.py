@@ -6,16 +6,18 @@ over a tree of the model's joints, by recursion (``recursions.py``); loops by el
 (``loops.py``); all forces of the model with h (``efforts.py``).
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from math import isfinite
 from typing import Any
 
 import numpy as np
 
+from mbd.algebra.differences import FOURTH
 from mbd.base.checked import absent, meant, names, shown
 from mbd.base.door import array, vector
 from mbd.base.read_only import read_only
-from mbd.base.tolerances import LOOP_CLOSED, LOOP_CLOSINGS, START_POSITION
+from mbd.base.tolerances import LOOP_CLOSINGS, ROUND_OFF, ROWS_MET
 from mbd.integration.consistent import consistent
 from mbd.joint_tree import layout as t_
 from mbd.joint_tree.configuration import FaceReading, product, rates_from
@@ -228,7 +230,7 @@ class JointCoordinates:
         run(self._I, self._work.F, self._programs[program])
         if self._work.laws:
             self._work.check_laws()
-        if self._status[0] != 0.0 or self._gap[0] > START_POSITION:
+        if self._status[0] != 0.0 or self._gap[0] > ROWS_MET:
             self._refuse()
 
     def _refuse(self) -> None:
@@ -239,7 +241,7 @@ class JointCoordinates:
                 f"{_WHO}: the quaternion of {columns[status - self._n - 1].rpartition('.')[0]!r} "
                 "in q must not be zero [-]; the one of no turn is (1, 0, 0, 0)"
             )
-        if self._gap[0] > START_POSITION:
+        if self._gap[0] > ROWS_MET:
             raise ValueError(
                 f"{_WHO}: q must close the loops, but a row is off by {self._gap[0]:.3g} of the "
                 "length of the model, or of one; take q = tree.close(q)"
@@ -292,6 +294,16 @@ class JointCoordinates:
             return result.copy()
         out[...] = result
         return out
+
+    @contextmanager
+    def with_numbers(self, numbers: Mapping[int, float]) -> Iterator[None]:
+        """Let numbers of the description, by their places (``model.names``), be others for now."""
+        F, places = self._work.F, list(numbers)
+        before, F[places] = F[places], list(numbers.values())
+        try:
+            yield
+        finally:
+            F[places] = before
 
     # --- dynamics ---------------------------------------------------------------------------------
     def M(self, q: Any, *, t: float = 0.0, out: np.ndarray | None = None) -> np.ndarray:
@@ -494,7 +506,7 @@ class JointCoordinates:
             if not size < np.inf:
                 break
             self._q[:] = self.add_all(self._q, self._of_tree[t_.T_DRIFT_A])
-            if size <= LOOP_CLOSED:
+            if size <= ROUND_OFF**0.5:  # Newton's method squares it
                 return self._q.copy()
         raise ValueError(
             f"{_WHO}: no pose near q closes the loops at these {', '.join(self.labels)}: a row is "
@@ -525,6 +537,25 @@ class JointCoordinates:
             self._run("place")
             d = self._Z @ d
         return self.close(self.add_all(self._q, d), t=t)
+
+    def turning(self, q: Any, v: Any, *, t: float = 0.0) -> np.ndarray:
+        r"""Return W (n, n) [1/s]: increments d along ``add``, of v by dv, have rates W d + dv.
+
+        Those of rotations turn, :math:`\omega \times d`; all others are zero.
+        """
+        self._set(q, v, time=t)
+        self._run("bias")
+        W = np.zeros((self._n, self._n))
+        for first in self._reading.velocities:
+            here = slice(first, first + 3)
+            W[here, here] = np.cross(self._of_tree[t_.T_V][here], np.eye(3)).T
+        return (W @ self._Z if self._loops else W)[self._independent]
+
+    @property
+    def steps(self) -> np.ndarray:
+        """Steps of differences (n,) [m, rad] along ``add``."""
+        shifts = self._motions[self._independent] == t_.SHIFT
+        return FOURTH * np.where(shifts, self.model.F[m.LENGTH], 1.0)
 
     def difference(self, q1: Any, q2: Any) -> np.ndarray:
         """Return dv (n,) [m, rad] with add(q1, dv) = q2."""

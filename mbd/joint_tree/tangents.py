@@ -31,8 +31,8 @@ in the face, as those of joints are.
 from collections.abc import Sequence
 from typing import Any
 
+from mbd.algebra.differences import FOURTH
 from mbd.algebra.vec import cross, load3, plus, store3, times, weighted
-from mbd.base.tolerances import EFFORT_STEP
 from mbd.joint_tree import layout as t
 from mbd.joint_tree.efforts import take_forces
 from mbd.joint_tree.loops import add_rates, clear_last, follow_last
@@ -348,7 +348,7 @@ def _follow(I: Any, F: Any, k: int, which: int, rest: float, to: int) -> None:
     d, size = I[k + t.T_ALONG], rest
     for j in range(I[k + t.T_N]):
         size = max(size, abs(F[d + j]) / F[I[k + t.T_UNITS] + j])
-    h = EFFORT_STEP / size if size > 0.0 else 1.0
+    h = FOURTH / size if size > 0.0 else 1.0
     now = F[m.T]
     _keep_faces(I, F, k)
     clear_last(I, F, k)

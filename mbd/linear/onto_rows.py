@@ -13,7 +13,7 @@ import math
 from typing import Any
 
 from mbd.algebra.vec import larger
-from mbd.base.tolerances import ROUND_OFF, START_POSITION, START_VELOCITY
+from mbd.base.tolerances import ROUND_OFF, ROWS_MET
 from mbd.machine import buffer as m
 from mbd.machine.jit import call, ints, jit
 from mbd.machine.unknowns import is_velocity
@@ -110,4 +110,4 @@ def onto_rows(I: Any, F: Any, spare: int, most: int, renew: bool) -> bool:
             call(S[m.LINEAR], I, F, 1 if fresh == 1 else 0)
             fresh = 2 if fresh else 0
             add(F, to, -1.0, I[m.X], n)
-    return far <= START_POSITION and fast <= START_VELOCITY * max(1.0, fastest)
+    return far <= ROWS_MET and fast <= ROWS_MET * max(1.0, fastest)

@@ -5,8 +5,6 @@ What a kernel reads from ``I`` as a place in ``F`` carries the block with it, an
 block is an error that names it. Compiled kernels are not checked: they are the same functions.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from typing import Any, NamedTuple
 
@@ -27,12 +25,12 @@ class _PlaceInF(int):
     block: Block
 
     @classmethod
-    def of(cls, value: int, block: Block) -> _PlaceInF:
+    def of(cls, value: int, block: Block) -> "_PlaceInF":
         place = cls(value)
         place.block = block
         return place
 
-    def __add__(self, other: Any) -> _PlaceInF:
+    def __add__(self, other: Any) -> "_PlaceInF":
         return _PlaceInF.of(int(self) + int(other), self.block)
 
     __radd__ = __add__

@@ -14,8 +14,6 @@ of every function that it calls: wrapped for Python, optimised, turned into mach
 in the installed version.
 """
 
-from __future__ import annotations
-
 import builtins
 import gc
 import math
@@ -245,7 +243,7 @@ class CFunction:
 
     def __init__(
         self, function: Callable[..., Any], signature: Any, options: dict[str, Any],
-        kept: Kept | None = None,
+        kept: "Kept | None" = None,
     ) -> None:  # fmt: skip
         self.compiled = _c_function(function, signature, options)
         self._compile_shared = self.compiled._compile_uncached

@@ -7,8 +7,6 @@ in the order of the model: velocities body by body, rows body by body and joint 
 read from the very fronts that the time loop factors, filled with one weight at a time.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -123,7 +121,7 @@ class Assembly:
         return RowRates(*read_only((first, second, self.B @ self.state.a - second)))
 
     @cached_property
-    def terms(self) -> ResidualTerms:
+    def terms(self) -> "ResidualTerms":
         """The residual in parts: by what acts, ``terms.gravity``, and by part, ``terms["rod"]``."""
         from mbd.model.terms import terms
 
@@ -345,7 +343,7 @@ class Assembly:
     def spy(
         self, which: Literal["S", "M", "G", "K", "B", "Bt", "turn"] = "S", *, step: float = 1e-3,
         ax: Any = None,
-    ) -> Figure:  # fmt: skip
+    ) -> "Figure":  # fmt: skip
         """Draw the pattern of a matrix, or of the iteration matrix "S", with labels."""
         one_of("spy", "which", which, (*_MATRICES, "S"))
         return from_above("Assembly.spy", self, which, step, ax)

@@ -13,7 +13,7 @@ import numpy as np
 from mbd.base.checked import floats, scalar, shown
 from mbd.base.door import array
 from mbd.base.read_only import read_only
-from mbd.base.tolerances import START_POSITION
+from mbd.base.tolerances import ROWS_MET
 from mbd.machine import buffer as m
 from mbd.model.description import Description
 from mbd.model.state import State
@@ -415,7 +415,7 @@ def _of_unit_length(owner: str, model: FrozenModel, state: State) -> State:
     if (off < 1e-15).all():
         return state
     i = int(off.argmax())
-    if off[i] > START_POSITION:
+    if off[i] > ROWS_MET:
         first = int(where[i, 0])
         body = model.body_of_coordinate(first)
         raise ValueError(

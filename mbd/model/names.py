@@ -18,13 +18,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from mbd.algebra.differences import FOURTH
 from mbd.base.checked import floats, shown
 from mbd.base.door import speaking_as
 from mbd.base.dual import Dual
 from mbd.base.parameter import Formula, Parameter, evaluated, objects_in
 from mbd.base.read_only import read_only
 from mbd.base.recorded_call import call_of, parameters_in, signature
-from mbd.base.tolerances import SECOND_ORDER_STEP, SENSITIVITY_ZERO
+from mbd.base.tolerances import ROUND_OFF
 from mbd.machine import buffer as m
 from mbd.model.description import (
     WHO,
@@ -187,13 +188,13 @@ def scale_of(model: FrozenModel, name: str) -> float:
         return 0.0
 
     own = size(part)
-    if own > SENSITIVITY_ZERO * max(length, 1.0):
+    if own > ROUND_OFF * max(length, 1.0):
         return own
     parts = system.parts.items()
     alike = (name for name, x in parts if argument in signature(x.call.maker).parameters)
     largest = max([own, *map(size, alike)])
     largest = length if largest == own else largest
-    if own == 0.0 or own > SENSITIVITY_ZERO * largest:
+    if own == 0.0 or own > ROUND_OFF * largest:
         return own or largest
     value = float(described_value(model, name).flat[0])
     try:
@@ -236,11 +237,16 @@ def _looked_up(model: FrozenModel, names: Iterable[str]) -> dict[str, Name]:
 
 
 def _passes(model: FrozenModel, names: Iterable[str]) -> dict[tuple[bool, bool], list[str]]:
-    """Return names of parameters, of arguments and of components, which may stand in each other."""
+    """Return names that may be asked for together: none of them stands in another one.
+
+    Parameters may stand in arguments, components do in those that are named as a whole too.
+    """
     passes = defaultdict[tuple[bool, bool], list[str]](list)
-    for name in names:
-        part, argument, places = argument_of(model.system, name)
-        passes[bool(part) or argument == "gravity", bool(places)].append(name)
+    described = {name: argument_of(model.system, name) for name in names}
+    wholes = {x[:2] for x in described.values() if not x[2]}
+    for name, (part, argument, places) in described.items():
+        in_whole = bool(places) and (part, argument) in wholes
+        passes[bool(part) or argument == "gravity", in_whole].append(name)
     return passes
 
 
@@ -337,7 +343,7 @@ def _by_differences(model: FrozenModel, name: str) -> Name:
 
 
 def _step(model: FrozenModel, name: str) -> float:
-    return SECOND_ORDER_STEP * scale_of(model, name)
+    return FOURTH * scale_of(model, name)
 
 
 def _argument(value: np.ndarray) -> Any:

@@ -1,7 +1,5 @@
 """The state of a model: positions, velocities, accelerations, multipliers at one instant."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -62,7 +60,7 @@ class State:
         """Return its numbers: what is unpickled or copied is made by them."""
         return State, tuple(vars(self).values())
 
-    def replace(self, **changes: Any) -> State:
+    def replace(self, **changes: Any) -> "State":
         """Return a copy with changes; new q, v or a forget what steps went on from."""
         if unknown := changes.keys() - vars(self).keys():
             raise TypeError(f"State.replace: {absent('', min(unknown), vars(self))}")

@@ -12,9 +12,9 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import spsolve
 
-from mbd.algebra.differences import fourth_order
+from mbd.algebra.differences import FOURTH, fourth_order
 from mbd.base.door import array
-from mbd.base.tolerances import START_POSITION, TANGENT_STEP
+from mbd.base.tolerances import ROWS_MET
 from mbd.formulations.families import family
 from mbd.machine import buffer as m
 from mbd.model.frozen import FrozenModel
@@ -96,7 +96,7 @@ def difference(model: FrozenModel, a: State, b: State) -> np.ndarray:
         ]
         T = tangent_operator(model, a, d)
         d = d + spsolve(T.tocsc(), np.concatenate(step))
-    if least <= START_POSITION:
+    if least <= ROWS_MET:
         return best
     left = (goal - displaced(model, a, best).q) / size
     worst = int(np.abs(left).argmax())
@@ -136,10 +136,10 @@ def _coordinate_rates(model: FrozenModel, state: State) -> list[np.ndarray]:
     """Return E of each node: rates of stored coordinates, by differences of fourth order."""
 
     def image(unit: np.ndarray) -> np.ndarray:
-        e = TANGENT_STEP * model.units * unit
+        e = FOURTH * model.units * unit
         return np.asarray(fourth_order(lambda k: displaced(model, state, k * e).q))
 
-    scale = TANGENT_STEP * model.units
+    scale = FOURTH * model.units
     parts = _by_node(model, image, list(model.numbering.q))
     ends = np.cumsum([0, *(x.shape[1] for x in parts)])
     return [x / scale[a:b] for x, a, b in zip(parts, ends, ends[1:], strict=False)]

@@ -7,8 +7,6 @@ Both sums are exact: they are the residual of the loop, evaluated with the other
 signs are those of a residual: what drives a motion has the sign of minus a force.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -75,7 +73,7 @@ class ResidualTerms:
         return (*nodes, *(x for x in self.model.system.parts if records.get(x) and x not in nodes))
 
     @cached_property
-    def _evaluator(self) -> _PartResiduals:
+    def _evaluator(self) -> "_PartResiduals":
         return _PartResiduals(self.model, self.state)
 
     def __getitem__(self, part: str) -> np.ndarray:

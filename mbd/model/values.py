@@ -5,8 +5,6 @@ to it. Where nodes and elements are still of the same kinds, on the same bodies,
 are written, to the places that the tables have.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
@@ -81,7 +79,7 @@ class Declared(NamedTuple):
     form: list[Any]
 
     @classmethod
-    def of(cls, part: Part) -> Declared:
+    def of(cls, part: Part) -> "Declared":
         """Return what a part declares."""
         elements, coordinates = part.elements(), part.coordinates
         return cls(part, elements, coordinates, _form(part, elements, coordinates))

@@ -1,7 +1,5 @@
 """Bodies: rigid body, mass point, ground; many at once, each of their numbers in one array."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from operator import attrgetter
@@ -109,7 +107,7 @@ class RigidBody(Body):
                 raise ValueError(f"{owner}: {error}") from None
 
     @classmethod
-    def from_mass_matrix(cls, name: str, matrix: Any, **options: Any) -> RigidBody:
+    def from_mass_matrix(cls, name: str, matrix: Any, **options: Any) -> "RigidBody":
         r"""Make a body from its 6x6 material mass matrix about the origin of the body frame.
 
         .. math:: M = \begin{bmatrix} mI & m\tilde c^T\\ m\tilde c & J\end{bmatrix}

@@ -3,8 +3,6 @@
 What a law sees, and what it returns, is in ``interactions/motion_laws.py``.
 """
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -55,7 +53,7 @@ class Site:
     start: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 
     @classmethod
-    def on(cls, frame: Frame, s: float = 0.0) -> Site:
+    def on(cls, frame: Frame, s: float = 0.0) -> "Site":
         """Return the section that a frame is, or the point of a body without axes."""
         axes = (0, 1, 2) if frame.body.formulation.axes else ()
         x, R = frame.start
@@ -96,7 +94,7 @@ class LawInputs:
     def of(
         cls, owner: str, n: int, parameters: Any, tables: Any, reference: Any, memory: Any,
         along: bool = True,
-    ) -> LawInputs:  # fmt: skip
+    ) -> "LawInputs":  # fmt: skip
         """Return arguments of a part, checked."""
         numbers = {
             name: _of_sites(owner, name, x, n)

@@ -8,6 +8,7 @@ A body meets a plane with some balls, its points with balls of radius zero
 
 from __future__ import annotations
 
+import math
 from itertools import product
 from typing import Any
 
@@ -29,7 +30,8 @@ class Contact(Joint):
     A body touches with its ``collision`` shapes, or with those it looks like where it has none: a
     sphere with its lowest point, a box with its eight vertices, a capsule with the balls at its
     ends; a ``PointMass`` or a Frame touches as a point. The plane has no bounds and may move. With
-    ``plane=False`` balls touch balls: spheres, ends of capsules, points.
+    ``plane=False`` balls touch balls: spheres, ends of capsules, points; with ``inside`` they are
+    in a hollow sphere, a bowl.
 
     It is set-valued: ``simulate`` takes ``mbd.NonsmoothAlpha`` where a model has one.
 
@@ -51,7 +53,9 @@ class Contact(Joint):
     normal : (3,) array [-]
         Of the plane, inertial at the initial pose, towards the second body.
     through : (3,) array [m]
-        A point of the plane, inertial at the initial pose.
+        A point of the plane, or the centre of the hollow sphere, inertial at the initial pose.
+    inside : float, optional [m]
+        Radius of a hollow sphere in place of the plane; of a Frame the origin is its centre.
     plane : bool
         False: the balls of the first body take the place of the plane, its spheres and both ends
         of its capsules; ``normal`` and ``through`` are of no use then.
@@ -88,6 +92,7 @@ class Contact(Joint):
         restitution: float = 0.0,
         normal: Any = (0.0, 0.0, 1.0),
         through: Any = (0.0, 0.0, 0.0),
+        inside: float | None = None,
         plane: bool = True,
     ) -> None:
         self.name = label(name, "Contact")
@@ -99,7 +104,12 @@ class Contact(Joint):
         self.ends = (first, second.frame() if isinstance(second, Body) else second)
         apart(self.name, *self.ends)
         own = _balls(self.name, second, shape)
-        if plane:
+        if inside is not None:
+            needs_axes(self.name, "a hollow sphere", first)
+            within_it = -self._radius_around(inside, max(r for _, r in own))
+            self.others = ((_three(first.position), within_it),) * len(own)
+            self.balls = tuple(own)
+        elif plane:
             needs_axes(self.name, "a plane", first)
             self.others, self.balls = (None,) * len(own), tuple(own)
         else:
@@ -117,6 +127,18 @@ class Contact(Joint):
             )
         self.restitution = within(self.name, "restitution", restitution, "-", 0.0, 1.0)
 
+    def _radius_around(self, inside: float, largest: float) -> float:
+        """Return the radius of the hollow sphere; refuse one in which balls have no room."""
+        radius = number(self.name, "inside", inside, "m", positive=True)
+        if not self.plane:
+            raise ValueError(f"{self.name}: give inside= or plane=False, got both")
+        if not radius > largest:
+            raise ValueError(
+                f"{self.name}: inside must be above the radius of what is in it [m], got "
+                f"{radius:g} and {largest:g}"
+            )
+        return radius
+
     def elements(self) -> list[Element]:
         """Return one contact for each ball, or for each pair of balls."""
         first, second = self.ends
@@ -133,7 +155,7 @@ class Contact(Joint):
                 Element(
                     CONTACT,
                     (_place(second, center), *directions, point, *axes),
-                    (*numbers, radius, -1.0 if other is None else other[1]),
+                    (*numbers, radius, math.inf if other is None else other[1]),
                     rows=tuple(f"{row}{k if len(self.balls) > 1 else ''}" for row in _ROWS),
                     row_kinds=(FORCE,) * 3,
                 )

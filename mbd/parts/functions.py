@@ -8,8 +8,6 @@ smooth. Its derivatives are exact. Numbers that are to be varied are parameters 
 ``mbd.Function``.
 """
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -51,7 +49,7 @@ class Placed(np.ndarray):
     _axes: np.ndarray | None = None
 
     @classmethod
-    def of(cls, values: Any, axes: bool) -> Placed:
+    def of(cls, values: Any, axes: bool) -> "Placed":
         """Return the place of a point that has axes or none: its position and three axes, (12,)."""
         place: Placed = ex.array(values[:3]).view(cls)
         if axes:

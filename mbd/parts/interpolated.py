@@ -6,8 +6,6 @@ with a sparse row :math:`\Phi`: of values that are held one entry, of lines two,
 Loads, motors and drives take them, and evaluate them in compiled code.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_left
 from collections.abc import Callable
 from functools import cached_property
@@ -157,7 +155,7 @@ class Interpolated(Recorded):
     def _own_pieces(self) -> list[list[float]]:
         return list(self.coefficients(self.values).reshape(-1, 4).tolist())
 
-    def replaced(self, values: Any) -> Interpolated:
+    def replaced(self, values: Any) -> "Interpolated":
         """Return the function of other values at the same times."""
         return Interpolated(self.times, values, self.between)  # type: ignore[arg-type]
 

@@ -1,7 +1,5 @@
 """Parts with mass that are no bodies: bars between points, the fluid around a body."""
 
-from __future__ import annotations
-
 from math import pi, sqrt
 from sys import float_info
 from typing import Any
@@ -135,7 +133,7 @@ class AddedMass(Part):
     def ellipsoid(
         cls, name: str, body: Any, semi_axes: Any, density: float, *, at: Any = None,
         axes: Any = None,
-    ) -> AddedMass:  # fmt: skip
+    ) -> "AddedMass":  # fmt: skip
         r"""Return the added mass of an ellipsoid in unbounded fluid about its centre.
 
         With the semi-axes a, b, c, the displaced mass :math:`m = \tfrac43\pi\rho\,abc` and

@@ -202,7 +202,7 @@ class KnifeEdge(Joint):
                     f"{blade @ n:.3g} between axis and normal"
                 )
             axes = np.column_stack([blade, np.cross(n, blade), n])
-        through = (0.0, 0.0, 0.0) if at is None else at
+        through = np.zeros(3) if at is None else vector(self.name, "at", at, "m")
         self.ends = _on_plane(self.name, first, second, at, axes, normal, through)
         self._check()
 

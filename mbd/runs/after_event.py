@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from mbd.base.checked import called
-from mbd.base.tolerances import EVENT_AHEAD, EVENT_MANY, EVENT_SHORT
+from mbd.base.tolerances import EVENT_AHEAD, EVENT_MANY, WHOLE_STEPS
 from mbd.history.instants import instants
 from mbd.history.trajectory import Trajectory
 from mbd.integration.consistent import allowed, settled, violated, violations
@@ -116,7 +116,8 @@ def _refuse_fall(
 def _refuse_crowd(watch: Watch, instant: Instant, length: float) -> None:
     """Refuse very many instants in very short time."""
     watch.times = [*watch.times[1 - EVENT_MANY :], instant.state.t]
-    if len(watch.times) == EVENT_MANY and watch.times[-1] - watch.times[0] < EVENT_SHORT * length:
+    short = EVENT_MANY * WHOLE_STEPS * length
+    if len(watch.times) == EVENT_MANY and watch.times[-1] - watch.times[0] < short:
         names = " and ".join(repr(watch.events[k].name) for k in instant.events)
         raise EventError(
             f"{names} at t = {instant.state.t:.9g} s: the last {EVENT_MANY} events were within "

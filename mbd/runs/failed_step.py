@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from mbd.base.tolerances import FAR_IN_A_STEP, LIGHT_BODY, SINGULAR, TURN_UNSURE
+from mbd.base.tolerances import POSE_STEP, ROUND_OFF, SINGULAR, TURN_UNSURE
 from mbd.integration.contradiction import contradiction_of_step
 from mbd.integration.method import Method
 from mbd.integration.newton_loop import grid_from_here
@@ -121,7 +121,7 @@ def far_in_a_step(work: Workspace) -> str:
         h * np.abs(work.vector(m.V)[v]) + 0.5 * h * h * np.abs(work.vector(m.A)[v])
     ) / model.units
     i = int(np.argmax(way)) if len(way) else 0
-    if not len(way) or not FAR_IN_A_STEP < way[i] < np.inf:
+    if not len(way) or not POSE_STEP < way[i] < np.inf:
         return ""
     return (
         f"{model.labels[i]!r} moves by {way[i]:.2g} (of the length of the model, or rad) in this "
@@ -133,7 +133,7 @@ def _light(work: Workspace) -> str:
     """Return which body is so light that errors of free steps are round-off, or ""."""
     model, v = work.model, work.model.numbering.v
     mass = work.vector(m.DIAG)[v] * (model.units / float(work.F[m.LENGTH])) ** 2  # kg
-    if not len(v) or not mass.min() < LIGHT_BODY * mass.max():
+    if not len(v) or not mass.min() < ROUND_OFF**0.5 * mass.max():
         return ""
     light, heavy = (model.labels[int(i)] for i in (np.argmin(mass), np.argmax(mass)))
     return (

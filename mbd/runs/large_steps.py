@@ -53,8 +53,7 @@ def too_large(history: History, h: float, in_a_row: bool) -> str:
     words, worst, throws, coarse = [], 0.0, False, False
     divided = history.stats.get("divided_steps", 0) > 0
     c, order = history.method.facts.error or (0.0, 0)
-    changed = any(occurrence.event.changes for occurrence in history.events)
-    if in_a_row or (order == 1 and not changed):
+    if in_a_row or (order == 1 and not _changed(history)):
         paces = paces_of(history.v, history.a, history.model.units, order)
         apart = history.t[1:] - history.t[:-1]
         if in_a_row:
@@ -77,7 +76,7 @@ def too_large(history: History, h: float, in_a_row: bool) -> str:
         words.append(f"the balance of energies departs by {100 * energy:.2g} % of what moves")
     if not words:
         return ""
-    step = h * min(0.5, np.sqrt(tolerances.LARGE_STEP_ADVICE / worst))
+    step = 0.5 * h / np.sqrt(worst)  # a quarter of what is allowed
     return (
         f"steps of {h:.3g} s are too large for this motion: {'; '.join(words)}; take smaller ones, "
         f"such as {step:.1g} s, or let them be chosen (rtol=1e-6)"
@@ -87,7 +86,7 @@ def too_large(history: History, h: float, in_a_row: bool) -> str:
 def drifted(history: History, rtol: float) -> str:
     """Return a warning with how far positions left the rows, of a run at velocity level, or ""."""
     model, gap = history.model, history.gap
-    least = tolerances.DRIFT + (rtol if np.isfinite(rtol) else 0.0)
+    least = tolerances.START_NEAR + (rtol if np.isfinite(rtol) else 0.0)
     if not len(gap) or not gap.max() > least * min(1.0, float(model.F[m.LENGTH])):
         return ""
     worst, at = int(np.argmax(gap)), model.numbering
@@ -209,27 +208,36 @@ def coarseness(change: np.ndarray, speed: Any, h: float) -> Any:
     return h * h * change.sum(axis=-1) / way * np.sqrt(steps) / 10
 
 
+def _changed(history: History) -> bool:
+    """Tell whether events have changed the state."""
+    return any(occurrence.event.changes for occurrence in history.events)
+
+
 def energy_departure(history: History, h: float, in_a_row: bool, thorough: bool = False) -> float:
     """Return by how much the balance of energies departs, over the largest energy that moves.
 
     What sums over time may be wrong by is taken off it, the second differences of their parts, if
     that may explain it and does not come from all steps alike.
     Zero where it is not known: unless all instants are evaluated (`thorough`), in long runs with
-    work or dampers, or with springs that count turns.
+    work, or with springs that count turns; in those with dampers energy may fall by any amount.
     """
     n, model = len(history.t), history.model
     if n < 2:
         return 0.0
-    few = thorough or n <= tolerances.LARGE_STEP_INSTANTS
+    few = thorough or n <= tolerances.LOOKED_AT
     if history.stored is None and not few:
         if len(model.memory) and model.kernels[m.ENERGY]:
             return 0.0
-        sample = np.unique(np.linspace(0, n - 1, tolerances.LARGE_STEP_INSTANTS).astype(int))
+        sample = np.unique(np.linspace(0, n - 1, tolerances.LOOKED_AT).astype(int))
         history = history.part(sample, history.before)
     kinetic, potential, *exchanged, impulsive = _energies(history)
     summed = np.array(exchanged)
+    falls = False
     if summed.any() and not (few and in_a_row):
-        return 0.0
+        supplied = summed[1].any() or model.laws or _changed(history)
+        if supplied or (np.diff(summed[0]) < 0.0).any():
+            return 0.0
+        falls, summed = True, np.zeros_like(summed)
     moved = max(kinetic.max(), *(x.max() - x.min() for x in (potential, impulsive, *summed)))
     noise = tolerances.LOST_NOISE * np.finfo(float).eps
     rest = 0.5 * float(model.stacked.mass.sum()) * (noise * float(model.F[m.LENGTH]) / h) ** 2
@@ -240,7 +248,8 @@ def energy_departure(history: History, h: float, in_a_row: bool, thorough: bool 
     balance = kinetic + potential + summed[0] - summed[1] - impulsive
     with np.errstate(invalid="ignore"):
         departure = np.abs(balance - balance[0]).max()
-        if history.method.facts.set_valued:  # impacts take: what they do is known to a step
+        if falls or history.method.facts.set_valued:
+            # dampers and impacts take: what impacts do is known to a step
             energy = balance - history.impulses[:, 1:].sum(axis=1)
             departure = (energy - np.minimum.accumulate(energy)).max()
         if summed.any():

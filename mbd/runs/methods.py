@@ -75,7 +75,7 @@ def changed(integrator: Method, **options: Any) -> Method:
     return changed_one
 
 
-_COLLOCATION = RadauCollocation(stages=3, fewest=50)  # instants enough for smooth curves
+_COLLOCATION = RadauCollocation(stages=3, fewest=40)  # instants enough for smooth curves
 
 
 @per_model
@@ -90,17 +90,18 @@ def usual(model: FrozenModel, rtol: float | None = None) -> Method:
 
     Steps of one size: generalized-alpha. Steps within a tolerance: collocation at the points of
     Radau, of order 5, or 9 where the tolerance is below 1e-6; below 1e-8 with beams, whose fast
-    waves slow the sweeps of five stages more. Generalized-alpha again where a formulation does not
-    say how increments go along with velocities (flow). The nonsmooth method where there are
-    contacts.
+    waves slow the sweeps of five stages more. Generalized-alpha again with beams from 1e-3 on,
+    whose waves it damps, and where a formulation does not say how increments go along with
+    velocities (flow). The nonsmooth method where there are contacts.
     """
     if model.set_valued and {law for _, law in model.set_valued} <= {*LAWS_MET}:
         return NonsmoothAlpha()
     if rtol is None:
         return checked_method("simulate", None, free=False)
-    if model.set_valued or any(family(x.formulation).flow is None for x in model.nodes.values()):
-        return checked_method("simulate", GeneralizedAlpha(), free=True)
     rtol = number("simulate", "rtol", rtol, "-", positive=True)
+    still = any(family(x.formulation).flow is None for x in model.nodes.values())
+    if model.set_valued or still or (rtol >= 1e-3 and _beams(model)):
+        return checked_method("simulate", GeneralizedAlpha(), free=True)
     if rtol < (1e-8 if _beams(model) else 1e-6):  # where five take less work
         return replace(_COLLOCATION, stages=5)
     return _COLLOCATION

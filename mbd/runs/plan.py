@@ -9,7 +9,7 @@ import numpy as np
 from mbd.base.checked import floats, is_whole, shown
 from mbd.base.door import number
 from mbd.base.parameter import PLAIN
-from mbd.base.tolerances import RTOL_LEAST, WHOLE_STEPS
+from mbd.base.tolerances import ROUND_OFF, WHOLE_STEPS
 from mbd.integration.method import Method, name_of
 from mbd.integration.starting_values import Nearby
 from mbd.linear.saddle import Saddle
@@ -129,8 +129,8 @@ def checked_plan(
         steps = number_of_steps(who, t_end - first.t, step)
         expected = int(steps / every) + 3 if times is None else len(times) + 2
         return Plan(t_end, step, int(every), times=times, expected=expected)
-    if not RTOL_LEAST <= number(who, "rtol", rtol, "-", positive=True) < 1.0:
-        raise ValueError(f"{who}: rtol must be in [{RTOL_LEAST:g}, 1) [-], got {rtol}")
+    if not ROUND_OFF <= number(who, "rtol", rtol, "-", positive=True) < 1.0:
+        raise ValueError(f"{who}: rtol must be in [{ROUND_OFF:g}, 1) [-], got {rtol}")
     absolute = _absolute(atol)
     left = t_end - first.t
     fewest = 100 if steps_of_choice is None else steps_of_choice.fewest

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mbd.base.tolerances import CRAWL_SHARE, CRAWL_STEPS, NEWTON_FREE, WHOLE_STEPS
+from mbd.base.tolerances import CRAWL_STEPS, NEWTON_FREE, WHOLE_STEPS
 from mbd.integration.acting_rows import ActingRows
 from mbd.integration.method import Method, refuse_unmoved
 from mbd.integration.newton_loop import (
@@ -296,7 +296,7 @@ class Stretch:
         """Look whether many free steps brought the run further; return a status."""
         F, before = self.work.F, self.crawl[1]
         self.crawl = (self.done, float(F[m.T]))
-        if F[m.T] - before >= CRAWL_SHARE * (self.plan.t_end - F[m.T_START]):
+        if F[m.T] - before >= (self.plan.t_end - F[m.T_START]) / CRAWL_STEPS:
             return CONVERGED
         self.error = RuntimeError(slow_progress(self.work, CRAWL_STEPS, float(F[m.T] - before)))
         return FAILED

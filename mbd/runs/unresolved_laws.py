@@ -13,6 +13,7 @@ less than the four values do among themselves: a jump, a kink, a ramp are no ala
 step. What differs by more is not resolved.
 """
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
@@ -21,9 +22,8 @@ from typing import NamedTuple
 import numpy as np
 
 from mbd.base.tolerances import (
+    HALVED,
     RESOLVED_ERROR,
-    RESOLVED_PARTS,
-    UNRESOLVED_BETWEEN,
     UNRESOLVED_LEAST,
     UNRESOLVED_STRETCHES,
 )
@@ -38,6 +38,7 @@ from mbd.model.model import Model
 from mbd.model.state import State
 from mbd.model.workspace import Workspace
 
+GOLDEN = 0.5 * (math.sqrt(5.0) - 1.0)  # its multiples are far from simple fractions of a period
 _OfTime = Callable[[np.ndarray], np.ndarray]  # times (n,) -> values (n, k)
 
 
@@ -226,7 +227,7 @@ class _Places(NamedTuple):
 @cache
 def _places(n: int) -> _Places:
     """Return the places of stretches of n steps: the ends of these come first."""
-    x = np.concatenate([np.arange(n + 1), [j % n + y for j, y in enumerate(UNRESOLVED_BETWEEN)]])
+    x = np.concatenate([np.arange(n + 1), [j % n + j * GOLDEN % 1.0 for j in range(1, 9)]])
     rows = []
     for k in range(n + 1, len(x)):
         first = min(max(int(x[k]) - 1, 0), max(n - 3, 0))
@@ -276,7 +277,9 @@ def _worst(laws: list[_OfTime], stretches: list[_FewSteps], n: int) -> _Gap | No
 def _resolving(law: _OfTime, a: float, h: float) -> float:
     """Return a part of a step [s] that resolves a law within it, or 0: it has no bounds."""
     resolves, odd = 0.0, h * (1 - UNRESOLVED_LEAST)  # parts of it are no simple parts of the step
-    for parts in reversed(RESOLVED_PARTS):  # a coarser one may fit a period by chance
+    for parts in (
+        4 << k for k in range(HALVED, -1, -1)
+    ):  # a coarser one may fit a period by chance
         times = a + odd / (2 * parts) * np.arange(2 * parts + 1)
         f = law(times)
         ends, middles = f[::2], f[3:-3:2]

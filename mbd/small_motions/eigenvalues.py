@@ -12,12 +12,18 @@ from collections.abc import Callable
 
 import numpy as np
 
-from mbd.base.tolerances import DOUBLE_EIGENVALUE
 from mbd.linear.arnoldi import largest
 from mbd.small_motions.descriptor import SparsePencil
 from mbd.small_motions.minimal import Minimal
 from mbd.small_motions.small_motion import SmallMotion
-from mbd.small_motions.spectrum import Eigenvalues, Pencil, moved_back, moved_zeros, spectrum
+from mbd.small_motions.spectrum import (
+    Eigenvalues,
+    Pencil,
+    is_real,
+    moved_back,
+    moved_zeros,
+    spectrum,
+)
 
 
 def dense(minimal: Minimal) -> tuple[np.ndarray, np.ndarray, tuple[int, ...]]:
@@ -31,7 +37,7 @@ def dense(minimal: Minimal) -> tuple[np.ndarray, np.ndarray, tuple[int, ...]]:
     plain = motion.at_rest and not motion.G.nnz and not motion.Bv.shape[0]
     solved = spectrum(_of_squares(minimal.pencil, k) if plain else minimal.pencil)
     s, X = _roots(solved) if plain else (solved.s, solved.X)
-    turned = np.abs(s.imag) > DOUBLE_EIGENVALUE * np.abs(s)
+    turned = ~is_real(s)
     keep = (s.imag > 0.0) | ~turned
     s = np.where(turned, s, s.real)[keep]
     free = solved.zeros[0] if solved.zeros else np.zeros((len(X), 0))
@@ -53,14 +59,14 @@ def _of_squares(pencil: Pencil, k: int) -> Pencil:
 
 def _roots(squares: Eigenvalues) -> tuple[np.ndarray, np.ndarray]:
     """Return both roots of each square; of real ones exactly on an axis."""
-    real = np.abs(squares.s.imag) <= DOUBLE_EIGENVALUE * np.abs(squares.s)
+    real = is_real(squares.s)
     root = np.sqrt(np.where(real, squares.s.real, squares.s).astype(complex))
     return np.concatenate([root, -root]), np.hstack([squares.X, squares.X])
 
 
 def grows(s: np.ndarray) -> np.ndarray:
     """Tell which motions grow."""
-    return s.real > DOUBLE_EIGENVALUE * np.abs(s)
+    return (s.real > 0.0) & ~is_real(1j * s)
 
 
 def alike(s: np.ndarray) -> list[np.ndarray]:
@@ -104,7 +110,7 @@ def sparse(
     s = s[keep]
     X = moved_back(X[:, keep], s, pencil.moved)
     s = np.where(np.abs(s) <= 1e-9 * abs(pencil.sigma), 0.0, s)
-    s = np.where(np.abs(s.imag) <= DOUBLE_EIGENVALUE * np.abs(s), s.real, s)
+    s = np.where(is_real(s), s.real, s)
     up = np.flatnonzero(s.imag >= 0.0)
     if shift is not None:
         up = up[np.argsort(np.abs(s[up] - shift))][:n]

@@ -8,8 +8,6 @@ the formulation's ``maps``; the sum :math:`b(v, u) + b(u, v)` is the polarised q
 ``face_acceleration``, and so both parts are exact.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
@@ -50,11 +48,11 @@ class FaceMaps:
     Z: np.ndarray
     D: np.ndarray
     Yd: np.ndarray
-    others: tuple[FaceMaps, ...] = ()
+    others: "tuple[FaceMaps, ...]" = ()
     inner: bool = False
 
     @property
-    def faces(self) -> tuple[FaceMaps, ...]:
+    def faces(self) -> "tuple[FaceMaps, ...]":
         """All faces of the body."""
         return (self, *self.others)
 

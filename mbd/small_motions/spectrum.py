@@ -26,7 +26,12 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.linalg
 
-from mbd.base.tolerances import DOUBLE_EIGENVALUE, ROUND_OFF
+from mbd.base.tolerances import ROUND_OFF
+
+
+def is_real(s: np.ndarray) -> np.ndarray:
+    """Tell which eigenvalues are real: round-off of a double one is the root of that of others."""
+    return np.abs(s.imag) <= ROUND_OFF**0.5 * np.abs(s)
 
 
 @dataclass(frozen=True, eq=False)
@@ -238,7 +243,7 @@ def _cut(slow: np.ndarray, fast: np.ndarray) -> int:
     middle = 0.5 * (np.log(x[0]) + np.log(y[-1]))
     edges = np.arange(1, n)
     below, above = np.maximum(x[:-1], y[:-1]), np.minimum(x[1:], y[1:])
-    alike = edges[below * (1.0 + DOUBLE_EIGENVALUE) < above]
+    alike = edges[below * (1.0 + ROUND_OFF**0.5) < above]
     if not len(alike):
         return n
     places = np.log(below[alike - 1]) / 2 + np.log(above[alike - 1]) / 2

@@ -11,12 +11,13 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 
-from mbd.base.tolerances import DOUBLE_EIGENVALUE, ROUND_OFF
+from mbd.base.tolerances import ROUND_OFF
 from mbd.linear.inertia import Inertia
 from mbd.model.model import Model
 from mbd.model.null_space import independent, null_space
 from mbd.small_motions.face_maps import test_map
 from mbd.small_motions.metric import Metric
+from mbd.small_motions.spectrum import is_real
 from mbd.statics.balance import Balance, SaddlePoint
 
 
@@ -82,5 +83,4 @@ class Curvature:
             _, D, _ = scipy.linalg.ldl(0.5 * (A + A.T))
             return int(np.count_nonzero(scipy.linalg.eigvalsh(D) < 0.0))
         values = np.linalg.eigvals(A)
-        real = np.abs(values.imag) <= DOUBLE_EIGENVALUE * np.abs(values)
-        return int(np.count_nonzero(values[real].real < 0.0))
+        return int(np.count_nonzero(values[is_real(values)].real < 0.0))

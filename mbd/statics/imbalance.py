@@ -22,7 +22,7 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
 from mbd.algebra.norms import norms
-from mbd.base.tolerances import REST_BALANCE, REST_ROUND_OFF
+from mbd.base.tolerances import REST_BALANCE, ROUND_OFF
 from mbd.interactions.loads import FORCE, MOMENT, SCALING
 from mbd.machine import buffer as m
 from mbd.model.model import Model
@@ -86,7 +86,7 @@ class Imbalance:
     @property
     def round(self) -> bool:
         """Whether all is small compared with the loads, or is round-off."""
-        allowed = np.maximum(REST_BALANCE * self._loads, REST_ROUND_OFF * self.round_off)
+        allowed = np.maximum(REST_BALANCE * self._loads, self.round_off)
         return self.idle or bool(np.all(self.on_bodies <= allowed))
 
     @property
@@ -95,8 +95,11 @@ class Imbalance:
 
         More than the loads hides whether they are in balance.
         """
-        noise = REST_ROUND_OFF * self.round_off
-        hidden = self.loaded & (noise > self._loads) & (self.on_bodies > REST_BALANCE * self._loads)
+        hidden = (
+            self.loaded
+            & (self.round_off > self._loads)
+            & (self.on_bodies > REST_BALANCE * self._loads)
+        )
         return self.round and not bool(np.any(hidden))
 
     @property
@@ -138,9 +141,8 @@ def imbalance(
     if state.v.any() or state.a.any():
         applied += faces.turning(_motion(model, state))
     every = applied + internal
-    eps = np.finfo(float).eps
-    resolved = eps * np.abs(K) @ faces.extent
-    on_bodies, round_off = faces.sizes(g), eps * every + faces.bounds(resolved)
+    resolved = ROUND_OFF * np.abs(K) @ faces.extent
+    on_bodies, round_off = faces.sizes(g), ROUND_OFF * every + faces.bounds(resolved)
     loaded = bool(applied.any())
     idle = not loaded and _is_noise(model, state, np.maximum(every, on_bodies), round_off)
     loads = _size(model, applied if loaded else every)
@@ -161,7 +163,7 @@ def _is_noise(model: Model, state: State, acting: np.ndarray, round_off: np.ndar
     force, moment = most[:, tied]
     length = float(model.F[m.LENGTH])
     noise = np.array([np.maximum(force, moment / length), np.maximum(moment, force * length)])
-    return bool(np.all(acting <= REST_ROUND_OFF * noise))
+    return bool(np.all(acting <= noise))
 
 
 def _size(model: Model, on_bodies: np.ndarray) -> LoadSize:

@@ -26,10 +26,8 @@ from mbd.base.tolerances import (
     POSE_STEP,
     RANK,
     ROUND_OFF,
-    START_POSITION,
-    TARGET_MET,
+    ROWS_MET,
     TARGET_PUSHES,
-    TARGET_STALLED,
 )
 from mbd.integration.consistent import consistent
 from mbd.interactions.driven_rows import total
@@ -223,7 +221,7 @@ class _TargetSearch:
             state = self.moved(state, self.step(B, gap, self.places[:1]))
         hard, soft = (np.linalg.norm(self.weight[i] * gap[i]) for i in self.places[1:])
         return _TargetPose(
-            state, B, gap, float(1e3 * hard + soft) if open_by <= START_POSITION else np.inf
+            state, B, gap, float(1e3 * hard + soft) if open_by <= ROWS_MET else np.inf
         )
 
     def posed(self, state: State) -> State:
@@ -233,14 +231,14 @@ class _TargetSearch:
         for push in TARGET_PUSHES:
             B = best.B[self.places[0]] * self.size
             N = null_space(B, RANK) if len(B) else np.eye(len(self.size))
-            met = best.missed <= TARGET_MET * float(self.size.min(initial=1.0))
+            met = best.missed <= ROWS_MET * float(self.size.min(initial=1.0))
             if met or not N.size:
                 break
             aside = N @ rng.standard_normal(N.shape[1])
             aside *= push / np.abs(aside).max()
             pushed = displaced(self.model, best.state, aside * self.size)
             trial = self._downhill(self.closed(pushed))
-            if trial.missed < (1.0 - TARGET_STALLED) * best.missed:
+            if trial.missed < (1.0 - ROUND_OFF) * best.missed:
                 best = trial
         return best.state
 
@@ -254,7 +252,7 @@ class _TargetSearch:
             trial, before = self.closed(self.moved(now.state, step)), now.missed
             if trial.missed < before:
                 now, damping = replace(trial, state=accepted(self.model, trial.state)), damping / 2
-                if trial.missed > (1.0 - TARGET_STALLED) * before:
+                if trial.missed > (1.0 - ROUND_OFF) * before:
                     break
             else:
                 damping *= 4
@@ -285,7 +283,7 @@ class _TargetSearch:
         missed = []
         for t, error in zip(self.wanted, self.errors(state).values(), strict=True):
             size = (length if t.unit == "m" else 1.0) * (speed if t.rate else 1.0)
-            if t.weight is None and np.abs(error).max() > TARGET_MET * size:
+            if t.weight is None and np.abs(error).max() > ROWS_MET * size:
                 unit = t.unit + ("/s" if t.rate else "")
                 missed.append(f"{t.key!r} by {np.linalg.norm(error):.6g} {unit}")
         if missed:

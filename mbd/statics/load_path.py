@@ -41,7 +41,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import scipy.sparse as sp
 
-from mbd.base.tolerances import HELD, REST_BALANCE, REST_SHORT, ROUND_OFF
+from mbd.base.tolerances import HELD, REST_BALANCE, ROUND_OFF
 from mbd.linear.inertia import Inertia
 from mbd.model.state import State
 from mbd.model.workspace import displaced
@@ -189,7 +189,7 @@ class LoadPath:
             open_rows = np.append(now.gap, np.zeros(B.shape[0] - rows))
             delta, lam = SaddlePoint(now.K, B, Bt, corner).solve(-now.forces, -open_rows)
             size = float(self.metric.steps(delta).max())
-            if not size <= 1.0 or (size > 0.5 * last and size > REST_SHORT):
+            if not size <= 1.0 or (size > 0.5 * last and size > REST_BALANCE):
                 return None
             if size <= self.resolved or size > 0.5 * last:
                 break

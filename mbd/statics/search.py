@@ -49,7 +49,13 @@ import numpy as np
 import scipy.sparse as sp
 
 from mbd.algebra.norms import norms
-from mbd.base.tolerances import HELD, HELD_LEAST, REST_BALANCE, REST_HELD, REST_REACH, REST_SHORT
+from mbd.base.tolerances import (
+    HELD,
+    HELD_LEAST,
+    REST_BALANCE,
+    REST_HELD,
+    REST_REACH,
+)
 from mbd.linear.inertia import Inertia
 from mbd.machine import buffer as m
 from mbd.model.state import State
@@ -150,7 +156,7 @@ class Way:
     @property
     def short(self) -> bool:
         """Whether the search is about to end."""
-        return self.whole <= REST_SHORT
+        return self.whole <= REST_BALANCE
 
 
 class Search:

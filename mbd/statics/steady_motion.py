@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from mbd.algebra.norms import norms
 from mbd.algebra.rotations import tilde
-from mbd.base.tolerances import LARGEST, STEADY_MATRIX
+from mbd.base.tolerances import LARGEST, ROUND_OFF
 from mbd.integration.consistent import consistent
 from mbd.machine import buffer as m
 from mbd.model.state import State
@@ -41,7 +41,7 @@ def steady(motion: SmallMotion) -> Minimal:
     rows = _row_errors(later, base)
     size, fastest = base.sizes()
     change = np.abs(moved.S - base.S) * size / size[:, None]
-    if change.size and change.max() > STEADY_MATRIX * fastest:
+    if change.size and change.max() > ROUND_OFF**0.5 * fastest:
         where = base.labels[int(np.argmax(change.max(1)))]
     elif rows is not None:
         where = rows
@@ -145,6 +145,6 @@ def _row_errors(later: SmallMotion, base: Minimal) -> str | None:
     )
     speed = 1.0 + np.abs(base.S).max(initial=0.0)
     for error, size in zip(checks, (1.0, 1.0, speed), strict=True):
-        if error.size and np.abs(error).max() > STEADY_MATRIX * size * max(1.0, np.abs(b.N).max()):
+        if error.size and np.abs(error).max() > ROUND_OFF**0.5 * size * max(1.0, np.abs(b.N).max()):
             return base.labels[int(np.argmax(np.abs(error).max(0)))]
     return None

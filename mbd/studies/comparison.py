@@ -1,7 +1,5 @@
 """Comparison of formulations and methods: rows of numbers, as a table of text and as a picture."""
 
-from __future__ import annotations
-
 import csv
 import io
 import math
@@ -183,7 +181,7 @@ class Comparison:
             "notes": list(self.notes),
         }
 
-    def plot(self, path: str | Path | None = None, quantity: str | None = None) -> Figure:
+    def plot(self, path: str | Path | None = None, quantity: str | None = None) -> "Figure":
         """Draw an error against the step and against the time of the run, both logarithmic.
 
         Parameters
@@ -314,7 +312,7 @@ def checked_quantity(quantity: str) -> str:
     return one_of("plot", "quantity", quantity, QUANTITIES)
 
 
-def _draw(comparison: Comparison, path: str | Path | None, quantity: str | None) -> Figure:
+def _draw(comparison: Comparison, path: str | Path | None, quantity: str | None) -> "Figure":
     """Draw one error, or say that there is none."""
     what = checked_quantity(
         next(iter(comparison.telling), "position") if quantity is None else quantity

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mbd.base.tolerances import COMPARE_ROUND_OFF
+from mbd.base.tolerances import ROUND_OFF
 from mbd.front.solution import Solution
 from mbd.history.columns import model_items
 from mbd.history.quantities import PartHistory
@@ -160,4 +160,4 @@ def noise(model: Model, what: str, h: float) -> float:
     either = mass * length * max(1.0, length)  # a force or a moment
     size = {"rotation": 1.0, "angular_velocity": 1.0, "scale": 1.0, "force": mass * length,
             "moment": mass * length**2, "load": either, "multipliers": either}  # fmt: skip
-    return COMPARE_ROUND_OFF * size.get(what, length) / h ** QUANTITIES[what].power
+    return ROUND_OFF * size.get(what, length) / h ** QUANTITIES[what].power

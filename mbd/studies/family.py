@@ -6,8 +6,6 @@ the names of the model; some members, those with the extreme values among them, 
 one: all their constants, what follows from them included, must be the same bits.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -94,7 +92,7 @@ class Direct:
     same_kinematics: bool
 
     @classmethod
-    def of(cls, family: MemberModels, rows: Sequence[Row]) -> Direct | None:
+    def of(cls, family: MemberModels, rows: Sequence[Row]) -> "Direct | None":
         """Look whether parameters are direct, in some members; None if not, or one is refused.
 
         A function is asked for each member: what it does between two of them nobody foresees.
@@ -119,7 +117,7 @@ class Direct:
         return direct
 
     @classmethod
-    def _read(cls, of: Sequence[Name], models: list[Model], values: Any) -> Direct | None:
+    def _read(cls, of: Sequence[Name], models: list[Model], values: Any) -> "Direct | None":
         model = models[0]
         places: np.ndarray = np.concatenate([x.places for x in of])
         if any(x.second or x.by_law or x.value.shape for x in of) or len({*places}) < len(places):

@@ -1,7 +1,5 @@
 """``mbd.parallel_coordinates``: a study as lines across its parameters and outputs."""
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,7 +16,7 @@ _WHO = "parallel_coordinates"
 
 def parallel_coordinates(
     done: Any, outputs: Any = None, *, color: str | None = None, ax: Any = None
-) -> Figure:
+) -> "Figure":
     """Draw each member as a line across axes of its parameters and outputs.
 
     Parameters

@@ -1,7 +1,5 @@
 """Runs of a comparison and its reference: one formulation and method at a time, rows of numbers."""
 
-from __future__ import annotations
-
 import math
 import statistics
 import time
@@ -90,7 +88,7 @@ class Trial:
         except ValueError as error:
             self.error, self.refusal = error, str(error.__cause__ or error) or "ValueError"
 
-    def by(self, method: Any, how: str) -> Trial:
+    def by(self, method: Any, how: str) -> "Trial":
         """Return the same formulation, which is built, with a method."""
         return replace(self, method=method, how=how, rows={}, seconds={})
 

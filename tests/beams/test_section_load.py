@@ -512,7 +512,7 @@ BAD = [
     (tangential, Q | {"force": np.zeros((5, 3))}, "force= and moment= are inputs of load=None"),
     (tangential, Q | {"reference": 7}, "expected a body, system.ground or a Frame"),
     (None, {}, "give load=, a function, or force="),
-    (None, {"force": np.zeros((4, 3))}, "force must be .5, 3. numbers, got the shape .4, 3."),
+    (None, {"force": np.zeros((4, 3))}, "force must be 5x3 numbers .N/m., got shape .4, 3."),
     (None, {"force": np.zeros((5, 3)), "memory": 1}, "memory= goes with a function"),
 ]
 

@@ -1,9 +1,13 @@
-"""What acting on an arm of six for 5 steps costs, by turns with MuJoCo, CPU time.
+"""What acting on robots costs, by turns with MuJoCo, CPU time of a step.
 
-``python tests/bench/environments.py``; MuJoCo, if it is there, steps the same bodies.
+``python tests/bench/environments.py``: an arm of six, acted on every 5 steps, and the quadruped of
+``models`` on its feet (contacts with dry friction), every 10 steps by efforts of some sizes about
+those with which it stands. MuJoCo, if it is there, steps the same bodies.
 """
 
+import sys
 import time
+from pathlib import Path
 
 import numpy as np
 
@@ -38,33 +42,8 @@ def arm():
     return system, f"<mujoco>{option}{body}</mujoco>"
 
 
-def main():
-    """Print microseconds for each action."""
-    system, xml = arm()
-    model = system.build()
-    sets = [f"motor{i}.effort" for i in range(6)]
-    sees = [f"joint{i}.{x}" for x in ("angle", "angle_rate") for i in range(6)]
-    actions = np.random.default_rng(0).normal(size=(200, 6))
-    calls = {}
-    for tol in (1e-9, 1e-6):
-        method = mbd.GeneralizedAlpha(tol=tol)
-        one = mbd.Environment(model, 1e-3, sets, sees, substeps=SUBSTEPS, method=method)
-        many = mbd.Environments(one, MANY)
-        calls[f"Environment, tol={tol:g}"] = one.reset, one.step, 1
-        calls[f"Environments, tol={tol:g}"] = many.reset, lambda u, e=many: e.step([u] * MANY), MANY
-    try:
-        import mujoco
-    except ImportError:
-        print("no MuJoCo here")
-    else:
-        other = mujoco.MjModel.from_xml_string(xml)
-        data = mujoco.MjData(other)
-
-        def act(u):
-            data.ctrl[:] = u
-            mujoco.mj_step(other, data, SUBSTEPS)
-
-        calls["mj_step"] = lambda: mujoco.mj_resetData(other, data), act, 1
+def turns(calls, actions, steps):
+    """Print the least time of a step [us] of calls (reset, step, rows), of turns."""
     best = dict.fromkeys(calls, np.inf)
     for _ in range(7):
         for name, (reset, step, n) in calls.items():
@@ -72,10 +51,96 @@ def main():
             clock = time.process_time()
             for u in actions:
                 step(u)
-            best[name] = min(best[name], (time.process_time() - clock) / len(actions) / n)
+            spent = (time.process_time() - clock) / len(actions) / n / steps
+            best[name] = min(best[name], spent)
     for name, spent in best.items():
-        print(f"{name:>28}: {1e6 * spent:7.1f} us")
+        print(f"{name:>40}: {1e6 * spent:7.1f} us a step, {1 / spent:8.0f} steps a second")
+
+
+def of_mujoco(model, steps, n):
+    """Return the call of MuJoCo for `turns`, of which n efforts are set."""
+    import mujoco
+
+    data = mujoco.MjData(model)
+
+    def act(u):
+        data.ctrl[:n] = u[:n]
+        mujoco.mj_step(model, data, steps)
+
+    def reset():
+        if model.nkey:
+            mujoco.mj_resetDataKeyframe(model, data, 0)
+        else:
+            mujoco.mj_resetData(model, data)
+
+    return reset, act, 1
+
+
+def both(name, model, options, many=MANY):
+    """Return the calls for `turns` of one environment and of many."""
+    one = mbd.Environment(model, 1e-3, **options)
+    rows = mbd.Environments(one, many)
+    return {
+        f"Environment, {name}": (one.reset, one.step, 1),
+        f"Environments, {name}": (rows.reset, lambda u: rows.step([u] * many), many),
+    }
+
+
+def of_arm():
+    """Print what the arm costs."""
+    system, xml = arm()
+    model, calls = system.build(), {}
+    options = {
+        "inputs": [f"motor{i}.effort" for i in range(6)], "substeps": SUBSTEPS,
+        "observe": [f"joint{i}.{x}" for x in ("angle", "angle_rate") for i in range(6)],
+    }  # fmt: skip
+    for tol in (1e-9, 1e-6):
+        method = mbd.GeneralizedAlpha(tol=tol)
+        calls |= both(f"arm, tol={tol:g}", model, options | {"method": method})
+    try:
+        import mujoco
+    except ImportError:
+        print("no MuJoCo here")
+    else:
+        calls["mj_step, arm"] = of_mujoco(mujoco.MjModel.from_xml_string(xml), SUBSTEPS, 6)
+    turns(calls, np.random.default_rng(0).normal(size=(200, 6)), SUBSTEPS)
+
+
+def of_quadruped():
+    """Print what the quadruped costs."""
+    models = Path(__file__).parents[2] / "models"
+    sys.path.insert(0, str(models))
+    import quadruped
+
+    system = quadruped.build()
+    joints = [f"{leg} {x}" for leg in quadruped.LEGS for x in ("roll", "pitch", "knee")]
+    for name in joints:
+        system.add(mbd.Motor(f"{name} command", system.joints[name], 0.0))
+    trunk = [f"trunk.{x}" for x in ("position", "velocity", "angular_velocity")]
+    options = {
+        "inputs": [f"{x} command.effort" for x in joints], "substeps": 10, "limits": (-15, 15),
+        "observe": [*trunk, *(f"{x}.{y}" for y in ("angle", "angle_rate") for x in joints)],
+        "reward": lambda y, u: y[3] - 1e-4 * u @ u, "done": lambda y: y[2] < 0.15,
+    }  # fmt: skip
+    calls, model = {}, system.build()
+    for tol in (1e-9, 1e-6, 1e-4):
+        method = mbd.NonsmoothAlpha(tol=tol)
+        calls |= both(f"quadruped, tol={tol:g}", model, options | {"method": method}, 16)
+    try:
+        import mujoco
+    except ImportError:
+        print("no MuJoCo here")
+    else:
+        other = mujoco.MjModel.from_xml_path(str(models / "quadruped.xml"))
+        other.opt.timestep = 1e-3
+        calls["mj_step, quadruped that stands"] = of_mujoco(other, 10, 0)  # servos hold it
+    actions = np.random.default_rng(0).normal(size=(20, 12))
+    for size in (0.0, 1.0, 5.0):
+        print(f"efforts of {size:g} N m")
+        turns(calls, size * actions, 10)
+        calls.pop("mj_step, quadruped that stands", None)
 
 
 if __name__ == "__main__":
-    main()
+    of_arm()
+    of_quadruped()

@@ -1,5 +1,6 @@
 """Deterministic guards of speed: iterations, factorisations, compilations, allocations."""
 
+import gc
 import sys
 import tracemalloc
 
@@ -226,18 +227,27 @@ def test_memory_of_a_run_is_its_record():
 
 # --- calls of a whole call in Python, of what a body adds -----------------------------------------
 def calls(work):
-    """Return how many functions Python and numpy are called while something is done."""
+    """Return how many functions of Python and numpy are called while something is done.
+
+    The same in whatever order tests run: all public classes have the constructors that know names
+    of arguments (each gets one where it is first used), and no collection of garbage calls back
+    (hypothesis listens to them, and what other tests left may be finalised).
+    """
+    for name in mbd.__all__:
+        getattr(mbd, name)
     counted = [0]
 
     def note(_frame, event, _argument):
         counted[0] += event in ("call", "c_call")
 
     before = sys.getprofile()
+    gc.disable()
     sys.setprofile(note)
     try:
         work()
     finally:
         sys.setprofile(before)
+        gc.enable()
     return counted[0]
 
 

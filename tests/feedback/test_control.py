@@ -2,6 +2,8 @@
 
 import copy
 import pickle
+import signal
+import threading
 
 import numba
 import numpy as np
@@ -617,3 +619,36 @@ def test_a_jump_of_a_load_keeps_second_order():
     exact = end(1e-4)
     errors = [np.abs(end(h) - exact).max() for h in (5e-3, 2.5e-3)]
     assert errors[0] / errors[1] > 3.0
+
+
+@pytest.mark.parametrize("jitted", [False, True])
+def test_ctrl_c_ends_a_closed_loop_with_what_was_computed(jitted):
+    """As it ends a run; in compiled laws too, which are not asked whether it was pressed."""
+
+    def hold(t, y):
+        return -9.0 * y[0], 0.0, 0.0
+
+    pd = mbd.Controller("pd", SEEN, SET, law=numba.njit(hold) if jitted else hold, every=H)
+    mbd.closed_loop(cart(), pd, 5 * H, H)  # compiled
+    threading.Timer(0.1, signal.raise_signal, [signal.SIGINT]).start()
+    run = mbd.closed_loop(cart(), pd, 300.0, H)
+    assert run.solution.status == -1
+    assert "interrupted by the user" in run.solution.message
+    alone = mbd.closed_loop(cart(), pd, run.solution.t[-1], H)
+    assert np.array_equal(alone.solution.q, run.solution.q)
+    outputs = run.signals["pd"].outputs
+    assert np.array_equal(alone.signals["pd"].outputs[: len(outputs)], outputs)
+    assert len(outputs) >= len(run.solution.t) - 1
+
+
+def test_ctrl_c_ends_long_steps_by_hand_where_they_can_go_on():
+    stepper = mbd.Stepper(cart(), H)
+    stepper.step()
+    threading.Timer(0.1, signal.raise_signal, [signal.SIGINT]).start()
+    with pytest.raises(KeyboardInterrupt):
+        stepper.step(10**9)
+    stepper.step()
+    done = stepper.run.done
+    again = mbd.Stepper(cart(), H)
+    again.step(done)
+    same(stepper.state, again.state)

@@ -82,6 +82,29 @@ def test_many_are_as_many_alone():
     assert np.array_equal(random.reset(seed=7)[0], first)
 
 
+def test_contacts_are_met_in_all_rows():
+    """A ball that is pushed hops and rolls, with dry friction: the bits of one alone."""
+    system = mbd.System(gravity=(0, 0, -9.81))
+    shape = mbd.Sphere(0.1)
+    ball = mbd.RigidBody("ball", mass=1.0, inertia=(4e-3, 4e-3, 4e-3), position=(0, 0, 0.12))
+    ball = system.add(ball)
+    system.add(
+        mbd.Contact("floor", system.ground, ball, shape=shape, friction=0.5, restitution=0.5)
+    )
+    system.add(mbd.PointForce("push", ball, (0.0, 0.0, 0.0)))
+    see = ["ball.position", "ball.angular_velocity"]
+    one, alone = (mbd.Environment(system, H, ["push.force"], see, substeps=20) for _ in range(2))
+    many = mbd.Environments(one, 2)
+    many.reset()
+    alone.reset()
+    for k in range(25):
+        push = [3.0 * (k > 12), 1.0, 0.0]
+        y = many.step([push, [0.0, 0.0, 0.0]])[0]
+        assert np.array_equal(y[0], alone.step(push)[0])
+    assert y[0, 0] > 0.1
+    assert abs(y[0, 2] - 0.1) < 1e-6
+
+
 def test_a_step_that_fails_ends_an_episode_at_the_last_good_one():
     """In one environment and in a row among others, which go on."""
     options = {"reward": None, "limits": (-1e12, 1e12)}

@@ -4,6 +4,7 @@ import functools
 import inspect
 import math
 import pickle
+import re
 import signal
 import types
 
@@ -518,6 +519,66 @@ def test_everything_public_is_tried():
 def test_a_hostile_argument_of_a_part_is_refused_by_name(name):
     owners = ("x: ", "x.0: ", f"{name}: ", f"{name}.", f"{name} 'x': ", "frame of 'a': ")
     assert not wrong(getattr(mbd, name), lambda: PARTS[name](world()), owners)
+
+
+# --- numbers that are none, by the declared type --------------------------------------------------
+NO_NUMBERS = {"nan": math.nan, "inf": math.inf, "a word": "heavy", "a shape": np.ones((7, 2)),
+              "an entry": [1.0, math.nan, 1.0]}  # fmt: skip
+COMPANIONS = {  # without which an argument is refused for another reason
+    "Drive.velocity": {"position": None}, "Stop.speed": {"restitution": 0.5},
+    "Unified.points": {"directions": np.eye(6, 3)}, "Unified.directions": {"points": np.eye(6, 3)},
+    "modes.near": {"n": 2, "solver": "sparse"},
+    "simulate.atol": {"rtol": 1e-6}, "simulate.max_step": {"rtol": 1e-6},
+}  # fmt: skip
+UNIT = re.compile(r"-|(?:(?:kg|m|s|rad|N|Hz|W)(?:\^\d)?|[/() ])+")
+
+
+def units_in(text):
+    """Return the units that stand in brackets of a text."""
+    pieces = (re.split(r" or |, |\^n", x) for x in re.findall(r"\[([^\]]+)\]", text))
+    return {x for several in pieces for x in several if UNIT.fullmatch(x)}
+
+
+def declared_numbers(make):
+    """Yield arguments, their types and units, that the docstring declares as numbers."""
+    types_of, names = {}, []
+    for line in inspect.getdoc(make).splitlines():
+        if found := re.match(r"(\w+(?:, \w+)*) : (.*)", line):
+            names = found[1].split(", ")
+            types_of |= dict.fromkeys(names, found[2])
+        elif line[:1].strip():
+            names = []
+        else:
+            types_of |= {x: f"{types_of[x]} {line.strip()}" for x in names}
+    for name in inspect.signature(make).parameters:
+        declared = types_of.get(name, "")
+        # rotations, files and sequences have sentences of their own
+        if re.match(r"(float|int)\b|\((?!3, 3)[\w, ]+\)", declared) and "file" not in declared:
+            yield name, declared, units_in(declared)
+
+
+@pytest.mark.usefixtures("_elsewhere")
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", [*PARTS, *FUNCTIONS])
+def test_what_is_no_number_is_refused_by_name_and_unit(name):
+    """Which argument must be what in which unit, and what it got: as the documentation has it."""
+    found = []
+    for argument, declared, units in declared_numbers(make := getattr(mbd, name)):
+        for word, value in NO_NUMBERS.items():
+            options = FUNCTIONS[name]() if name in FUNCTIONS else PARTS[name](world())
+            options |= {**COMPANIONS.get(f"{name}.{argument}", {}), argument: value}
+            try:
+                make(**options)
+            except (TypeError, ValueError) as error:
+                said = re.search(rf"\b{argument.removesuffix('s')}.* must (.*), got ", str(error))
+                if not said or (units and not units & (units_in(said[1]) | {"-"})):
+                    found.append(f"{argument} {units} = {word}: {error}")
+                if word == "a word" and declared.startswith("float") and type(error) is ValueError:
+                    found.append(f"{argument} = {word}: {error!r}")
+            else:
+                if "(" not in declared or word in ("nan", "a word"):
+                    found.append(f"{argument} = {word}: taken")
+    assert not found, "\n".join(found)
 
 
 @pytest.mark.parametrize("name", PARTS)

@@ -4,6 +4,8 @@ F1, F3, F5 ... are elementary solutions of rigid bodies under Coulomb's and Newt
 beside the tests; g = 9.81 m/s^2.
 """
 
+import warnings
+
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
@@ -111,15 +113,16 @@ def test_the_step_in_which_a_body_stops_counts_its_work(h):
     assert np.ptp(solution.energy.balance) < 1e-14
 
 
-def test_a_damper_works_with_the_velocity_before_an_impact():
+@pytest.mark.parametrize("contacts", ["capture", "locate"])
+def test_a_damper_works_with_the_velocities_of_an_impact(contacts):
     """A mass held back by a damper alone is thrown back: the balance is of the second order."""
-    drift = []
+    drift, method = [], mbd.NonsmoothAlpha(contacts=contacts)
     for h in (4e-3, 2e-3):
         system = mbd.System()
         body = system.add(mbd.PointMass("p", mass=1.0, position=(0, 0, 1), velocity=(0, 0, -4)))
         system.add(mbd.Spring("d", system.ground.frame((0, 0, 5)), body, damping=2.0))
         system.add(mbd.Contact("floor", system.ground, body, restitution=0.7))
-        solution = mbd.simulate(system, 1.0, h)
+        solution = mbd.simulate(system, 1.0, h, method=method)
         assert len(solution.impacts) == 1
         drift.append(np.ptp(solution.energy.balance))
     assert drift[0] < 8e-4
@@ -458,25 +461,54 @@ def test_a_ball_leaves_a_ball(mu, leaves):
         assert np.abs(on.gap[:off]).max() < 1e-12
 
 
+@pytest.mark.parametrize("hollow", [False, True])
 @pytest.mark.parametrize("formulation", FORMULATIONS)
-def test_balls_that_collide_keep_their_momenta(formulation):
-    """Oblique, with friction: linear and angular momentum stay, energy does not rise."""
+def test_balls_that_collide_keep_their_momenta(formulation, hollow):
+    """Oblique, with friction: linear and angular momentum stay, energy does not rise.
+
+    One is beside the other, or within it.
+    """
     system = mbd.System()
     one = ball_on(
         system, name="one", velocity=(1, 0, 0), angular_velocity=(3, 1, 2), formulation=formulation
     )
     two = ball_on(
-        system, name="two", radius=0.15, mass=3.0, position=(0.5, 0.12, 0.05),
-        formulation=formulation,
+        system, name="two", radius=0.15, mass=3.0, formulation=formulation,
+        position=(0.1, 0.05, 0.02) if hollow else (0.5, 0.12, 0.05),
     )  # fmt: skip
-    system.add(mbd.Contact("hit", one, two, plane=False, friction=0.3, restitution=0.6))
+    meets = {"inside": 0.4} if hollow else {"plane": False}
+    system.add(mbd.Contact("hit", one, two, friction=0.3, restitution=0.6, **meets))
     solution = mbd.simulate(system, 0.6, 5e-4)
     for momenta in (solution.momentum.linear, solution.momentum.angular):
         assert np.abs(momenta - momenta[0]).max() < 1e-3
     assert np.diff(energy(solution)).max() < 1e-7
     assert np.ptp(energy(solution)) > 0.05
+    assert solution["hit"].gap.min() > -1e-12
+    apart = solution["two"].position - solution["one"].position
+    gap = np.linalg.norm(apart, axis=1) - 0.25
+    assert solution["hit"].gap[:, 0] == pytest.approx(-gap if hollow else gap, abs=1e-12)
     before, after = (solution["two"].velocity[k] - solution["one"].velocity[k] for k in (0, -1))
     assert np.linalg.norm(before - after) > 0.5
+
+
+@pytest.mark.parametrize("contacts", ["capture", "locate"])
+@pytest.mark.parametrize("rho", [0.5, 0.8])
+def test_a_bead_slides_in_a_bowl(contacts, rho):
+    """F9, an independent integration to 1e-13 (DOP853): order two of angle, rate and pressure."""
+    errors = []
+    for h in (1e-2, 5e-3, 2.5e-3):
+        system, e = ground(), np.array([np.cos(1.2), 0, np.sin(1.2)])
+        where = {"position": (np.sin(1.2), 0, -np.cos(1.2)), "velocity": -0.5 * e}
+        bead = system.add(mbd.PointMass("bead", mass=1.0, **where))
+        system.add(mbd.Contact("bowl", system.ground, bead, inside=1.0, friction=0.2))
+        method = mbd.NonsmoothAlpha(rho=rho, contacts=contacts)
+        run = mbd.simulate(system, 0.5, h, method=method)
+        (x, _, z), v = run["bead"].position[-1], run["bead"].velocity[-1]
+        now = np.arctan2(x, -z), -v[0] * z + v[2] * x, run["bowl"].pressure[-1, 0]
+        errors.append(np.subtract(now, (0.18234383558131, -2.69456245902935, 16.90803053322727)))
+        assert np.abs(run["bowl"].gap).max() < 1e-14
+    assert (np.abs(errors[0]) < 2 * np.array([2.3e-4, 1.4e-4, 1.2e-3])).all()
+    assert np.log2(np.divide(errors[:-1], errors[1:])) == pytest.approx(2.0, abs=0.1)
 
 
 @pytest.mark.parametrize(
@@ -499,6 +531,30 @@ def test_steps_that_do_not_resolve_a_spring_are_warned_of(stiffness, h, t_end, g
             mbd.simulate(system, t_end, h)
 
 
+@pytest.mark.parametrize("contacts", ["capture", "locate"])
+@pytest.mark.parametrize("ratio", [0.0, 0.1, 1.0])
+@pytest.mark.parametrize("turns", [0.1, 1.0, 10.0, 100.0])
+def test_no_spring_beside_an_impact_gains_energy_in_silence(turns, ratio, contacts):
+    """Of a light body that bounces, on springs of 0.1 to 100 rad a step, damped or not."""
+    system, h, mass = ground(), 1e-3, 0.05
+    upper = ball_on(system, name="upper", position=(0, 0, 0.5))
+    lower = ball_on(system, name="lower", radius=0.05, mass=mass, position=(0, 0, 0.2))
+    rate = turns / h
+    system.add(
+        mbd.Spring("s", upper, lower, stiffness=mass * rate**2, damping=2 * ratio * mass * rate)
+    )
+    system.add(mbd.Contact("floor", system.ground, lower, friction=0.3, restitution=0.5))
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        run = mbd.simulate(system, 1.0, h, method=mbd.NonsmoothAlpha(contacts=contacts))
+    if not told:  # 3 % of what moves is warned of
+        rise = run.energy.total - np.minimum.accumulate(run.energy.total)
+        assert rise.max() < 0.06 * run.energy.total[0]
+    assert run.energy.total.max() < 40 * run.energy.total[0]
+    assert turns > 1.0 or not told
+
+
+@pytest.mark.filterwarnings("ignore:contacts that are closed approach")
 def test_an_elastic_bar_bounces_off_a_wall():
     """A wave goes up and down: A sqrt(E rho) v for 2 L/c, then it leaves (Saint-Venant)."""
     young, density, radius, speed = 2e11, 7800.0, 0.01, 1.0
@@ -624,6 +680,10 @@ def test_what_is_refused():
         mbd.Contact("c", mbd.PointMass("p", mass=1.0), mbd.PointMass("q", mass=1.0), plane=False)
     with pytest.raises(ValueError, match="must join two bodies, got 'ball' twice"):
         mbd.Contact("c", ball, ball)
+    with pytest.raises(ValueError, match=r"c: inside must be above the radius .*, got 0.1 and 0.1"):
+        mbd.Contact("c", system.ground, ball, inside=0.1)
+    with pytest.raises(ValueError, match="c: give inside= or plane=False, got both"):
+        mbd.Contact("c", system.ground, ball, inside=1.0, plane=False)
     floor = system.add(mbd.Contact("floor", system.ground, ball, through=(0, 0, 0.95)))
     with pytest.raises(ValueError, match=r"floor: must not overlap .* depth of 0.05 m"):
         mbd.simulate(system, 1.0, 1e-3)
@@ -670,3 +730,42 @@ def test_islands_do_not_know_of_each_other(n):
         assert solution[f"floor {k}"].force[-1, 2] == pytest.approx(
             (3e9 if k == 1 else 3.0) * G, rel=1e-9
         )
+
+
+@pytest.mark.parametrize("contacts", ["capture", "locate"])
+@pytest.mark.parametrize(("gap", "speed"), [(0.0, -1.0), (0.0, 0.0), (0.0, 1.0), (1e-3, -1.0)])
+def test_what_approaches_at_the_start_is_told(contacts, gap, speed):
+    """A closed contact that approaches begins with one impact, and a warning that names it."""
+    system = ground()
+    ball = ball_on(system, position=(0, 0, 0.1 + gap), velocity=(0, 0, speed))
+    system.add(mbd.Contact("floor", system.ground, ball, restitution=0.5))
+    method, hits = mbd.NonsmoothAlpha(contacts=contacts), gap == 0.0 and speed < 0.0
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        run = mbd.simulate(system, 0.1, 1e-4, method=method)
+    assert ["'floor.0' at 1 m/s" in str(x.message) for x in told] == [True] * hits
+    assert [x.filename for x in told] == [__file__] * hits
+    assert (len(run.impacts) > 0 and run.impacts.t[0] <= 1e-4) == hits
+    if hits:  # g h is what a step captures besides
+        assert run.impacts.after[0, 0] == pytest.approx(0.5, abs=2e-3)
+
+
+@pytest.mark.parametrize("contacts", ["capture", "locate"])
+@pytest.mark.parametrize(("mu", "e"), [(0.0, 0.9), (0.8, 0.0), (0.8, 0.5), (0.8, 0.9)])
+def test_no_impact_gains_energy(contacts, mu, e):
+    """Kane's paradox: a rod that turns against its slip; e is then smaller, and that is told."""
+    system = ground()
+    rod = mbd.RigidBody(
+        "rod", mass=1.0, inertia=(1 / 12, 1 / 12, 1e-3),
+        position=(0, 0, 0.5 * np.cos(0.5) + 0.05), velocity=(2, 0, -1), angular_velocity=(0, 2, 0),
+        rotation=Rotation.from_rotvec([0, 0.5, 0]).as_matrix(),
+    )  # fmt: skip
+    tip = system.add(rod).frame((0, 0, -0.5))
+    system.add(mbd.Contact("floor", system.ground, tip, friction=mu, restitution=e))
+    method = mbd.NonsmoothAlpha(contacts=contacts)
+    run = mbd.simulate(system, 0.12, 1e-3, method=method)
+    paradox = mu * e > 0.7
+    assert ("restitution was smaller than given for 'floor' in 1 of 1" in run.message) == paradox
+    assert (run.impacts.restitution < e).all() == paradox
+    assert run.impacts.lost.min() > -1e-12
+    assert np.ptp(run.energy.balance) < (1e-6 if contacts == "locate" else 10 * 1e-3)

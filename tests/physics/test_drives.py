@@ -2,6 +2,7 @@
 
 import math
 import re
+import warnings
 
 import numba
 import numpy as np
@@ -199,9 +200,16 @@ def test_a_spring_throws_back_what_it_is_told(n, e):
         assert -run["rail"].displacement_rate[-1] / (3.0 * part) == pytest.approx(back, rel=2e-3)
 
 
-def test_steps_that_do_not_resolve_a_contact_are_told():
-    with pytest.warns(RuntimeWarning, match="are too large for this motion"):
-        bumped(1.0, 1.0, 2.0, parts=4)
+@pytest.mark.parametrize("n", [1.0, 1.5, 3.0])
+@pytest.mark.parametrize("parts", [2, 4, 8, 11, 50])
+def test_steps_that_do_not_resolve_a_contact_are_told(n, parts):
+    """A contact of fewer than ten steps, by the name of the stop; of four in its energies too."""
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        bumped(n, 1.0, 2.0, parts=parts)
+    said = "; ".join(str(x.message) for x in told)
+    assert ("are too large for the stop 'stop', at t = " in said) == (parts < 10)
+    assert parts > 4 or "are too large for this motion" in said
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,36 @@
+"""Contacts with compliant stops that take too few steps."""
+
+import numpy as np
+
+from mbd.history.history import History
+from mbd.parts.actuators import Stop
+
+LEAST = 10
+"""[steps] in the shortest contact: half a period, in which a force goes up and down."""
+
+
+def short_contacts(history: History, h: float) -> str:
+    r"""Return a warning that names the stop with the shortest contact, or an empty string.
+
+    A contact that begins and ends within the run, :math:`\pi\sqrt{m/k}` for a linear spring, is
+    told where it has fewer than ten steps of size h [s]; instants are the ends of all steps.
+    """
+    least, worst = LEAST, ""
+    for name, part in history.model.system.parts.items():
+        if not isinstance(part, Stop) or part.rigid:
+            continue
+        x = getattr(history.joint(part.coordinate.joint), part.coordinate.name)
+        changes = np.flatnonzero(np.diff(np.r_[False, (x < part.lower) | (x > part.upper)]))
+        begins = changes[::2][: len(changes) // 2]
+        steps = changes[1::2] - begins
+        steps[begins == 0] = LEAST  # has begun before
+        if len(steps) and steps.min() < least:
+            least = int(steps.min())
+            worst = f"{name!r}, at t = {history.t[begins[steps.argmin()]]:.6g} s"
+    if not worst:
+        return ""
+    return (
+        f"steps of {h:.3g} s are too large for the stop {worst}: its contact takes {least} of "
+        f"them, {LEAST} resolve it; take {h * least / LEAST:.1g} s, or let them be chosen "
+        "(rtol=1e-6)"
+    )
