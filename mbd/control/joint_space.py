@@ -16,13 +16,11 @@ import scipy.linalg
 from mbd.analyses.ports import face_at, input_on_faces, name_of_body
 from mbd.base.checked import names
 from mbd.base.door import array, speaking_as
-from mbd.integration.consistent import allowed, violated, violations
 from mbd.joint_tree.coordinates import JointCoordinates
 from mbd.model.frozen import state_of
 from mbd.model.model import Model
 from mbd.model.state import State
 from mbd.model.system import System, model_of
-from mbd.model.workspace import Workspace
 
 _WHO = "joint_space"
 
@@ -140,11 +138,6 @@ def joint_space(
     """
     model = model_of(_WHO, system)
     state = state_of(_WHO, model, state)
-    if words := violated(model, violations(Workspace(model, state))[0], allowed(model)):
-        raise ValueError(
-            f"{_WHO}: the state must meet all rows, but violates {words}; find one that does, "
-            "mbd.consistent(model, state, project=True)"
-        )
     wanted = None if coordinates is None else list(names(_WHO, "coordinates", coordinates))
     with speaking_as(_WHO, "JointCoordinates"):
         tree = model.joint_coordinates
@@ -152,7 +145,7 @@ def joint_space(
             tree = JointCoordinates(model, wanted, state=state)
         if not tree.labels:
             raise ValueError(f"{_WHO}: the joints and drives leave no freedom at this state")
-        t, q, v = state.t, tree.q(state), tree.v(state)
+        t, (q, v) = state.t, tree.q_and_v(state)
         M, bias = tree.M_and_bias(q, v, t=t)
         gravity = tree.gravity(q, t=t)
     order = [tree.labels.index(x) for x in wanted or tree.labels]

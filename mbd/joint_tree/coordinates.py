@@ -18,9 +18,9 @@ from mbd.base.checked import absent, meant, names, shown
 from mbd.base.door import array, vector
 from mbd.base.read_only import read_only
 from mbd.base.tolerances import LOOP_CLOSINGS, ROUND_OFF, ROWS_MET
-from mbd.integration.consistent import consistent
+from mbd.integration.consistent import allowed, consistent, violated
 from mbd.joint_tree import layout as t_
-from mbd.joint_tree.configuration import FaceReading, product, rates_from
+from mbd.joint_tree.configuration import FaceReading, rates_from
 from mbd.joint_tree.programs import TreeFacts, add_programs, run
 from mbd.joint_tree.structure import Placement, Tree, labels_of, tree_of
 from mbd.joint_tree.tables import (
@@ -188,10 +188,6 @@ class JointCoordinates:
         way = np.repeat(np.arange(len(tree.ways)), [len(x.links) for x in tree.ways])
         self._way_of = np.repeat(way, [len(x.labels) for x in tree.links])
         self._floats = np.array([tree.ways[i].joint is None for i in self._way_of], bool)
-        lengths = [len(x.positions) for x in tree.links]
-        self._scalars = np.flatnonzero(
-            np.repeat([x.motion != t_.BALL for x in tree.links], lengths)
-        )
         self._families = _families(model, self._link_of)
         self._motion = view(t_.T_MOTION, len(tree.links), 18)
 
@@ -515,19 +511,7 @@ class JointCoordinates:
 
     def add_all(self, q: np.ndarray, d: np.ndarray) -> np.ndarray:
         """Return q moved by d along all columns of the tree, loops left as they are."""
-        r = self._reading
-        q = np.array(q, float)
-        scalar = np.ones(self._n, bool)
-        if len(r.quaternions):
-            turns = r.velocities[:, None] + np.arange(3)
-            places = r.quaternions[:, None] + np.arange(4)
-            scalar[turns.ravel()] = False
-            half = 0.5 * d[turns]
-            size = np.linalg.norm(half, axis=1, keepdims=True)
-            p = product(np.hstack([np.cos(size), np.sinc(size / np.pi) * half]), q[places])
-            q[places] = p / np.linalg.norm(p, axis=1, keepdims=True)
-        q[self._scalars] += d[scalar]
-        return q
+        return self._reading.moved(q, d)
 
     def add(self, q: Any, dv: Any, *, t: float = 0.0) -> np.ndarray:
         """Return q moved by dv (n,) [m, rad], turns by axes nearer to the ground; loops closed."""
@@ -546,37 +530,21 @@ class JointCoordinates:
         self._set(q, v, time=t)
         self._run("bias")
         W = np.zeros((self._n, self._n))
-        for first in self._reading.velocities:
-            here = slice(first, first + 3)
-            W[here, here] = np.cross(self._of_tree[t_.T_V][here], np.eye(3)).T
+        for here in self._reading.velocities:
+            W[np.ix_(here, here)] = np.cross(self._of_tree[t_.T_V][here], np.eye(3)).T
         return (W @ self._Z if self._loops else W)[self._independent]
 
     @property
     def steps(self) -> np.ndarray:
         """Steps of differences (n,) [m, rad] along ``add``."""
-        shifts = self._motions[self._independent] == t_.SHIFT
-        return FOURTH * np.where(shifts, self.model.F[m.LENGTH], 1.0)
+        return FOURTH * self.sizes[self._independent]
 
     def difference(self, q1: Any, q2: Any) -> np.ndarray:
         """Return dv (n,) [m, rad] with add(q1, dv) = q2."""
         self._set(q1)
-        r, one = self._reading, self._q.copy()
+        one = self._q.copy()
         self._set(q2)
-        two, d = self._q, np.empty(self._n)
-        scalar = np.ones(self._n, bool)
-        if len(r.quaternions):
-            turns = r.velocities[:, None] + np.arange(3)
-            places = r.quaternions[:, None] + np.arange(4)
-            scalar[turns.ravel()] = False
-            p = product(two[places], one[places] * np.array([1.0, -1.0, -1.0, -1.0]))
-            p *= np.where(p[:, :1] < 0, -1.0, 1.0)
-            size = np.linalg.norm(p[:, 1:], axis=1, keepdims=True)
-            angle = 2 * np.arctan2(size, p[:, :1])
-            d[turns] = p[:, 1:] * np.divide(
-                angle, size, out=np.full_like(size, 2.0), where=size > 0
-            )
-        d[scalar] = (two - one)[self._scalars]
-        return d[self._independent]
+        return self._reading.between(one, self._q)[self._independent]
 
     @property
     def sizes(self) -> np.ndarray:
@@ -612,8 +580,23 @@ class JointCoordinates:
 
     def v(self, state: State | None = None) -> np.ndarray:
         """Return v of a state of the model."""
-        state = state_of(_WHO, self.model, state)
-        self._q[:] = self._read(state)
+        self._q[:] = self._read(state_of(_WHO, self.model, state))
+        return self._rates()
+
+    def q_and_v(self, state: State | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """Return q and v of a state of the model, which must meet all rows."""
+        model = self.model
+        self._q[:] = q = self._read(state_of(_WHO, model, state))
+        gap = self._work.vector(m.X)[model.numbering.lam]
+        if words := violated(model, gap, allowed(model)):
+            raise ValueError(
+                f"{_WHO}: the state must meet all rows, but violates {words}; find one that does, "
+                "mbd.consistent(model, state, project=True)"
+            )
+        return q, self._rates()
+
+    def _rates(self) -> np.ndarray:
+        """Return v by the faces and their rates, after q was read off them."""
         F, size = self._work.F, 12 * (self.model.n_faces + 1)
         y, yd = (self._work.vector(x, size).reshape(-1, 4, 3) for x in (m.Y, m.YD))
         w = 0.5 * np.cross(y[:, 1:], yd[:, 1:]).sum(1)
