@@ -84,6 +84,7 @@ PICTURES = {
     "press": Picture("column 3.force", 0.5, None, {"view": (0.8, -1, 0.4)}),
     "scissor": Picture("lift.load", 1.0, None, {"view": (0.3, -1, 1.2), "show": BARE}),
     "scott_russell": Picture("table.position", 1.0, None, {"view": (0.3, -1, 0.25)}),
+    "seven_axis_arm": Picture("joint1.angle", 0.4, None, _trail("link6", view=(0.3, -1, 0.3))),
     "stewart": Picture("leg 0.load", 0.8, None, _trail(("platform", (0.6, 0, 0)), show=BARE)),
     "strandbeest": Picture(
         "wind.load", 1.0, None, _trail("left foot", "right foot", view=(0.15, -1, 0.15))

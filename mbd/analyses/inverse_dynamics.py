@@ -2,10 +2,12 @@ r"""Inverse dynamics: from a driven motion to the loads of the motors, without i
 
 Where the drives leave no freedom, positions, velocities and accelerations follow from the rows,
 
-.. math:: \Phi(q, t) = 0, \qquad B v = -\Phi_t, \qquad B\dot v = -\ddot\Phi|_{\dot v = 0},
+.. math:: \Phi(\theta, t) = 0, \qquad G\dot\theta = -\Phi_t, \qquad
+          G\ddot\theta = -\ddot\Phi|_{\ddot\theta = 0},
 
-and the multipliers from the equations of motion. There is no error of integration: every instant
-is exact to round-off, whatever the distance to the next one.
+in the coordinates of the tree of joints (``mbd/joint_tree/loops.py``), and the multipliers from the
+equations of motion. There is no error of integration: every instant is exact to round-off, whatever
+the distance to the next one.
 """
 
 from typing import Any
@@ -13,17 +15,22 @@ from typing import Any
 import numpy as np
 
 from mbd.base.checked import shown, sized
-from mbd.base.door import array
+from mbd.base.door import array, speaking_as
 from mbd.base.tolerances import POSE_STEP
 from mbd.front.solution import Solution
-from mbd.integration.consistent import consistent
+from mbd.integration.consistent import consistent, limits
+from mbd.joint_tree.coordinates import JointCoordinates
+from mbd.linear.saddle import accelerate, anew_kernel
 from mbd.machine import buffer as m
 from mbd.model.frozen import state_of
+from mbd.model.least_multipliers import OPEN, of_state
 from mbd.model.model import Model
 from mbd.model.state import State
 from mbd.model.system import System, model_of
 from mbd.model.turns_so_far import turns_so_far
-from mbd.model.workspace import Workspace, displaced
+from mbd.model.workspace import Workspace
+
+_WHO = "inverse_dynamics"
 
 
 def inverse_dynamics(system: System | Model, times: Any, *, state: State | None = None) -> Solution:
@@ -62,70 +69,92 @@ def inverse_dynamics(system: System | Model, times: Any, *, state: State | None 
     >>> round(float(mbd.inverse_dynamics(system, [0.0])["motor"].load[0]), 12)  # holds the arm
     -9.81
     """
-    model = model_of("inverse_dynamics", system)
+    model = model_of(_WHO, system)
     expected = "increasing numbers [s]"
-    t = np.atleast_1d(array("inverse_dynamics", "times", times, expected))
+    t = np.atleast_1d(array(_WHO, "times", times, expected))
     if t.ndim != 1 or not len(t) or np.any(np.diff(t) <= 0):
-        raise ValueError(f"inverse_dynamics: times must be {expected}, got {shown(times)}")
-    t = sized("inverse_dynamics", "times", t, "s")
-    now = state_of("inverse_dynamics", model, state).replace(t=float(t[0]))
-    now = _posed(model, now)
-    _refuse_freedoms(model, now)
-    states = [now]
-    for following in t[1:]:
-        now = _onwards(model, now, float(following))
-        states.append(now)
-    history = (np.array([getattr(s, x) for s in states]) for x in ("q", "v", "a", "lam"))
+        raise ValueError(f"{_WHO}: times must be {expected}, got {shown(times)}")
+    t = sized(_WHO, "times", t, "s")
+    first = _posed(model, state_of(_WHO, model, state).replace(t=float(t[0])))
+    with speaking_as(_WHO, "JointCoordinates"):
+        tree = JointCoordinates(model, state=first)
+        q = tree.q(first)
+    _refuse_freedoms(model, tree)
+    work = Workspace(model, first)
+    work.vector(m.A)[:] = 0.0
+    accelerate(work)
+    history: list[State] = []
+    for i, now in enumerate(map(float, t)):
+        if i:
+            q = _onwards(tree, q, history[-1], now)
+        work.F[m.T] = now
+        tree.put(work, q, ())
+        history.append(_balanced(model, work))
+    records = (np.array([getattr(x, name) for x in history]) for name in ("q", "v", "a", "lam"))
     return Solution(
-        model, t, *history, message=f"inverse dynamics at {len(t)} instants",
-        stats={"steps": len(t)}, last=states[-1], before=turns_so_far(model, states[0]),
+        model, t, *records, message=f"inverse dynamics at {len(t)} instants",
+        stats={"steps": len(t)}, last=of_state(work), before=turns_so_far(model, first),
     )  # fmt: skip
 
 
-def _refuse_freedoms(model: Model, state: State) -> None:
+def _refuse_freedoms(model: Model, tree: JointCoordinates) -> None:
     """Refuse what is not fully driven."""
-    report = model.report(state)
-    if report.freedoms:
+    if tree.labels:
         raise ValueError(
-            f"inverse_dynamics: the drives must leave no freedom, but {report.freedoms} are left; "
-            "add a Drive for each, or use mbd.simulate for a motion that follows from forces"
+            f"{_WHO}: the drives must leave no freedom, but {len(tree.labels)} are left, "
+            f"{', '.join(tree.labels)}; add a Drive for each, or use mbd.simulate for a motion "
+            "that follows from forces"
         )
     open_rows = np.flatnonzero(model.numbering.lam_kinds == m.VELOCITY_ROW)
     if len(open_rows):
         raise ValueError(
-            "inverse_dynamics: rows on velocities leave positions open: "
+            f"{_WHO}: rows on velocities leave positions open: "
             f"{model.numbering.lam_labels[open_rows[0]]!r}; drive positions, or use mbd.simulate"
         )
 
 
 def _posed(model: Model, state: State) -> State:
-    """Return the state that satisfies all rows at its time, its angles remembered."""
+    """Return the state nearby that satisfies all rows at its time, or say which it cannot."""
     try:
-        done = consistent(model, state, project=True)
+        return consistent(model, state, project=True)
     except ValueError as error:
         raise ValueError(
-            f"inverse_dynamics: the mechanism does not follow its drives at t = {state.t:g} s: "
-            f"{error}"
+            f"{_WHO}: the mechanism does not follow its drives at t = {state.t:g} s: {error}"
         ) from None
-    work = Workspace(model, done)
-    work.evaluate()
+
+
+def _balanced(model: Model, work: Workspace) -> State:
+    """Return the state at the pose and rates in a work space, with what holds it."""
+    work.S[m.SMALL_PIVOTS] = 0
+    work.run(anew_kernel)
+    if work.S[m.SMALL_PIVOTS]:  # other rows depend on each other here
+        accelerate(work)
+    if (np.abs(work.rates()[0]) > limits(work)[1]).any():
+        _posed(model, work.store())  # says which drives contradict each other
     work.accept()
-    return work.store()
+    state = work.store()
+    lam = state.lam.copy()
+    lam[work.dropped] = OPEN
+    return state.replace(lam=lam)
 
 
-def _onwards(model: Model, state: State, t_end: float) -> State:
+def _onwards(tree: JointCoordinates, q: np.ndarray, last: State, t_end: float) -> np.ndarray:
     """Go on to a time, in strides short enough that the next pose is the one nearest by."""
-    while state.t < t_end:
-        speed = float(np.abs(state.v / model.units).max())
-        growth = float(np.abs(state.a / model.units).max())
-        rest = t_end - state.t
+    t = last.t
+    while t < t_end:
+        v, a = tree.rates(q, (), (), t=t)
+        speed, growth = (float(np.abs(x / tree.sizes).max()) for x in (v, a))
+        before, rest = t, t_end - t
         h = min(rest, POSE_STEP / max(speed, np.sqrt(POSE_STEP * growth), 1e-300))
-        guess = displaced(model, state, h * state.v + 0.5 * h * h * state.a)
-        t = t_end if h == rest else state.t + h
-        if t == state.t:
+        guess = tree.add_all(q, h * v + 0.5 * h * h * a)
+        t = t_end if h == rest else t + h
+        if t == before:
             raise ValueError(
-                f"inverse_dynamics: at t = {t:g} s the drives are too fast for a next pose: no "
-                "time near it is resolved"
+                f"{_WHO}: at t = {t:g} s the drives are too fast for a next pose: no time near it "
+                "is resolved"
             )
-        state = _posed(model, guess.replace(t=t, v=state.v + h * state.a))
-    return state
+        try:
+            q = tree.close(guess, t=t)
+        except ValueError:
+            q = tree.q(_posed(tree.model, last.replace(t=t)))
+    return q

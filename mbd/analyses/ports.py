@@ -21,8 +21,11 @@ from mbd.history.joints import JointHistory
 from mbd.history.observed import gradient_of
 from mbd.history.program import ProgramTables
 from mbd.history.trajectory import Trajectory
+from mbd.machine import buffer as m
 from mbd.model.assembly import compliance
-from mbd.model.workspace import displaced
+from mbd.model.model import Model
+from mbd.model.state import State
+from mbd.model.workspace import Workspace, displaced
 from mbd.parts.joint import Joint
 from mbd.parts.part import Applied, Coordinate, Part
 from mbd.small_motions.face_maps import FaceMaps
@@ -53,50 +56,50 @@ class OutputRows:
 Output = str | tuple[Any, ...]
 
 
-def _body(motion: SmallMotion, place: str) -> FaceMaps | None:
-    """Return the maps of a face by name, None for the ground."""
-    if place == "ground":
-        return None
+def _body(motion: SmallMotion, place: str) -> FaceMaps:
+    """Return the maps of a face by name."""
     name, _, face = place.partition("/")
     return motion.maps[motion.model.bodies[name]].faces[int(face or 0)]
 
 
-def _weights(motion: SmallMotion, name: str, weights: Any) -> np.ndarray:
-    """Return the 3-vector of an attachment."""
-    body = _body(motion, name)
-    w = np.asarray(weights, float)
-    return w[1:] - w[0] * motion.model.origin if body is None else w @ body.y
-
-
-def _force(motion: SmallMotion, name: str, weights: Any, force: np.ndarray) -> np.ndarray:
-    """Return the load of a force at a point, (n_v,)."""
-    load = np.zeros(motion.model.n_v)
-    body = _body(motion, name)
-    if body is not None:
-        load[body.v] = body.at(np.asarray(weights, float), body.Z).T @ force
-    return load
-
-
-def _moment(motion: SmallMotion, name: str, moment: np.ndarray) -> np.ndarray:
-    """Return the load of a moment, what it does by small rotations."""
-    load = np.zeros(motion.model.n_v)
-    body = _body(motion, name)
-    if body is not None:
-        load[body.v] = body.turn_of(body.Z).T @ moment
-    return load
+def face_at(model: Model, state: State, place: str) -> np.ndarray:
+    """Return the face (4, 3) of a name."""
+    name, _, face = place.partition("/")
+    work = Workspace(model, state)
+    work.evaluate()
+    y = work.vector(m.Y, 12 * (model.n_faces + 1)).reshape(-1, 4, 3)
+    return y[model.faces[name] + int(face or 0) + 1]
 
 
 # --- inputs ---------------------------------------------------------------------------------------
+Load = tuple[str, str, dict[str, np.ndarray]]  # label, unit, what it does to faces (4, 3) by name
+
+
 def input_column(motion: SmallMotion, what: Any) -> tuple[str, str, np.ndarray]:
     """Return label, unit and load (n_v,) of one input, as a user names it."""
-    system = motion.model.system
+    label, unit, on_faces = input_on_faces(motion.model, motion.state, what)
+    return label, unit, _through(motion, "Z", on_faces)
+
+
+def _through(motion: SmallMotion, which: str, on_faces: dict[str, np.ndarray]) -> np.ndarray:
+    """Return what forces on faces, or gradients, are along the velocities, (n_v,), by a map."""
+    along = np.zeros(motion.model.n_v)
+    for place, f in on_faces.items():
+        body = _body(motion, place)
+        along[body.v] += f.ravel() @ getattr(body, which)
+    return along
+
+
+def input_on_faces(model: Model, state: State, what: Any) -> Load:
+    """Return label, unit and the forces on faces of one input, as a user names it."""
+    system = model.system
     if isinstance(what, Coordinate):
-        return _along(motion, f"{what.joint}.{what.name}", what)
+        return _along(model, state, f"{what.joint}.{what.name}", what)
     if isinstance(what, tuple):
-        return _at_point(motion, what)
+        return _at_point(model, what)
     part = system.parts.get(what) if isinstance(what, str) else what
     if isinstance(part, Part):
-        return _of_part(motion, part, part.name)
+        return _of_part(model, state, part, part.name)
     if not isinstance(what, str):
         raise TypeError(
             "linearize: an input must be a load, motor or joint (object or name), or (body, point, "
@@ -110,10 +113,11 @@ def input_column(motion: SmallMotion, what: Any) -> tuple[str, str, np.ndarray]:
         name = stem
     load = system.forces.get(name)
     if load is not None and load.applied is not None:
-        return _of_load(motion, what.removesuffix(f".{axis}"), load.applied, _AXES.get(axis))
+        label = what.removesuffix(f".{axis}")
+        return _of_load(model, state, label, load.applied, _AXES.get(axis))
     if load is not None and not axis:
-        return _of_part(motion, load, what)
-    names = [n for n, x in system.forces.items() if x.applied is not None or _motor(motion, x)]
+        return _of_part(model, state, load, what)
+    names = [n for n, x in system.forces.items() if x.applied is not None or _motor(model, x)]
     names += [n for n, x in system.joints.items() if len(x.coordinates) == 1]
     raise ValueError(
         f"linearize: there is no input {shown(what)}; loads, motors and joints with one coordinate "
@@ -121,17 +125,17 @@ def input_column(motion: SmallMotion, what: Any) -> tuple[str, str, np.ndarray]:
     )
 
 
-def _motor(motion: SmallMotion, part: Part) -> bool:
+def _motor(model: Model, part: Part) -> bool:
     """Tell whether a part drives a coordinate by a load."""
-    return part.drives is not None and part.name not in motion.model.numbering.owners
+    return part.drives is not None and part.name not in model.numbering.owners
 
 
-def _of_part(motion: SmallMotion, part: Part, label: str) -> tuple[str, str, np.ndarray]:
+def _of_part(model: Model, state: State, part: Part, label: str) -> Load:
     """Return a load of one unit, or that of a motor along the one coordinate of a joint."""
     if part.applied is not None:
-        return _of_load(motion, part.name, part.applied, None)
-    if part.drives is not None and _motor(motion, part):
-        return _along(motion, label, part.drives)
+        return _of_load(model, state, part.name, part.applied, None)
+    if part.drives is not None and _motor(model, part):
+        return _along(model, state, label, part.drives)
     if part.drives is not None:
         of = part.drives.joint
         raise ValueError(
@@ -145,32 +149,22 @@ def _of_part(motion: SmallMotion, part: Part, label: str) -> tuple[str, str, np.
             "motor, and a joint that leaves one coordinate free, along which a motor could drive"
         )
     (free,) = part.coordinates.values()
-    return _along(motion, part.name, free)
+    return _along(model, state, part.name, free)
 
 
-def _along(motion: SmallMotion, label: str, free: Coordinate) -> tuple[str, str, np.ndarray]:
-    """Return the load of one unit along a coordinate of a joint."""
-    column = np.zeros(motion.model.n_v)
-    for body, gradient in _gradient(motion, free):
-        column[body.v] += np.einsum("kc,kcv->v", gradient, body.Z.reshape(4, 3, -1))
-    return label, free.load_unit, column
-
-
-def _gradient(motion: SmallMotion, free: Coordinate) -> list[tuple[FaceMaps, np.ndarray]]:
-    """Return the derivatives (4, 3) of a coordinate by the faces of the bodies that move."""
-    tables, n = ProgramTables(motion.model), free.measure.n
+def _along(model: Model, state: State, label: str, free: Coordinate) -> Load:
+    """Return the load of one unit along a coordinate of a joint: its derivatives by faces."""
+    tables, n = ProgramTables(model), free.measure.n
     places = gradient_of(tables, free.measure, free.attachments, free.numbers)
-    by_ends = tables.program(places).of_state(motion.state).reshape(n, 3)
-    by_faces = {end.place: np.zeros((4, 3)) for end in free.attachments}
+    by_ends = tables.program(places).of_state(state).reshape(n, 3)
+    by_faces = {x.place: np.zeros((4, 3)) for x in free.attachments if x.body != "ground"}
     for end, g in zip(free.attachments, by_ends, strict=True):
-        by_faces[end.place] += np.outer(end.weights, g)
-    bodies = {name: _body(motion, name) for name in by_faces}
-    return [(body, by_faces[name]) for name, body in bodies.items() if body is not None]
+        if end.place in by_faces:
+            by_faces[end.place] += np.outer(end.weights, g)
+    return label, free.load_unit, by_faces
 
 
-def _of_load(
-    motion: SmallMotion, name: str, load: Applied, axis: int | None
-) -> tuple[str, str, np.ndarray]:
+def _of_load(model: Model, state: State, name: str, load: Applied, axis: int | None) -> Load:
     """Return a load of one unit along its direction, or along one of its axes."""
     if axis is None:
         if not load.value.any():
@@ -178,36 +172,41 @@ def _of_load(
                 f"linearize: the load {name!r} has no direction of its own (it is zero, or a "
                 f"law of time); say which, {name + '.x'!r}"
             )
-        direction = load.value / norms(load.value)
-        label = name
+        u, label = load.value / norms(load.value), name
     else:
-        direction, label = np.eye(3)[axis], f"{name}.{'xyz'[axis]}"
-    u = _weights(motion, load.body if load.follow else "ground", (0.0, *direction))
-    u /= np.linalg.norm(u)  # of the size given, also in the axes of a body with a scale
-    if load.moment:
-        return label, load.unit, _moment(motion, load.body, u)
-    return label, load.unit, _force(motion, load.body, (1.0, *load.at), u)
+        u, label = np.eye(3)[axis], f"{name}.{'xyz'[axis]}"
+    if load.body == "ground":
+        return label, load.unit, {}
+    y = face_at(model, state, load.body)
+    if load.follow:
+        u = u @ y[1:]
+        u /= np.linalg.norm(u)  # of the size given, also in the axes of a body with a scale
+    if not load.moment:
+        return label, load.unit, {load.body: np.outer((1.0, *load.at), u)}
+    scale = np.einsum("kc,kc->", y[1:], y[1:]) / 3  # what it does by small rotations
+    on_axes = 0.5 * np.cross(u, y[1:]) / (scale or 1.0)
+    return label, load.unit, {load.body: np.vstack([np.zeros(3), on_axes])}
 
 
-def _at_point(motion: SmallMotion, what: tuple[Any, ...]) -> tuple[str, str, np.ndarray]:
+def _at_point(model: Model, what: tuple[Any, ...]) -> Load:
     """Return a force of one newton on a point of a body along a direction."""
     if len(what) not in (2, 3):
         raise ValueError(
             "linearize: an input must be (body, direction) or (body, point, direction), got "
             f"{shown(what)}"
         )
-    name = _name(motion, what[0])
+    name = name_of_body(model, what[0])
     point = vector("linearize", "the point of an input", what[1], "m") if len(what) == 3 else None
     u = unit_vector("linearize", "the direction of an input", what[-1])
     where = (1.0, *(np.zeros(3) if point is None else point))
-    return f"force on {name}", "N", _force(motion, name, where, u)
+    return f"force on {name}", "N", {name: np.outer(where, u)}
 
 
-def _name(motion: SmallMotion, body: Any) -> str:
+def name_of_body(model: Model, body: Any) -> str:
     """Return the name of a body given as object or name."""
     name = body if isinstance(body, str) else getattr(body, "name", None)
-    if not isinstance(name, str) or name not in motion.model.bodies:
-        raise ValueError(f"linearize: {absent('body ', name, motion.model.bodies)}")
+    if not isinstance(name, str) or name not in model.bodies:
+        raise ValueError(f"linearize: {absent('body ', name, model.bodies)}")
     return str(name)
 
 
@@ -243,7 +242,7 @@ def output_rows(motion: SmallMotion, what: Output) -> OutputRows:
             )
         point = vector("linearize", "the point of an output", what[1], "m")
         quantity = what[2] if len(what) == 3 else "position"
-        return _of_body(motion, _name(motion, what[0]), quantity, point)
+        return _of_body(motion, name_of_body(model, what[0]), quantity, point)
     if not isinstance(what, str):
         raise TypeError(f"linearize: an output must be a name or (body, point), got {shown(what)}")
     if what in model.numbering.lam_labels:
@@ -319,9 +318,7 @@ def _of_coordinate(motion: SmallMotion, joint: Part, quantity: str) -> OutputRow
     if what not in joint.coordinates:
         raise ValueError(f"linearize: the joint {joint.name!r} has no {what}")
     free = joint.coordinates[what]
-    row = np.zeros(motion.model.n_v)
-    for body, gradient in _gradient(motion, free):
-        row[body.v] += np.einsum("kc,kcv->v", gradient, body.Y.reshape(4, 3, -1))
+    row = _through(motion, "Y", _along(motion.model, motion.state, what, free)[2])
     labels = (f"{joint.name}.{quantity}",)
     if quantity != what:
         return _rows(motion, labels, f"{free.unit}/s", (motion.A.T @ row)[None], row[None])

@@ -257,12 +257,12 @@ def _about_center(M: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
 
 
 @contextmanager
-def speaking_as(who: str, instead_of: str) -> Iterator[None]:
+def speaking_as(who: str, *instead_of: str) -> Iterator[None]:
     """Let errors of a function that another one calls begin with the name that the user wrote."""
     try:
         yield
     except (TypeError, ValueError) as error:
         owner, colon, rest = str(error).partition(":")
-        if owner != instead_of or type(error) not in (TypeError, ValueError):
+        if owner not in instead_of or type(error) not in (TypeError, ValueError):
             raise
         raise type(error)(f"{who}{colon}{rest}") from error.__cause__

@@ -15,6 +15,8 @@ from mbd.joint_tree.layout import BALL, SHIFT
 from mbd.joint_tree.structure import Tree, TreeJoint
 from mbd.model.frozen import FrozenModel
 
+_CONJUGATE = np.array([1.0, -1.0, -1.0, -1.0])
+
 
 @dataclass(frozen=True)
 class FaceReading:
@@ -35,8 +37,9 @@ class FaceReading:
     shifts: np.ndarray  # (s, 3): place in q, way, axis
     turns: np.ndarray  # (r, 7): place in q, way, row, column and sign of the sine, row and column
     balls: tuple[tuple[int, int, bool], ...]  # place in q, way, whether A is nearer to the ground
-    quaternions: np.ndarray  # (b,) places in q
-    velocities: np.ndarray  # (b,) places in v
+    quaternions: np.ndarray  # (b, 4) places in q
+    velocities: np.ndarray  # (b, 3) places in v
+    scalars: tuple[np.ndarray, np.ndarray]  # places of all others, in q and in v
 
     @classmethod
     def of(cls, model: FrozenModel, tree: Tree, faces: dict[str, int]) -> "FaceReading":
@@ -44,7 +47,7 @@ class FaceReading:
         first, second, A, B = [], [], [], []
         shifts, turns, balls = [], [], []
         q = v = 0
-        quaternions, velocities = [], []
+        quaternions, velocities = list[int](), list[int]()
         for w, way in enumerate(tree.ways):
             if way.ends is None:
                 pair: tuple[str, ...] = "ground", way.body
@@ -65,15 +68,17 @@ class FaceReading:
                     turns.append((place, w, *_angle(way, step)))
             for i in way.links:
                 if tree.links[i].motion == BALL:
-                    quaternions.append(q)
-                    velocities.append(v)
+                    quaternions += range(q, q + 4)
+                    velocities += range(v, v + 3)
                 q += len(tree.links[i].positions)
                 v += len(tree.links[i].labels)
         of_A, of_B = (tuple(map(np.array, zip(*x, strict=True))) for x in (A, B))
         return cls(
             np.array(first), np.array(second), of_A, of_B,
             np.array(shifts, int).reshape(-1, 3), np.array(turns, int).reshape(-1, 7),
-            tuple(balls), np.array(quaternions, int), np.array(velocities, int),
+            tuple(balls), np.array(quaternions, int).reshape(-1, 4),
+            np.array(velocities, int).reshape(-1, 3),
+            (np.setdiff1d(np.arange(q), quaternions), np.setdiff1d(np.arange(v), velocities)),
         )  # fmt: skip
 
     def positions(self, y: np.ndarray, n_q: int) -> np.ndarray:
@@ -91,6 +96,31 @@ class FaceReading:
         for place, w, forwards in self.balls:
             q[place : place + 4] = _quaternion(R[w] if forwards else R[w].T)
         return q
+
+    def moved(self, q: np.ndarray, d: np.ndarray) -> np.ndarray:
+        """Return q moved by d along all columns."""
+        q, (in_q, in_v) = np.array(q, float), self.scalars
+        q[in_q] += d[in_v]
+        if len(self.quaternions):
+            half = 0.5 * d[self.velocities]
+            size = np.linalg.norm(half, axis=1, keepdims=True)
+            turns = np.hstack([np.cos(size), np.sinc(size / np.pi) * half])
+            p = _product(turns, q[self.quaternions])
+            q[self.quaternions] = p / np.linalg.norm(p, axis=1, keepdims=True)
+        return q
+
+    def between(self, one: np.ndarray, two: np.ndarray) -> np.ndarray:
+        """Return d along all columns with `moved(one, d)` = two."""
+        d = np.empty(self.velocities.size + len(self.scalars[1]))
+        p = _product(two[self.quaternions], one[self.quaternions] * _CONJUGATE)
+        p *= np.where(p[:, :1] < 0, -1.0, 1.0)
+        size = np.linalg.norm(p[:, 1:], axis=1, keepdims=True)
+        angle = 2 * np.arctan2(size, p[:, :1])
+        per_size = np.divide(angle, size, out=np.full_like(size, 2.0), where=size > 0)
+        d[self.velocities] = p[:, 1:] * per_size
+        in_q, in_v = self.scalars
+        d[in_v] = two[in_q] - one[in_q]
+        return d
 
     def _frames(self, y: Any, axes: Any, which: Any, frames: Any) -> tuple[Any, Any]:
         place, own = frames
@@ -134,7 +164,7 @@ def _quaternion(R: np.ndarray) -> np.ndarray:
     return p if p[0] >= 0.0 else -p
 
 
-def product(p: np.ndarray, q: np.ndarray) -> np.ndarray:
+def _product(p: np.ndarray, q: np.ndarray) -> np.ndarray:
     """Return products of quaternions (n, 4): the rotation q, then p."""
     s = p[:, :1] * q[:, :1] - np.einsum("ni,ni->n", p[:, 1:], q[:, 1:])[:, None]
     e = p[:, :1] * q[:, 1:] + q[:, :1] * p[:, 1:] + np.cross(p[:, 1:], q[:, 1:])

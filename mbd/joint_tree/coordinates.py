@@ -8,21 +8,20 @@ over a tree of the model's joints, by recursion (``recursions.py``); loops by el
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from math import isfinite
 from typing import Any
 
 import numpy as np
 
-from mbd.algebra.differences import FOURTH, fourth_order
+from mbd.algebra.differences import FOURTH
 from mbd.base.checked import absent, meant, names, shown
 from mbd.base.door import array, vector
 from mbd.base.read_only import read_only
 from mbd.base.tolerances import LOOP_CLOSINGS, ROUND_OFF, ROWS_MET
-from mbd.integration.consistent import consistent
+from mbd.integration.consistent import allowed, consistent, violated
 from mbd.joint_tree import layout as t_
-from mbd.joint_tree.configuration import FaceReading, product, rates_from
-from mbd.joint_tree.programs import add_programs, run
+from mbd.joint_tree.configuration import FaceReading, rates_from
+from mbd.joint_tree.programs import TreeFacts, add_programs, run
 from mbd.joint_tree.structure import Placement, Tree, labels_of, tree_of
 from mbd.joint_tree.tables import (
     TreeLoop,
@@ -36,6 +35,7 @@ from mbd.joint_tree.tables import (
     found_loops,
     inertia_in,
 )
+from mbd.joint_tree.tangents import add_tangents
 from mbd.machine import buffer as m
 from mbd.machine.jit import on_arrays
 from mbd.model.frozen import FrozenModel, refuse_set_valued, state_of
@@ -75,6 +75,10 @@ class JointCoordinates:
         Of tau (n,); [N, N m].
     position_labels, position_units : tuple of str
         Of q; [m, rad, -].
+    neutral : array [m, rad, -]
+        The q of no shift and no turn.
+    loops : bool
+        Whether rows close loops, so that columns of the tree depend on others.
 
     Examples
     --------
@@ -95,8 +99,7 @@ class JointCoordinates:
     ) -> None:  # fmt: skip
         model = model_of(_WHO, system)
         refuse_set_valued(_WHO, model)
-        _refuse_masses(model)
-        self.model: FrozenModel = model
+        self.model: Model = model
         state = state_of(_WHO, model, state)
         wanted = None if independent is None else tuple(names(_WHO, "independent", independent))
         self._tree = tree_of(_WHO, model, tuple(x.rpartition(".")[0] for x in wanted or ()))
@@ -115,7 +118,7 @@ class JointCoordinates:
         elif wanted is not None and set(wanted) != set(columns):
             raise ValueError(
                 f"{_WHO}: the system has {len(columns)} freedoms, all of {', '.join(columns)}; "
-                f"independent= must name as many, got {', '.join(wanted)}"
+                f"as many must be named, got {', '.join(wanted)}"
             )
         free = [columns[j] for j in self._independent]
         links = {x: link for link in self._tree.links for x in link.labels}
@@ -128,6 +131,9 @@ class JointCoordinates:
         self.position_units = tuple(
             motions[link.motion] for link in self._tree.links for _ in link.positions
         )
+        scalars = [x.endswith(".quaternion.0") for x in self.position_labels]
+        self.neutral = read_only(np.array(scalars, float))
+        self.loops = bool(self._loops)
 
     # --- tables and numbers -----------------------------------------------------------------------
     def _fill(self, dependent: Sequence[int]) -> None:
@@ -146,9 +152,11 @@ class JointCoordinates:
         turned = _angles_kept(model, tree, q)
         forces = add_forces(tables, model, turned)
         add_loops(tables, model, self._loops, last, list(motions == t_.SHIFT))
+        self._link_of = {x.body: i for i, x in enumerate(tree.links) if x.body is not None}
+        add_tangents(tables, model, self._loops, self._link_of)
         header = tables.table(tables.header)
-        options = {"has_loops": bool(self._loops), "has_forces": bool(forces)}
-        self._programs = add_programs(tables, header, **options)
+        has = TreeFacts(bool(self._loops), bool(forces), bool(tables.header[t_.T_N_HEAVY]))
+        self._programs = add_programs(tables, header, has)
         self._work = work = Workspace(model, own=tables.end - model.size)
         self._I = tables.all_entries
         tables.write(work.F)
@@ -165,15 +173,14 @@ class JointCoordinates:
         self._tau, self._M = view(t_.T_ITAU, f), view(t_.T_IM, f, f)
         self._of_tree = {x: view(x, n) for x in (t_.T_V, t_.T_A, t_.T_TAU, t_.T_DRIFT_A)}
         self._status, self._gap = view(t_.T_STATUS, 1), view(t_.T_GAP, 1)
-        self._dq, self._dv, self._tree_M = (view(x, n, n) for x in (t_.T_DQ, t_.T_DV, t_.T_M))
-        self._Z = view(t_.T_Z, n, f)
+        self._dq, self._dv = (view(x, f, f) for x in (t_.T_IDQ, t_.T_IDV))
+        self._Z, self._Z_rate = view(t_.T_Z, n, f), view(t_.T_ZD, n, f)
         self._result = F[h[t_.T_RESULT] : h[t_.T_RESULT] + n * max(10 * len(model.nodes), 6) + 4]
         self._argument = view(t_.T_ARGUMENT, 4)
         first = self._I[h[t_.T_COLUMN]]
         self._S = F[first : first + n * t_.C_FLOATS].reshape(n, t_.C_FLOATS)[:, :6]
         links = self._I[h[t_.T_LINK] : h[t_.T_LINK] + t_.L_SIZE * h[t_.T_LINKS]]
         self._numbers = links.reshape(-1, t_.L_SIZE)[:, t_.L_NUMBERS]
-        self._link_of = {x.body: i for i, x in enumerate(tree.links) if x.body is not None}
         rows = {name: int(self._I[at + m.NODE_Y]) // 12 for name, at in model.node_records.items()}
         self._faces = {"ground": 0} | rows
         self._reading = FaceReading.of(model, tree, self._faces)
@@ -181,11 +188,8 @@ class JointCoordinates:
         way = np.repeat(np.arange(len(tree.ways)), [len(x.links) for x in tree.ways])
         self._way_of = np.repeat(way, [len(x.labels) for x in tree.links])
         self._floats = np.array([tree.ways[i].joint is None for i in self._way_of], bool)
-        lengths = [len(x.positions) for x in tree.links]
-        self._scalars = np.flatnonzero(
-            np.repeat([x.motion != t_.BALL for x in tree.links], lengths)
-        )
-        self._families = _families(model)
+        self._families = _families(model, self._link_of)
+        self._motion = view(t_.T_MOTION, len(tree.links), 18)
 
     def _choose(self, state: State, wanted: tuple[str, ...] | None) -> None:
         """Choose the dependent columns at a state; refuse names that depend on each other."""
@@ -345,47 +349,11 @@ class JointCoordinates:
         """Return the derivatives of the efforts of ``inverse`` by q, v and a, (n, n) each.
 
         Columns are along ``add(q, dv)``, by v and by a; the last one is M. Inertia and weight by
-        recursion; what other forces add, and all of it where loops are closed, by differences of
-        fourth order, to some ten digits where the forces are smooth.
+        recursion; forces of the model, and the rows of loops, by their own tangents.
         """
-        if self._loops:
-            M = self.M(q, t=t)
-            q, v, a = self._q.copy(), self._checked(v), self._checked(a)
-
-            def moved(d: np.ndarray) -> np.ndarray:
-                return self.inverse(self.add(q, d, t=t), v, a, t=t)
-
-            return (
-                self._stencil(moved, self._f, q=True),
-                self._stencil(lambda d: self.inverse(q, v + d, a, t=t), self._f),
-                M,
-            )
         self._set(q, v, a, t)
         self._run("slopes")
-        dq, dv, M = self._dq.copy(), self._dv.copy(), self._tree_M.copy()
-        if self._h[t_.T_N_STAGE]:
-            q, v = self._q.copy(), self._v.copy()
-            dq += self._stencil(lambda d: self._efforts(self.add_all(q, d), v), self._n, q=True)
-            dv += self._stencil(lambda d: self._efforts(q, v + d), self._n)
-        return dq, dv, M
-
-    def _checked(self, v: Any) -> np.ndarray:
-        self._take(self._v, "v and a", v)
-        return self._v.copy()
-
-    def _efforts(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """Return the efforts (n,) of all forces of the model but weight and inertia."""
-        self._q[:], self._v[:] = q, v
-        self._run("efforts")
-        return self._tau.copy()
-
-    def _stencil(
-        self, function: Callable[[np.ndarray], np.ndarray], n: int, *, q: bool = False
-    ) -> np.ndarray:
-        """Return the derivative of a function of an increment (n,), column by column."""
-        steps = self.steps if q else np.full(n, FOURTH)
-        each = [fourth_order(lambda k, d=d: function(k * d)) for d in np.diag(steps)]  # type: ignore[misc]
-        return np.array(each).T / steps
+        return self._dq.copy(), self._dv.copy(), self._M.copy()
 
     # --- compiled functions -----------------------------------------------------------------------
     def compiled(
@@ -429,29 +397,32 @@ class JointCoordinates:
         self._argument[0] = self._link_of[body]
         self._argument[1:] = vector(_WHO, "point", point, "m")
 
-    def _columns(self, rows: int) -> np.ndarray:
-        """Return what stands column by column in the result, (rows, n)."""
-        J = self._result[: 6 * self._n].reshape(-1, 6)[:, :rows].T
-        return J @ self._Z if self._loops else J.copy()
+    def _columns(self) -> np.ndarray:
+        """Return what stands column by column in the result, of all columns, (6, columns)."""
+        return self._result[: 6 * self._n].reshape(-1, 6).T.copy()
 
-    def jacobian(self, body: str, point: Any, q: Any, *, t: float = 0.0) -> np.ndarray:
-        """Return J (6, n) of a point in body axes [m]: velocity, angular velocity, inertial."""
+    def _along(self, J: np.ndarray) -> np.ndarray:
+        """Return what columns do along the independent ones."""
+        return J @ self._Z if self._loops else J
+
+    def _jacobian(self, body: str, point: Any, q: Any, t: float) -> np.ndarray:
         self._ask(body, point)
         self._set(q, time=t)
         self._run("jacobian")
-        return self._columns(6)
+        return self._columns()
+
+    def jacobian(self, body: str, point: Any, q: Any, *, t: float = 0.0) -> np.ndarray:
+        """Return J (6, n) of a point in body axes [m]: velocity, angular velocity, inertial."""
+        return self._along(self._jacobian(body, point, q, t))
 
     def jacobian_rate(self, body: str, point: Any, q: Any, v: Any, *, t: float = 0.0) -> np.ndarray:
-        """Return the rate of J (6, n), of a tree without loops."""
-        if self._loops:
-            raise ValueError(
-                f"{_WHO}: rates of Jacobians are those of a tree, but {self._loops[0].name!r} "
-                "closes a loop; take point_acceleration(body, point, q, v, 0), which is J' v"
-            )
+        """Return the rate of J (6, n)."""
+        still = self._jacobian(body, point, q, t) if self._loops else None
         self._ask(body, point)
         self._set(q, v, time=t)
         self._run("jacobian_rate")
-        return self._columns(6)
+        rate = self._along(self._columns())
+        return rate if still is None else rate + still @ self._Z_rate
 
     def point_acceleration(
         self, body: str, point: Any, q: Any, v: Any, a: Any, *, t: float = 0.0
@@ -479,9 +450,9 @@ class JointCoordinates:
         return self._momentum(q, t) + self.model.origin
 
     def momentum_matrix(self, q: Any, *, t: float = 0.0) -> np.ndarray:
-        """Return A (6, n): momentum, and moment of momentum about the centre of mass, are A v."""
+        """Return A (6, n): momentum, moment about the centre of mass, of all bodies are A v."""
         self._momentum(q, t)
-        return self._columns(6)
+        return self._along(self._columns())
 
     def regressor(self, q: Any, v: Any, a: Any, *, t: float = 0.0) -> np.ndarray:
         r"""Return Y (n, 10 bodies): inertia and weight ask for the efforts Y pi.
@@ -540,19 +511,7 @@ class JointCoordinates:
 
     def add_all(self, q: np.ndarray, d: np.ndarray) -> np.ndarray:
         """Return q moved by d along all columns of the tree, loops left as they are."""
-        r = self._reading
-        q = np.array(q, float)
-        scalar = np.ones(self._n, bool)
-        if len(r.quaternions):
-            turns = r.velocities[:, None] + np.arange(3)
-            places = r.quaternions[:, None] + np.arange(4)
-            scalar[turns.ravel()] = False
-            half = 0.5 * d[turns]
-            size = np.linalg.norm(half, axis=1, keepdims=True)
-            p = product(np.hstack([np.cos(size), np.sinc(size / np.pi) * half]), q[places])
-            q[places] = p / np.linalg.norm(p, axis=1, keepdims=True)
-        q[self._scalars] += d[scalar]
-        return q
+        return self._reading.moved(q, d)
 
     def add(self, q: Any, dv: Any, *, t: float = 0.0) -> np.ndarray:
         """Return q moved by dv (n,) [m, rad], turns by axes nearer to the ground; loops closed."""
@@ -571,37 +530,33 @@ class JointCoordinates:
         self._set(q, v, time=t)
         self._run("bias")
         W = np.zeros((self._n, self._n))
-        for first in self._reading.velocities:
-            here = slice(first, first + 3)
-            W[here, here] = np.cross(self._of_tree[t_.T_V][here], np.eye(3)).T
+        for here in self._reading.velocities:
+            W[np.ix_(here, here)] = np.cross(self._of_tree[t_.T_V][here], np.eye(3)).T
         return (W @ self._Z if self._loops else W)[self._independent]
 
     @property
     def steps(self) -> np.ndarray:
         """Steps of differences (n,) [m, rad] along ``add``."""
-        shifts = self._motions[self._independent] == t_.SHIFT
-        return FOURTH * np.where(shifts, self.model.F[m.LENGTH], 1.0)
+        return FOURTH * self.sizes[self._independent]
 
     def difference(self, q1: Any, q2: Any) -> np.ndarray:
         """Return dv (n,) [m, rad] with add(q1, dv) = q2."""
         self._set(q1)
-        r, one = self._reading, self._q.copy()
+        one = self._q.copy()
         self._set(q2)
-        two, d = self._q, np.empty(self._n)
-        scalar = np.ones(self._n, bool)
-        if len(r.quaternions):
-            turns = r.velocities[:, None] + np.arange(3)
-            places = r.quaternions[:, None] + np.arange(4)
-            scalar[turns.ravel()] = False
-            p = product(two[places], one[places] * np.array([1.0, -1.0, -1.0, -1.0]))
-            p *= np.where(p[:, :1] < 0, -1.0, 1.0)
-            size = np.linalg.norm(p[:, 1:], axis=1, keepdims=True)
-            angle = 2 * np.arctan2(size, p[:, :1])
-            d[turns] = p[:, 1:] * np.divide(
-                angle, size, out=np.full_like(size, 2.0), where=size > 0
-            )
-        d[scalar] = (two - one)[self._scalars]
-        return d[self._independent]
+        return self._reading.between(one, self._q)[self._independent]
+
+    @property
+    def sizes(self) -> np.ndarray:
+        """What is large for each column of the tree: the length of the model [m], or 1 [rad]."""
+        at = self._h[t_.T_UNITS]
+        return read_only(self._work.F[at : at + self._n].copy())
+
+    def rates(self, q: Any, v: Any, a: Any, *, t: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
+        """Return rates and second rates of all columns of the tree, those of loops too."""
+        self._set(q, v, a, t)
+        self._run("accelerate")
+        return self._of_tree[t_.T_V].copy(), self._of_tree[t_.T_A].copy()
 
     # --- states -----------------------------------------------------------------------------------
     def _read(self, state: State) -> np.ndarray:
@@ -625,8 +580,23 @@ class JointCoordinates:
 
     def v(self, state: State | None = None) -> np.ndarray:
         """Return v of a state of the model."""
-        state = state_of(_WHO, self.model, state)
-        self._q[:] = self._read(state)
+        self._q[:] = self._read(state_of(_WHO, self.model, state))
+        return self._rates()
+
+    def q_and_v(self, state: State | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """Return q and v of a state of the model, which must meet all rows."""
+        model = self.model
+        self._q[:] = q = self._read(state_of(_WHO, model, state))
+        gap = self._work.vector(m.X)[model.numbering.lam]
+        if words := violated(model, gap, allowed(model)):
+            raise ValueError(
+                f"{_WHO}: the state must meet all rows, but violates {words}; find one that does, "
+                "mbd.consistent(model, state, project=True)"
+            )
+        return q, self._rates()
+
+    def _rates(self) -> np.ndarray:
+        """Return v by the faces and their rates, after q was read off them."""
         F, size = self._work.F, 12 * (self.model.n_faces + 1)
         y, yd = (self._work.vector(x, size).reshape(-1, 4, 3) for x in (m.Y, m.YD))
         w = 0.5 * np.cross(y[:, 1:], yd[:, 1:]).sum(1)
@@ -669,22 +639,12 @@ class JointCoordinates:
     def motion(self, q: Any, v: Any, t: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
         """Return q and v of the model's own coordinates at those of the tree."""
         self._set(q, v, time=t)
-        self._run("show")
-        model, size = self.model, 12 * (self.model.n_faces + 1)
-        y, yd = (self._work.vector(x, size).reshape(-1, 4, 3)[1:].copy() for x in (m.Y, m.YD))
-        w = 0.5 * np.cross(y[:, 1:], yd[:, 1:]).sum(1)
-        Q, V = np.empty(model.n_q), np.empty(model.n_v)
-        for formulation, members, rows, at_q, at_v in self._families:
-            body = model.stacked.some(members)
-            R = np.swapaxes(y[rows, 1:], 1, 2) if formulation.axes else body.rotation
-            moved = replace(
-                body,
-                position=y[rows, 0],
-                rotation=R,
-                velocity=yd[rows, 0],
-                angular_velocity=w[rows],
-            )
-            Q[at_q], V[at_v] = moved.q_and_v(formulation, np.zeros(3))
+        self._run("motion")
+        Q, V = np.empty(self.model.n_q), np.empty(self.model.n_v)
+        for formulation, bodies, links, at_q, at_v in self._families:
+            x = self._motion[links]
+            R = x[:, 3:12].reshape(-1, 3, 3)
+            Q[at_q], V[at_v] = bodies.moved(formulation, x[:, :3], R, x[:, 12:15], x[:, 15:])
         return Q, V
 
 
@@ -699,29 +659,17 @@ _COMPILED = {  # arguments, result and its shape
 }
 
 
-def _refuse_masses(model: FrozenModel) -> None:
-    """Refuse elements with mass, whose forces depend on accelerations."""
-    for part in model.system.parts.values():
-        for element in part.elements():
-            if element.kind.accelerated:
-                raise ValueError(
-                    f"{_WHO}: {part.name!r} ({type(part).__name__}) has mass between bodies, which "
-                    "is on no link of a tree; make it a RigidBody or PointMass"
-                )
-
-
-def _families(model: FrozenModel) -> list[Any]:
-    """Return bodies by formulation: it, their numbers, faces, places of q and of v."""
+def _families(model: Model, links: dict[str, int]) -> list[Any]:
+    """Return bodies by formulation: it, they, their links, places of q and of v."""
     groups: dict[Any, list[int]] = {}
     bodies = list(model.nodes.values())
     for i, body in enumerate(bodies):
         groups.setdefault(body.formulation, []).append(i)
     counts = np.cumsum([0, *(x.formulation.n_v for x in bodies)])
     starts = np.array([x.start for x in model.numbering.q])
-    faces = np.array([int(model.I[model.node_records[x] + m.NODE_Y]) // 12 for x in model.nodes])
     return [
         (
-            formulation, some, faces[some] - 1,
+            formulation, model.stacked.some(some), np.array([links[bodies[i].name] for i in some]),
             starts[some][:, None] + np.arange(formulation.n_q),
             counts[some][:, None] + np.arange(formulation.n_v),
         )

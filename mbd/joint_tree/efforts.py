@@ -50,6 +50,22 @@ def show(I: Any, F: Any, k: int) -> None:
 
 
 @kernel
+def tell(I: Any, F: Any, k: int) -> None:
+    """Write position, rotation, velocity and angular velocity of all bodies to MOTION."""
+    for i in range(I[k + t.T_LINKS]):
+        l, to = I[k + t.T_LINK] + i * t.L_SIZE, I[k + t.T_MOTION] + 18 * i
+        c, link = I[l + t.L_CONSTANTS] + t.K_BODY, I[l + t.L_NUMBERS]
+        R, (w, v) = load9(F, link + 3), load6(F, link + t.N_V)
+        x = plus(load3(F, link), mat_vec(R, load3(F, c)))
+        R = mat_mat(R, load9(F, c + 3))
+        store3(F, to, x)
+        for j in range(9):
+            F[to + 3 + j] = R[j]
+        store3(F, to + 12, plus(v, cross(w, x)))
+        store3(F, to + 15, w)
+
+
+@kernel
 def show_accelerations(I: Any, F: Any, k: int) -> None:
     """Write the second rates of the faces of all bodies, without gravity in A_0."""
     for i in range(I[k + t.T_LINKS]):
@@ -79,14 +95,20 @@ def push(I: Any, F: Any, k: int) -> None:
 
 @kernel
 def add_forces(I: Any, F: Any, k: int) -> None:
-    """Add the forces on faces to those on the links."""
+    """Add the forces of all elements to those on the links."""
     push(I, F, k)
+    take_forces(I, F, k, 1.0)
+
+
+@jit
+def take_forces(I: Any, F: Any, k: int, s: float) -> None:
+    """Add s times the forces on faces to those on the links."""
     for i in range(I[k + t.T_LINKS]):
         l = I[k + t.T_LINK] + i * t.L_SIZE
         face = I[l + t.L_FACE] - 1
         if face >= 0:
             f = wrench(F, I[m.Y] + face, I[m.FY] + face)
-            add6(F, I[l + t.L_NUMBERS] + t.N_FORCE, 1.0, f)
+            add6(F, I[l + t.L_NUMBERS] + t.N_FORCE, s, f)
 
 
 @kernel

@@ -28,8 +28,17 @@ are counted from one, 0 is none.
     T_UNITS,  # of each column, what is large for it: length of the model [m], or one
     T_ARGUMENT,  # body, point: of Jacobians and the regressor
     T_RESULT, T_PARAMETER,
+    T_TANGENTS, T_N_TANGENTS,  # kernels of tangents: address, table
+    T_BLOCKS, T_N_BLOCKS,  # links a and b, (width, width) matrix in F
+    T_BLOCK, T_BLOCK_END, T_WIDTH,  # all of these
+    T_MAPS, T_ADDRESSES,  # addresses of the maps of attachments, in I and in F
+    T_HEAVY, T_N_HEAVY,  # forces of elements with mass, as T_STAGE
+    T_ALONG, T_CHANGE,  # a direction by q, v, a (3 n,), and how efforts change along it (n,)
+    T_FACES,  # of each link its face with rates, and how they change
+    T_MOTION,  # of each link the pose of its body and its rates (18,)
+    T_IDQ, T_IDV, T_ZD,  # slopes by independent ones; rate of Z
     T_SIZE,
-) = range(40)  # fmt: skip
+) = range(58)  # fmt: skip
 
 # link: how it moves against the one before it
 RIGID, SHIFT, TURN, BALL = range(4)
@@ -43,8 +52,10 @@ RIGID, SHIFT, TURN, BALL = range(4)
 # constants of a link: pose of its joint in the link before it, screw, inertia about its origin in
 # its axes (m, m c, I as xx yy zz xy xz yz), pose of the body in it
 K_POINT, K_AXES, K_PITCH, K_START, K_INERTIA, K_BODY, K_SIZE = 0, 3, 12, 13, 14, 24, 36
-# numbers of a link: pose, velocity, acceleration, force, inertia, K and momentum (slopes)
-N_POSE, N_V, N_A, N_FORCE, N_INERTIA, N_K, N_P, N_SIZE = 0, 12, 18, 24, 30, 40, 49, 56
+# numbers of a link: pose, velocity, acceleration, force, inertia, K and momentum (slopes); along a
+# direction whether it moves, how (D, U, B), and the change of forces
+N_POSE, N_V, N_A, N_FORCE, N_INERTIA, N_K, N_P = 0, 12, 18, 24, 30, 40, 49
+N_MOVED, N_D, N_U, N_B, N_DF, N_SIZE = 52, 53, 59, 65, 71, 77
 
 # column: its numbers in F, the column before it on the way to the ground (from one), its link
 C_NUMBERS, C_BEFORE, C_LINK, C_SIZE = range(4)

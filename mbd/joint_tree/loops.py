@@ -18,7 +18,7 @@ from typing import Any
 from mbd.algebra.vec import larger
 from mbd.base.tolerances import RANK, RANK_LACK
 from mbd.joint_tree import layout as t
-from mbd.joint_tree.efforts import wrench
+from mbd.joint_tree.efforts import push, take_forces, wrench
 from mbd.joint_tree.recursions import dot6, load6
 from mbd.machine import buffer as m
 from mbd.machine.jit import address_at, call, jit, kernel
@@ -76,8 +76,17 @@ def write_rows(I: Any, F: Any, k: int) -> None:
 
 
 @jit
-def _write_rates(I: Any, F: Any, k: int, which: int) -> None:
-    """Write rates of all rows, PHID or PHIDD, as the last right-hand side of their loops."""
+def clear_last(I: Any, F: Any, k: int) -> None:
+    """Write zero to the last right-hand side of all loops."""
+    for i in range(I[k + t.T_N_LOOPS]):
+        o = I[k + t.T_LOOPS] + i * t.O_SIZE
+        for r in range(I[o + t.O_ROWS]):
+            F[I[o + t.O_MATRIX] + (r + 1) * I[o + t.O_WIDTH] - 1] = 0.0
+
+
+@jit
+def add_rates(I: Any, F: Any, k: int, which: int, s: float) -> None:
+    """Add s times the rates of all rows, PHID or PHIDD, to the last right-hand side."""
     for i in range(I[k + t.T_N_ROWS]):
         e = I[k + t.T_ROWS] + i * t.E_LENGTH
         o = I[k + t.T_LOOPS] + I[e + t.E_LOOP] * t.O_SIZE
@@ -85,7 +94,7 @@ def _write_rates(I: Any, F: Any, k: int, which: int) -> None:
         at = I[o + t.O_MATRIX] + I[e + t.E_FIRST] * width + width - 1
         call(address_at(I, e + t.E_RATES), I, F, I[e + t.E_RATES_AT])
         for r in range(I[e + t.E_N]):
-            F[at + r * width] = F[I[which] + I[e + t.E_U] + r] * F[I[e + t.E_SCALE]]
+            F[at + r * width] += s * F[I[which] + I[e + t.E_U] + r] * F[I[e + t.E_SCALE]]
 
 
 @jit
@@ -184,8 +193,8 @@ def eliminate(I: Any, F: Any, k: int) -> None:
 
 
 @jit
-def _drift(I: Any, F: Any, k: int, to: int) -> None:
-    """Write what dependent columns are without the independent ones, by the last right side."""
+def follow_last(I: Any, F: Any, k: int, to: int) -> None:
+    """Write what dependent columns do without the independent ones, by the last right side."""
     for j in range(I[k + t.T_N]):
         F[to + j] = 0.0
     for i in range(I[k + t.T_N_LOOPS]):
@@ -195,6 +204,57 @@ def _drift(I: Any, F: Any, k: int, to: int) -> None:
         for p in range(I[o + t.O_N_DEPENDENT]):
             d = _of_pivot(I, F, o, p)
             F[to + d] = -F[A + p * w + w - 1] * F[I[k + t.T_UNITS] + d]
+
+
+@jit
+def _drift(I: Any, F: Any, k: int, which: int, to: int) -> None:
+    """Write what dependent columns do by the rates of rows, PHID or PHIDD."""
+    clear_last(I, F, k)
+    add_rates(I, F, k, which, 1.0)
+    follow_last(I, F, k, to)
+
+
+@kernel
+def hold(I: Any, F: Any, k: int) -> None:
+    r"""Write multipliers with which nothing is left along dependent columns (after `gather`).
+
+    :math:`G_d^T\lambda = -\tau_d`, those of redundant rows zero.
+    """
+    for i in range(I[k + t.T_N_LOOPS]):
+        o = I[k + t.T_LOOPS] + i * t.O_SIZE
+        A, w, n = I[o + t.O_MATRIX], I[o + t.O_WIDTH], I[o + t.O_N_DEPENDENT]
+        x, order = A + w - 1, I[o + t.O_ORDER]
+        for r in range(I[o + t.O_ROWS]):
+            F[x + r * w] = 0.0
+        for p in range(n):
+            d = _of_pivot(I, F, o, p)
+            b = -F[I[k + t.T_TAU] + d] * F[I[k + t.T_UNITS] + d]
+            for r in range(p):
+                b -= F[A + r * w + p] * F[x + r * w]
+            F[x + p * w] = b / F[A + p * w + p]
+        for p in range(n - 1, -1, -1):
+            for r in range(p + 1, n):
+                F[x + p * w] -= F[A + r * w + p] * F[x + r * w]
+        for p in range(n - 1, -1, -1):
+            r = int(F[order + 2 * p])
+            F[x + p * w], F[x + r * w] = F[x + r * w], F[x + p * w]
+    for i in range(I[k + t.T_N_ROWS]):
+        e = I[k + t.T_ROWS] + i * t.E_LENGTH
+        o = I[k + t.T_LOOPS] + I[e + t.E_LOOP] * t.O_SIZE
+        w = I[o + t.O_WIDTH]
+        for r in range(I[e + t.E_N]):
+            x = F[I[o + t.O_MATRIX] + (I[e + t.E_FIRST] + r + 1) * w - 1]
+            F[I[m.A] + I[e + t.E_U] + r] = x * F[I[e + t.E_SCALE]]
+
+
+@kernel
+def add_forces_held(I: Any, F: Any, k: int) -> None:
+    """Add the forces of all elements, and of all rows of loops, to those on the links."""
+    push(I, F, k)
+    for i in range(I[k + t.T_N_ROWS]):
+        e = I[k + t.T_ROWS] + i * t.E_LENGTH
+        call(address_at(I, e + t.E_FORCES), I, F, I[e + t.E_FORCES_AT])
+    take_forces(I, F, k, 1.0)
 
 
 @jit
@@ -211,8 +271,7 @@ def _spread(I: Any, F: Any, k: int, of: int, drift: int, to: int) -> None:
 @kernel
 def drifting(I: Any, F: Any, k: int) -> None:
     """Let the columns move as the rows ask while independent ones rest (after `move` at rest)."""
-    _write_rates(I, F, k, m.PHID)
-    _drift(I, F, k, I[k + t.T_DRIFT_V])
+    _drift(I, F, k, m.PHID, I[k + t.T_DRIFT_V])
 
 
 @kernel
@@ -233,8 +292,7 @@ def spread_rates(I: Any, F: Any, k: int) -> None:
 @kernel
 def drifting_on(I: Any, F: Any, k: int) -> None:
     """Write what second rates are while independent ones have none (after `show_accelerations`)."""
-    _write_rates(I, F, k, m.PHIDD)
-    _drift(I, F, k, I[k + t.T_DRIFT_A])
+    _drift(I, F, k, m.PHIDD, I[k + t.T_DRIFT_A])
 
 
 @kernel

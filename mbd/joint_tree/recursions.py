@@ -165,7 +165,8 @@ def place(I: Any, F: Any, k: int) -> None:
                 store6(F, s, (e, cross(x, e)))
             if F[q] == F[q + 1] == F[q + 2] == F[q + 3] == 0.0:
                 F[I[k + t.T_STATUS]] = I[k + t.T_N] + 1 + I[l + t.L_COLUMN]
-            R = mat_mat(R, turn_matrix(F, q))
+            else:
+                R = mat_mat(R, turn_matrix(F, q))
         elif motion != t.RIGID:
             s = I[I[k + t.T_COLUMN] + I[l + t.L_COLUMN] * t.C_SIZE + t.C_NUMBERS]
             if motion == t.SHIFT:
@@ -312,21 +313,27 @@ def _twice_B_t(F: Any, link: int, S: Any) -> Any:
 
 
 @kernel
-def slopes(I: Any, F: Any, k: int) -> None:
-    """Write M and the derivatives of the efforts of inertia and weight, by q and by v."""
-    n, columns = I[k + t.T_N], I[k + t.T_COLUMN]
-    M, DQ, DV = I[k + t.T_M], I[k + t.T_DQ], I[k + t.T_DV]
+def lag(I: Any, F: Any, k: int) -> None:
+    """Write psi and psi2 of all columns: what lags behind where links beyond them are turned."""
     for i in range(I[k + t.T_LINKS]):
         l = I[k + t.T_LINK] + i * t.L_SIZE
-        link = I[l + t.L_NUMBERS]
-        V, A, first = load6(F, link + t.N_V), load6(F, link + t.N_A), I[l + t.L_COLUMN]
+        link, first = I[l + t.L_NUMBERS], I[l + t.L_COLUMN]
+        V, A = load6(F, link + t.N_V), load6(F, link + t.N_A)
         for j in range(first, first + I[l + t.L_COLUMNS]):
-            s = I[columns + j * t.C_SIZE + t.C_NUMBERS]
+            s = I[I[k + t.T_COLUMN] + j * t.C_SIZE + t.C_NUMBERS]
             S = load6(F, s)
             psi = turned(V, S)
             store6(F, s + t.C_PSI, psi)
             store6(F, s + t.C_PSI2, plus6(turned(A, S), 1.0, turned(V, psi)))
-        _add_curvature(F, link)
+
+
+@kernel
+def slopes(I: Any, F: Any, k: int) -> None:
+    """Write M and the slopes of the efforts of inertia and weight, by q and v, after `lag`."""
+    n, columns = I[k + t.T_N], I[k + t.T_COLUMN]
+    M, DQ, DV = I[k + t.T_M], I[k + t.T_DQ], I[k + t.T_DV]
+    for i in range(I[k + t.T_LINKS]):
+        _add_curvature(F, I[I[k + t.T_LINK] + i * t.L_SIZE + t.L_NUMBERS])
     for i in range(I[k + t.T_LINKS] - 1, -1, -1):
         l = I[k + t.T_LINK] + i * t.L_SIZE
         link, parent = I[l + t.L_NUMBERS], I[l + t.L_PARENT]

@@ -132,6 +132,7 @@ def add_links(
     numbers = [tables.room(t.N_SIZE) for _ in tree.links]
     columns = sum(len(x.labels) for x in tree.links)
     h[t.T_LINKS], h[t.T_N] = len(tree.links), columns
+    h[t.T_MOTION] = tables.room(18 * len(tree.links))
     h[t.T_Q] = tables.room(sum(len(x.positions) for x in tree.links))
     places = [tables.room(t.C_FLOATS) for _ in range(columns)]
     records: list[int] = []
@@ -182,7 +183,9 @@ def add_vectors(
     for place, size in ((t.T_V, n), (t.T_A, n), (t.T_TAU, n), (t.T_M, n * n)):
         h[place] = tables.room(size)
     of = ((t.T_IV, t.T_V, f), (t.T_IA, t.T_A, f), (t.T_ITAU, t.T_TAU, f), (t.T_IM, t.T_M, f * f))
-    chain = [j + 1 for j in before] if f == n else list(range(f))
+    parts = tables.model.system.parts.values()  # masses between bodies couple branches
+    whole = f < n or any(e.kind.accelerated for x in parts for e in x.elements())
+    chain = list(range(f)) if whole else [j + 1 for j in before]
     for place, same, size in of:
         h[place] = h[same] if f == n else tables.room(size)
     h[t.T_F], h[t.T_CHAIN], h[t.T_FACTOR] = f, tables.table(chain), tables.room(f * f)

@@ -70,6 +70,12 @@ def subtract(I: Any, F: Any) -> None:
 
 
 @kernel
+def anew_kernel(I: Any, F: Any, k: int) -> None:
+    """Find accelerations and multipliers at the pose at hand, for use from Python."""
+    accelerations(I, F, 2, True)
+
+
+@kernel
 def unmet_kernel(I: Any, F: Any, k: int) -> None:
     """Write the residual and the second derivative of the rows to X, after k `accelerations`."""
     accelerations(I, F, k, False)

@@ -223,9 +223,14 @@ class StackedBodies:
 
     def q_and_v(self, law: Formulation, origin: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return q (n, n_q) and v (n, n_v) in a formulation, positions from an origin (3,)."""
-        motion = [self.position - origin, self.rotation, self.velocity, self.angular_velocity]
+        here = self.position - origin
+        return self.moved(law, here, self.rotation, self.velocity, self.angular_velocity)
+
+    def moved(self, law: Formulation, *motion: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return q and v where the bodies are elsewhere: position, rotation and their rates."""
         if law.sized:
-            motion.append(np.sqrt(np.trace(self.second_moments, axis1=1, axis2=2) / self.mass))
+            sizes = np.sqrt(np.trace(self.second_moments, axis1=1, axis2=2) / self.mass)
+            motion = *motion, sizes
         q, v = _each(law, law.initial, *motion)
         for what, x, n in (("q", q, law.n_q), ("v", v, law.n_v)):
             if x.shape != (len(self.mass), n):

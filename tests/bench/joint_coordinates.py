@@ -94,8 +94,21 @@ def main():
     }  # fmt: skip
     for name, us in least(calls).items():
         print(f"{name:18s} {us:8.2f} us")
-    stepper = mbd.Stepper(tree.model, 1e-3)
-    print(f"{'stepper.set':18s} {least({'': lambda: stepper.set(q, v)}, 50)['']:8.2f} us")
+    springs = mbd.System(gravity=(0, 0, -9.81))
+    for part in tree.model.system.parts.values():
+        springs.add(part)
+    for name, joint in tree.model.system.joints.items():
+        springs.add(mbd.JointSpring(f"spring of {name}", joint, stiffness=3.0, damping=0.3))
+    soft, stepper = springs.build().joint_coordinates, mbd.Stepper(tree.model, 1e-3)
+    state = tree.state(q, v)
+    others = {
+        "inverse, springs": lambda: soft.inverse(q, v, a),
+        "slopes, springs": lambda: soft.slopes(q, v, a),
+        "joint_space": lambda: mbd.joint_space(tree.model, state),
+        "stepper.set": lambda: stepper.set(q, v),
+    }
+    for name, us in least(others, 50).items():
+        print(f"{name:18s} {us:8.2f} us")
 
 
 if __name__ == "__main__":

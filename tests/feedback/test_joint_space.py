@@ -154,20 +154,37 @@ def test_linear_systems_in_joint_coordinates():
             mbd.linearize(hanging(), coordinates=names)
 
 
+def test_what_floats_has_a_rotation_vector():
+    """Of a body by itself M is that of its mass, rates are what the description says."""
+    system, turn = mbd.System(gravity=(0, 0, -9.81)), np.array((0.3, -0.2, 0.5))
+    system.add(
+        mbd.RigidBody("free", mass=2.0, inertia=(1, 1, 1), position=(1, 2, 3),
+                      rotation=Rotation.from_rotvec(turn).as_matrix(), angular_velocity=(4, 5, 6))
+    )  # fmt: skip
+    wanted = [f"free.{x}.{y}" for x in ("angular_velocity", "velocity") for y in "xyz"]
+    here = mbd.joint_space(system, coordinates=wanted)
+    assert here.coordinates == tuple(wanted)
+    assert here.positions == pytest.approx([*turn, 1, 2, 3], abs=1e-14)
+    assert here.rates == pytest.approx([4, 5, 6, 0, 0, 0], abs=1e-14)
+    assert np.diag([1.0] * 3 + [2.0] * 3) == pytest.approx(here.M, abs=1e-14)
+    assert here.gravity == pytest.approx([0] * 5 + [2 * 9.81], abs=1e-13)
+
+
 def test_what_is_refused():
     model = arm().build()
     with pytest.raises(ValueError, match=r"the system has 4 freedoms.*got h0.angle"):
         mbd.joint_space(model, coordinates=["h0.angle"])
-    with pytest.raises(
-        ValueError, match=r"no coordinate 'h0.anlge' .*; joints leave free h0.angle"
-    ):
+    with pytest.raises(ValueError, match=r"^joint_space: .*'h0.anlge' .*; the tree has h0.angle"):
         mbd.joint_space(model, coordinates=["h0.anlge"])
-    with pytest.raises(ValueError, match="do not describe the motion here"):
+    with pytest.raises(ValueError, match="the system has 4 freedoms.*h2.angle, h2.angle"):
         mbd.joint_space(model, coordinates=["h0.angle", "h1.angle", "h2.angle", "h2.angle"])
-    free = mbd.System()
-    free.add(mbd.RigidBody("free", mass=1.0, inertia=(1, 1, 1)))
-    with pytest.raises(ValueError, match=r"6 freedoms.*got none; a body that floats"):
-        mbd.joint_space(free)
+    state, system = mbd.consistent(model), arm()
+    with pytest.raises(ValueError, match=r"^joint_space: the state must meet .*'h\d.* by"):
+        mbd.joint_space(model, state.replace(q=state.q + 0.1 * (np.arange(len(state.q)) < 3)))
+    for joint, name in zip(system.joints.values(), NAMES, strict=True):
+        system.add(mbd.Drive(f"drive of {name}", joint, velocity=0.0))
+    with pytest.raises(ValueError, match="joint_space: the joints and drives leave no freedom"):
+        mbd.joint_space(system, state=None)
     here = mbd.joint_space(model)
     with pytest.raises(ValueError, match=r"efforts must be 4 numbers, one for each of h0.angle"):
         here.accelerations([1.0])
