@@ -499,7 +499,7 @@ def set_least(I: Any, F: Any, h: float) -> None:
 
 @jit
 def contradict(I: Any, F: Any) -> bool:
-    """Tell whether rows of laws lack after a correction, in X, half of the velocity they asked for.
+    """Tell whether rows of laws lack after a correction, in X, half of the velocity they ask for.
 
     All that is left is what their softness takes: rows of joints and drives hold these bodies.
     """
@@ -511,11 +511,11 @@ def contradict(I: Any, F: Any) -> bool:
             i = u + r
             if mode == c.OPEN or (mode == c.SLIP and (r > 0 or form == c.DRY)):
                 continue
-            asked = abs(F[I[m.PHID] + i] - c2 * F[I[m.PHIDD] + i])
+            needs = abs(F[I[m.PHID] + i] - c2 * F[I[m.PHIDD] + i])
             D = F[at + (c.DELASSUS_N if r == 0 else c.DELASSUS_T)]
-            if 2.0 * CONTACT_SOFT * D * abs(F[x + i]) > asked:
+            if 2.0 * CONTACT_SOFT * D * abs(F[x + i]) > needs:
                 by = m.TRANSLATION if I[I[m.UNKNOWN_KIND] + i] == m.FORCE else m.ROTATION
-                if c3 / c2 * asked * F[m.PER_LEAST + by] > 1.0:
+                if c3 / c2 * needs * F[m.PER_LEAST + by] > 1.0:
                     return True
     return False
 

@@ -135,7 +135,8 @@ def _refuse_backwards(model: FrozenModel, F: np.ndarray) -> None:
     for k in np.flatnonzero((table.form == c.DRY) & (F[table.at + c.MODE] == c.SLIP) & held):
         if rates[k] < 0.0:
             part = model.elements_set_valued[k].rpartition(".")[0]
-            unit = model.system.parts[part].coordinate.unit
+            u = model.system.parts[part].coordinate
+            unit = "m" if u is None else u.unit
             raise ValueError(
                 f"{part}: must not run backwards at the start, got {rates[k]:.3g} {unit}/s; set "
                 "velocities that do not"

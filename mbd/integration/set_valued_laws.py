@@ -668,7 +668,7 @@ def _by_rounding(I: Any, F: Any, island: Any, z: int, z0: int, base: int) -> boo
 
 
 @jit
-def _asked(I: Any, F: Any, island: Any, z0: int, base: int) -> float:
+def _needs(I: Any, F: Any, island: Any, z0: int, base: int) -> float:
     """Return the largest force that the rates of an island ask for, or that it has at the start."""
     size = 0.0
     for one in range(island.a, island.b):
@@ -695,9 +695,9 @@ def _meet_island(I: Any, F: Any, island: Any, z: int, z0: int, base: int) -> Non
             break
     worst, largest, _ = _unmet(I, F, island, z, z0, w, 0.0)
     sure = max(worst, CONTACT_RESOLVED * largest)
-    # forces without bounds hide what is left: half of the digits of what was asked for have to go
-    asked = _asked(I, F, island, z0, base)
-    if not (worst <= CONTACT_UNMET * largest and worst <= CONTACT_UNMET**0.5 * asked):
+    # forces without bounds hide what is left: half of the digits of what rates ask for go
+    needs = _needs(I, F, island, z0, base)
+    if not (worst <= CONTACT_UNMET * largest and worst <= CONTACT_UNMET**0.5 * needs):
         F[place(I, UNMET)], sure = 1.0, math.inf
     for one in range(island.a, island.b):
         k = int(F[array(I, F, LIST) + one])

@@ -165,9 +165,9 @@ def _on_face(I: Any, F: Any, base: int, a: int, w: Any) -> Any:
 
 
 @jit
-def _push_point(I: Any, F: Any, a: int, w: Any, s: float, f: Any) -> None:
-    """Add the force s f on the point with the weights w on the face of the attachment I[a]."""
-    y = I[m.FY] + I[a + m.ATT_Y]
+def _push_point(I: Any, F: Any, base: int, a: int, w: Any, s: float, f: Any) -> None:
+    """Add the force s f on the point with the weights w on the face of I[a]; base is FY."""
+    y = I[base] + I[a + m.ATT_Y]
     for k in range(4):
         store3(F, y + 3 * k, plus(load3(F, y + 3 * k), times(s * w[k], f)))
 
@@ -210,7 +210,7 @@ def forces(I: Any, F: Any, e: Any) -> None:
     for r in range(3):
         f = plus(f, times(p[r], load3(F, s + _AXES + 3 * r)))
     for a, y, sign in ((I[e.ends], arm, -1.0), (I[e.ends + FRAME], x, 1.0)):
-        _push_point(I, F, a, _meets(I, F, a, y), sign, f)
+        _push_point(I, F, m.FY, a, _meets(I, F, a, y), sign, f)
 
 
 @jit

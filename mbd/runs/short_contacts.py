@@ -3,7 +3,6 @@
 import numpy as np
 
 from mbd.history.history import History
-from mbd.parts.actuators import Stop
 
 LEAST = 10
 """[steps] in the shortest contact: half a period, in which a force goes up and down."""
@@ -17,10 +16,12 @@ def short_contacts(history: History, h: float) -> str:
     """
     least, worst = LEAST, ""
     for name, part in history.model.system.parts.items():
-        if not isinstance(part, Stop) or part.rigid:
+        u = part.coordinate
+        if part.push is None or u is None:
             continue
-        x = getattr(history.joint(part.coordinate.joint), part.coordinate.name)
-        changes = np.flatnonzero(np.diff(np.r_[False, (x < part.lower) | (x > part.upper)]))
+        x, rate = (getattr(history[u.joint], f"{u.name}{end}") for end in ("", "_rate"))
+        load = part.push(x, rate)
+        changes = np.flatnonzero(np.diff(np.r_[False, load != 0.0]))
         begins = changes[::2][: len(changes) // 2]
         steps = changes[1::2] - begins
         steps[begins == 0] = LEAST  # has begun before
