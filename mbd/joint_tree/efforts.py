@@ -9,9 +9,9 @@ forces, and these are one moment and one force on each link,
 
 from typing import Any
 
-from mbd.algebra.vec import cross, load3, load9, mat_mat, mat_vec, plus, store3
+from mbd.algebra.vec import cross, load3, plus, store3
 from mbd.joint_tree import layout as t
-from mbd.joint_tree.recursions import add6, load6
+from mbd.joint_tree.recursions import add6, body_pose, load6
 from mbd.machine import buffer as m
 from mbd.machine.jit import address_at, call, jit, kernel
 
@@ -32,14 +32,11 @@ def show(I: Any, F: Any, k: int) -> None:
         l = I[k + t.T_LINK] + i * t.L_SIZE
         if I[l + t.L_FACE] == 0:
             continue
-        c, link = I[l + t.L_CONSTANTS] + t.K_BODY, I[l + t.L_NUMBERS]
         y, yd = I[m.Y] + I[l + t.L_FACE] - 1, I[m.YD] + I[l + t.L_FACE] - 1
-        R, (w, v) = load9(F, link + 3), load6(F, link + t.N_V)
-        x = plus(load3(F, link), mat_vec(R, load3(F, c)))
+        (x, R), (w, v) = body_pose(I, F, l), load6(F, I[l + t.L_NUMBERS] + t.N_V)
         store3(F, y, x)
         store3(F, yd, plus(v, cross(w, x)))
         if I[l + t.L_AXES]:
-            R = mat_mat(R, load9(F, c + 3))
             for j in range(3):
                 d = R[j], R[j + 3], R[j + 6]
                 store3(F, y + 3 * j + 3, d)
@@ -54,10 +51,7 @@ def tell(I: Any, F: Any, k: int) -> None:
     """Write position, rotation, velocity and angular velocity of all bodies to MOTION."""
     for i in range(I[k + t.T_LINKS]):
         l, to = I[k + t.T_LINK] + i * t.L_SIZE, I[k + t.T_MOTION] + 18 * i
-        c, link = I[l + t.L_CONSTANTS] + t.K_BODY, I[l + t.L_NUMBERS]
-        R, (w, v) = load9(F, link + 3), load6(F, link + t.N_V)
-        x = plus(load3(F, link), mat_vec(R, load3(F, c)))
-        R = mat_mat(R, load9(F, c + 3))
+        (x, R), (w, v) = body_pose(I, F, l), load6(F, I[l + t.L_NUMBERS] + t.N_V)
         store3(F, to, x)
         for j in range(9):
             F[to + 3 + j] = R[j]

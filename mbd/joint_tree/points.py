@@ -6,9 +6,10 @@ the columns on the way to it, and :math:`J^C_j S_j` is the momentum that column 
 
 from typing import Any
 
-from mbd.algebra.vec import cross, load3, load9, mat_mat, mat_vec, minus, plus, store3, times
+from mbd.algebra.vec import cross, load3, mat_vec, minus, plus, store3, times
 from mbd.joint_tree import layout as t
 from mbd.joint_tree.recursions import (
+    body_pose,
     dot6,
     inertia_times,
     load6,
@@ -29,9 +30,8 @@ def _link(I: Any, F: Any, k: int) -> int:
 @jit
 def _point(I: Any, F: Any, k: int, l: int) -> Any:
     """Return the point that is asked for, about O."""
-    link, c = I[l + t.L_NUMBERS], I[l + t.L_CONSTANTS] + t.K_BODY
-    of_body = mat_vec(load9(F, c + 3), load3(F, I[k + t.T_ARGUMENT] + 1))
-    return plus(load3(F, link), mat_vec(load9(F, link + 3), plus(load3(F, c), of_body)))
+    x, R = body_pose(I, F, l)
+    return plus(x, mat_vec(R, load3(F, I[k + t.T_ARGUMENT] + 1)))
 
 
 @jit
@@ -104,9 +104,7 @@ def regressor(I: Any, F: Any, k: int) -> None:
         l = I[k + t.T_LINK] + i * t.L_SIZE
         if I[l + t.L_FACE] == 0:
             continue
-        link, c = I[l + t.L_NUMBERS], I[l + t.L_CONSTANTS] + t.K_BODY
-        R = load9(F, link + 3)
-        x, R = plus(load3(F, link), mat_vec(R, load3(F, c))), mat_mat(R, load9(F, c + 3))
+        link, (x, R) = I[l + t.L_NUMBERS], body_pose(I, F, l)
         V, A = load6(F, link + t.N_V), load6(F, link + t.N_A)
         for p in range(10):
             for j in range(10):

@@ -133,6 +133,14 @@ def place_inertia(F: Any, constants: int, R: Any, x: Any, to: int) -> None:
 
 
 @jit
+def body_pose(I: Any, F: Any, l: int) -> Any:
+    """Return origin and axes of the body that a link is."""
+    c, link = I[l + t.L_CONSTANTS] + t.K_BODY, I[l + t.L_NUMBERS]
+    R = load9(F, link + 3)
+    return plus(load3(F, link), mat_vec(R, load3(F, c))), mat_mat(R, load9(F, c + 3))
+
+
+@jit
 def turn_matrix(F: Any, q: int) -> Any:
     """Return the rotation of the quaternion at F[q], scalar first, of any length."""
     a, b, c, d = F[q], F[q + 1], F[q + 2], F[q + 3]
