@@ -4,7 +4,7 @@ At random states, and once more at the end of a random finite increment D,
 
 .. math:: M = \partial r/\partial\dot v, \quad G = \partial r/\partial v, \quad
    K T(D) = \partial r/\partial D, \quad B T(D) = \partial\Phi/\partial D, \quad
-   B^T = \partial r/\partial\lambda,
+   B^T = \partial r/\partial\lambda, \quad \text{turn} = \partial\dot\Phi/\partial D,
 
 with :math:`q = q_n \boxplus D` and :math:`T(0) = I`. The left sides come from the very fronts that
 the time loop factors, the right sides from central differences of fourth order.
@@ -24,6 +24,7 @@ from mbd.formulations.formulation import Formulation
 from mbd.machine import buffer as m
 from mbd.machine.buffer import integers
 from mbd.model.assembly import assemble
+from mbd.model.evaluation import rates_kernel
 from mbd.model.frozen import state_of
 from mbd.model.model import Model
 from mbd.model.pattern import sparse
@@ -56,7 +57,8 @@ def check_tangents(
     Returns
     -------
     CheckReport
-        Of the worst entries of M, G, K, B, B^T, and of K T and B T at a finite increment.
+        Of the worst entries of M, G, K, B, B^T, of K T and B T at a finite increment, and of the
+        derivative of the rates of rows, "turn".
 
     Raises
     ------
@@ -176,38 +178,42 @@ def _compare(model: Model, state: State, rng: np.random.Generator) -> Iterator[B
         yield _error("G", G_[:, columns], by_v[n.v], noise_v, names[0], of_v)
         yield _error(K, K_[:, columns], by_q[n.v], noise_q, names[0], of_v)
         if model.n_lam:
-            rate = n.lam_kinds == m.VELOCITY_ROW  # B is by velocities, and by positions turns
+            rate = n.lam_kinds == m.VELOCITY_ROW  # B is by velocities
             gradient = np.where(rate[:, None], by_v[n.lam], by_q[n.lam])
             noise = noise_q + noise_v * rate.any()
             yield _error(B, B_[:, columns], gradient, noise, names[1], of_v)
-            turned = np.where(rate[:, None], by_q[n.lam], 0.0)
-            if rate.any():
-                yield _error("turn", turn[:, columns], turned, noise_q, names[1], of_v)
+            of_rates, noise = _differences(work, m.D, n.v[columns], small, of=m.PHID)
+            yield _error("turn", turn[:, columns], of_rates[n.lam], noise, names[1], of_v)
             yield _error("B^T", Bt_[:, rows], by_l[n.v], noise_l, names[0], of_lam)
 
 
 def _blocks(model: Model, state: State, work: Workspace, moved: bool) -> tuple[Any, ...]:
-    """Return M, G, K, B, B^T as the fronts hold them."""
-    if not moved:
-        A = assemble(model, state)
-        return tuple(x.tocsc() for x in (A.M, A.G, A.K, A.B, A.Bt, A.turn))
+    """Return M, G, K, B, B^T as the fronts hold them, and the derivative of the rates of rows."""
     v, lam = model.numbering.v, model.numbering.lam
     work.evaluate()
+    filled = []
+    for weight in (2.0, 1.0, 0.0):  # of all rows met by their rates, then by positions again
+        work.F[m.POSITION_TURN] = weight
+        work.linearise(0.0, 0.0, 0.0, weight)
+        filled.append(sparse(model, work.F)[lam][:, v])
+    turn = filled[0] - filled[1]
+    if not moved:
+        A = assemble(model, state)
+        return (*(x.tocsc() for x in (A.M, A.G, A.K, A.B, A.Bt)), turn)
     filled = []
     for weights in ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)):
         work.linearise(*weights)
         filled.append(sparse(model, work.F))
     blocks = [S[v][:, v] for S in filled]
     B = filled[0][lam][:, v]
-    work.linearise(0.0, 0.0, 0.0, 1.0)
-    return (*blocks, B, filled[0][v][:, lam], sparse(model, work.F)[lam][:, v] - B)
+    return (*blocks, B, filled[0][v][:, lam], turn)
 
 
 def _differences(
-    work: Workspace, vector: int, unknowns: np.ndarray, steps: np.ndarray
+    work: Workspace, vector: int, unknowns: np.ndarray, steps: np.ndarray, of: int = m.X
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the derivatives of X by some entries of a vector, and what is too small in each."""
-    x, r = work.vector(vector), work.vector(m.X)
+    """Return the derivatives of X or PHID by entries of a vector, and what is too small in each."""
+    x, r = work.vector(vector), work.vector(of)
     derivatives = np.empty((len(r), len(unknowns)))
     noise = np.empty(len(unknowns))
     for c, (i, h) in enumerate(zip(unknowns, steps, strict=True)):
@@ -216,6 +222,8 @@ def _differences(
         for at, weight in ((-2, 1.0), (-1, -8.0), (1, 8.0), (2, -1.0)):
             x[i] = start + at * h
             work.evaluate(row_rate=1.0)
+            if of == m.PHID:
+                work.run(rates_kernel)
             total += weight * r
             size = max(size, float(np.abs(r).max()), float(np.abs(work.vector(m.FY)).max()))
         x[i] = start

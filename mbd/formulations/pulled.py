@@ -35,7 +35,7 @@ from mbd.algebra.expressions import (
 )
 from mbd.formulations.directors import constants as of_rigid_body
 from mbd.formulations.formulation import Formulation, vector_space
-from mbd.machine.buffer import GX, MAP_ROW, OWN, W_G, W_K, W_M
+from mbd.machine.buffer import GX, MAP_ROW, OWN, POSITION_TURN, W_G, W_K, W_M
 from mbd.machine.jit import jit
 
 
@@ -74,12 +74,12 @@ def _functions(face: _Map, rows: _Map) -> dict[str, Any]:
     size = len(face.z)
     v, a, f, w = (variables(*x) for x in (("v", n_q), ("a", n_q), ("f", size), ("w", size // 3)))
     yd, ydd, lam = (variables(*x) for x in (("yd", size), ("ydd", size), ("lam", n_own)))
-    (wM, wG, wK), gravity = variables("w", 3), variables("g", 3)
+    (wM, wG, wK, turn), gravity = variables("w", 4), variables("g", 3)
     W = variables("W", (size // 3) ** 2).reshape(size // 3, -1)
     W = np.triu(W) + np.triu(W, 1).T
     reads = {
         "n.q": q, "n.v": v, "n.a": [*a, *lam], "n.y": rows.x, "n.yd": yd, "n.ydd": ydd, "n.f": f,
-        "n.par": W, "to.w": w, W_M: wM, W_G: wG, W_K: wK, GX: gravity,
+        "n.par": W, "to.w": w, W_M: wM, W_G: wG, W_K: wK, POSITION_TURN: turn, GX: gravity,
     }  # fmt: skip
 
     def inertia(A: np.ndarray) -> np.ndarray:
@@ -102,7 +102,8 @@ def _functions(face: _Map, rows: _Map) -> dict[str, Any]:
     X = inertia(wM * Y + 2 * wG * Yd + wK * by_q) + wK * (rows.curvature(lam) @ Y)
     S, B = Y.T @ X + wK * face.curvature(phi), rows.slope @ Y
     blocks = {f"n.S + n.ld * {i}": [*S[i], *B[:, i]] for i in range(n_q)}
-    blocks |= {f"n.S + n.ld * {n_q + i}": B[i] for i in range(n_own)}
+    turned = B + turn * (rows.rate(rows.slope, Y @ v) @ Y + rows.slope @ Yd)
+    blocks |= {f"n.S + n.ld * {n_q + i}": turned[i] for i in range(n_own)}
     second_rate = rows.slope @ ydd + rows.rate(rows.slope, yd) @ yd
 
     equations = compiled("equations", {"n.x": Y.T @ phi, f"n.x + {n_q}": rows.z})

@@ -24,7 +24,7 @@ from recipes import (
 )
 
 import mbd
-from mbd.algebra.vec import minus, store3, times
+from mbd.algebra.vec import minus, store3
 from mbd.analyses.checks import CheckError
 from mbd.formulations import NAMES
 from mbd.interactions.kind import Attachment, Element, Kind
@@ -150,10 +150,11 @@ def dissipates(I, F, k):
 
 @each
 def wrong_rate(I, F, e):
-    """Write 3/2 of the rate of P - Q."""
+    """Write more than the rate of P - Q, by what has no derivative: tangents are right."""
     P, Q, u = I[e.ends], I[e.ends + 1], e.u
-    store3(F, I[m.PHID] + u, times(1.5, minus(at(I, F, m.YD, P), at(I, F, m.YD, Q))))
-    store3(F, I[m.PHIDD] + u, times(1.5, minus(at(I, F, m.YDD, P), at(I, F, m.YDD, Q))))
+    rate = minus(at(I, F, m.YD, P), at(I, F, m.YD, Q))
+    store3(F, I[m.PHID] + u, minus(rate, (0.5, -0.7, 0.3)))
+    store3(F, I[m.PHIDD] + u, minus(at(I, F, m.YDD, P), at(I, F, m.YDD, Q)))
 
 
 @each

@@ -40,7 +40,7 @@ def test_systems_and_models():
     mixed = chain(4, NAMES, joint="Revolute", spin=0.4)
     assert mbd.check_tangents(mixed).ok
     report = mbd.check_tangents(four_bar(NAMES).build())
-    assert {b.block for b in report.blocks} == {"M", "G", "K", "B", "B^T", "K T", "B T"}
+    assert {b.block for b in report.blocks} == {"M", "G", "K", "B", "B^T", "K T", "B T", "turn"}
     assert report.error == max(b.error for b in report.blocks)
     assert report["K T"].block == "K T"
     with pytest.raises(KeyError, match="K T"):
