@@ -151,7 +151,7 @@ STEP_CONTROL = (0.9, 0.2, 2.0, 1.2)
 which it stays, and with it the matrix: Hairer and Wanner, Solving Ordinary Differential Equations
 II, section IV.8. Theirs grow by 8: here steps of an estimate of third order are followed by 2."""
 
-CRAWL_STEPS = 50_000
+CRAWL_STEPS = 100_000
 """[-] Free steps in a row that must bring a run further by one part in so many: what would take
 more than their square in all is ended by name."""
 
