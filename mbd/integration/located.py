@@ -34,80 +34,9 @@ import math
 from typing import Any
 
 from mbd.base.tolerances import ROUND_OFF, ROWS_MET
-from mbd.integration.newton_loop import (
-    CONVERGED,
-    FAILED,
-    has_aged,
-    keep_record,
-    measure_place,
-    next_time,
-)
-from mbd.integration.nonsmooth import (
-    BISECTIONS,
-    HALVES,
-    SHARE_CHANGE,
-    accept_contacts,
-    account,
-    answers,
-    begin_contacts,
-    choose_totals,
-    correct_quietly,
-    evaluate_rows,
-    finish_accelerations,
-    free_accelerations,
-    log_impact,
-    look_at_start,
-    move,
-    note_velocities,
-    present_reaction,
-    set_bounds,
-    set_least,
-    set_weights,
-    start_accelerations,
-    take_in_parts,
-    tell_past,
-)
+from mbd.integration import newton_loop, nonsmooth
+from mbd.integration import set_valued_laws as sv
 from mbd.integration.one_step import AT_START
-from mbd.integration.set_valued_laws import (
-    ACCELERATION,
-    ALONG,
-    CANDIDATE,
-    CONTINUED,
-    COUNT,
-    FORCE,
-    FORCE_0,
-    FORGOTTEN,
-    IMPULSE,
-    IMPULSE_0,
-    JUMP,
-    JUMP0,
-    KEPT,
-    LAWS,
-    N_ENTRIES,
-    N_ROWS,
-    N_TREES,
-    NONE,
-    PAST,
-    POINT,
-    RATE,
-    REACTION,
-    RESOLVED,
-    RESTITUTION_PART,
-    ROWS,
-    SHIFT,
-    STARTED,
-    STIFF,
-    UNMET,
-    WHOLE,
-    add_answers,
-    array,
-    law_of,
-    meet,
-    numbers_of_method,
-    place,
-    rows_of,
-    size_of,
-)
 from mbd.interactions import set_valued as c
 from mbd.linear.onto_rows import clear, copy
 from mbd.machine import buffer as m
@@ -130,7 +59,7 @@ NOTHING, OPENS, SLIPS, ELSE = 0.0, 1.0, 2.0, 3.0  # HAPPENS
 NEVER = 1e300  # an indicator that is none
 INSTANT = 1e-300  # [s] time of an impact: forces do nothing in it, bounds of impulses are none
 MOST_EVENTS, MOST_TRIED = 8, 40  # in one step
-MOST_HITS = int(HALVES) * (MOST_TRIED - MOST_EVENTS) + MOST_TRIED  # of a law in a step
+MOST_HITS = int(nonsmooth.HALVES) * (MOST_TRIED - MOST_EVENTS) + MOST_TRIED  # of a law in a step
 TRIALS, ITERATIONS, CHOICES = 60, 30, 6
 HIDDEN = 6  # iterations in which accelerations are looked at where positions hide them
 END, EVENT, LOST = 0, 1, 2
@@ -144,23 +73,27 @@ def numbers_of_events(n: int) -> int:
 @jit
 def own(I: Any, F: Any, j: int) -> int:
     """Return where a number of located events is."""
-    n, some, trees = F[place(I, N_ROWS)], F[place(I, N_ENTRIES)], F[place(I, N_TREES)]
+    n, some, trees = (
+        F[sv.place(I, sv.N_ROWS)],
+        F[sv.place(I, sv.N_ENTRIES)],
+        F[sv.place(I, sv.N_TREES)],
+    )
     return I[m.METHOD] + _numbers(int(n), int(some), int(trees), I[m.N_U]) + j
 
 
-_numbers = jit(numbers_of_method)
+_numbers = jit(sv.numbers_of_method)
 
 
 @jit
 def table(I: Any, F: Any, which: int, k: int) -> int:
     """Return where the three numbers of law k are."""
-    return own(I, F, TABLES) + 3 * (which * int(F[place(I, COUNT)]) + k)
+    return own(I, F, TABLES) + 3 * (which * int(F[sv.place(I, sv.COUNT)]) + k)
 
 
 @jit
 def fill(I: Any, F: Any, to: int, source: int) -> None:
     """Copy a table."""
-    copy(F, table(I, F, to, 0), table(I, F, source, 0), 3 * int(F[place(I, COUNT)]))
+    copy(F, table(I, F, to, 0), table(I, F, source, 0), 3 * int(F[sv.place(I, sv.COUNT)]))
 
 
 # --- steps in which branches are held -------------------------------------------------------------
@@ -172,8 +105,8 @@ def follow_slip(I: Any, F: Any, begins: bool) -> bool:
     Tell whether e has turned far: jumps that obeyed other rows are not those of these.
     """
     far = False
-    for k in range(int(F[place(I, COUNT)])):
-        at, _, u, form = law_of(I, F, k)
+    for k in range(int(F[sv.place(I, sv.COUNT)])):
+        at, _, u, form = sv.law_of(I, F, k)
         d, mu, turned = at + c.LEAVES1, F[at + c.FRICTION], table(I, F, TURNED, k)
         if F[at + c.MODE] != c.SLIP:
             continue
@@ -195,7 +128,7 @@ def follow_slip(I: Any, F: Any, begins: bool) -> bool:
             part = max(mu * F[I[m.A] + u], 0.0) * F[m.W_G] * F[at + c.DELASSUS_T] / slow
             F[at + c.E1], F[at + c.E2] = -s1 / slow, -s2 / slow
             F[at + c.SHARE] = part / (1.0 + part)
-        if abs(F[at + c.SHARE] - share) > SHARE_CHANGE:
+        if abs(F[at + c.SHARE] - share) > nonsmooth.SHARE_CHANGE:
             ints(F)[m.HAVE_FACTOR] = 0
         far = far or (not begins and 2.0 * (e1 * F[at + c.E1] + e2 * F[at + c.E2]) < 1.0)
     return far
@@ -227,23 +160,23 @@ def change_of_accelerations(I: Any, F: Any, old: int) -> float:
 def settle(I: Any, F: Any, h: float) -> bool:
     """Find the end of a step of size h in the branches at hand; tell whether that converged."""
     S, n = ints(F), I[m.N_U]
-    clear(F, own_vector(I, JUMP), n)
-    clear(F, own_vector(I, SHIFT), n)
-    last, theta, old = 0.0, 0.5, own_vector(I, JUMP0)
+    clear(F, own_vector(I, sv.JUMP), n)
+    clear(F, own_vector(I, sv.SHIFT), n)
+    last, theta, old = 0.0, 0.5, own_vector(I, sv.JUMP0)
     for k in range(ITERATIONS):
-        move(I, F, h)
-        set_least(I, F, h)
+        nonsmooth.move(I, F, h)
+        nonsmooth.set_least(I, F, h)
         hidden = k < HIDDEN and short(I, F, h)
         if hidden:
             copy(F, old, I[m.A], n)
-        evaluate_rows(I, F)
-        set_weights(I, F, h, True)
+        nonsmooth.evaluate_rows(I, F)
+        nonsmooth.set_weights(I, F, h, True)
         if follow_slip(I, F, k == 0):
-            clear(F, own_vector(I, JUMP), n)
-            clear(F, own_vector(I, SHIFT), n)
+            clear(F, own_vector(I, sv.JUMP), n)
+            clear(F, own_vector(I, sv.SHIFT), n)
             S[m.HAVE_FACTOR], last, theta = 0, 0.0, 0.5
             continue
-        size = correct_quietly(I, F, h)
+        size = nonsmooth.correct_quietly(I, F, h)
         S[m.N_ITER] += 1
         if not size < 1e300:
             break
@@ -253,7 +186,7 @@ def settle(I: Any, F: Any, h: float) -> bool:
                 S[m.HAVE_FACTOR] = 0
         hidden = hidden and change_of_accelerations(I, F, old) > 1.0
         if theta < 1.0 and size * theta / (1.0 - theta) <= 1.0 and not hidden:
-            if has_aged(I, F, k + 1):
+            if newton_loop.has_aged(I, F, k + 1):
                 S[m.HAVE_FACTOR] = 0
             return True
         if k > 12:
@@ -270,8 +203,8 @@ def trial(I: Any, F: Any, h: float, t: float) -> bool:
     if not settle(I, F, h):
         copy(F, I[m.A], I[m.AN], I[m.N_U])
         return False
-    move(I, F, h)
-    evaluate_rows(I, F)
+    nonsmooth.move(I, F, h)
+    nonsmooth.evaluate_rows(I, F)
     return True
 
 
@@ -282,7 +215,7 @@ def go_back(I: Any, F: Any, t: float) -> None:
     copy(F, I[m.V], I[m.VN], I[m.N_U])
     copy(F, I[m.A], I[m.AN], I[m.N_U])
     clear(F, I[m.D], I[m.N_U])
-    evaluate_rows(I, F)
+    nonsmooth.evaluate_rows(I, F)
     copy(F, I[m.Q], I[m.QN], I[m.N_Q])
 
 
@@ -290,21 +223,23 @@ def go_back(I: Any, F: Any, t: float) -> None:
 @jit
 def set_tolerances(I: Any, F: Any) -> None:
     """Set what counts as zero, of positions relative to their unit: what Newton's method leaves."""
-    least, most, rows = ROUND_OFF * F[m.FAR], 1e-300, array(I, F, ROWS)
+    least, most, rows = ROUND_OFF * F[m.FAR], 1e-300, sv.array(I, F, sv.ROWS)
     for k in range(m.FORCE):
         least = max(least, 1.0 / (F[m.PER_LEAST + k] * F[m.UNIT + k]))
-    for k in range(int(F[place(I, COUNT)])):
-        at, j, _, form = law_of(I, F, k)
-        for r in range(rows_of(form)):
+    for k in range(int(F[sv.place(I, sv.COUNT)])):
+        at, j, _, form = sv.law_of(I, F, k)
+        for r in range(sv.rows_of(form)):
             u = int(F[rows + j + r])
-            most = max(most, size_of(F, at, r, F[I[m.A] + u]), size_of(F, at, r, F[I[m.AN] + u]))
+            most = max(
+                most, sv.size_of(F, at, r, F[I[m.A] + u]), sv.size_of(F, at, r, F[I[m.AN] + u])
+            )
     F[own(I, F, LEAST)], F[own(I, F, FORCE_LEAST)] = least, F[m.TOL] * most
 
 
 @jit
 def gap_least(I: Any, F: Any, k: int) -> float:
     """Return the gap of law k that counts as zero [m or rad]."""
-    _, _, u, _ = law_of(I, F, k)
+    _, _, u, _ = sv.law_of(I, F, k)
     unit = F[m.LENGTH] if I[I[m.UNKNOWN_KIND] + u] == m.FORCE else 1.0
     return F[own(I, F, LEAST)] * unit  # type: ignore[no-any-return]
 
@@ -320,7 +255,7 @@ def bounds(I: Any, F: Any, at: int) -> Any:
     """Return the interval of a dry row that sticks, by the present reaction of its bearing."""
     most, low, high = F[at + c.STATIC], F[at + c.FIRST], F[at + c.SECOND]
     if F[at + c.FRICTION] != 0.0:
-        force = F[at + c.FRICTION] * present_reaction(I, F, at)
+        force = F[at + c.FRICTION] * nonsmooth.present_reaction(I, F, at)
         low, high = low - force, high + force
     return most * low, most * high
 
@@ -337,8 +272,8 @@ def has_rate(mode: float, form: float, w: int) -> bool:
 def look(I: Any, F: Any, which: int) -> bool:
     """Write the indicators at hand, in units of what counts; tell whether none is negative."""
     good, force = True, F[own(I, F, FORCE_LEAST)]
-    for k in range(int(F[place(I, COUNT)])):
-        at, _, u, form = law_of(I, F, k)
+    for k in range(int(F[sv.place(I, sv.COUNT)])):
+        at, _, u, form = sv.law_of(I, F, k)
         to, slope, d = table(I, F, which, k), table(I, F, which + 1, k), at + c.LEAVES1
         mode, p, v, a = F[at + c.MODE], I[m.A] + u, I[m.PHID] + u, I[m.PHIDD] + u
         F[to], F[to + 1], F[slope], F[slope + 1] = NEVER, NEVER, 0.0, 0.0
@@ -395,8 +330,8 @@ def zero_of_cubic(y0: float, y1: float, r0: float, r1: float) -> float:
 def first_zero(I: Any, F: Any, low: float, high: float) -> float:
     """Return the first size at which an indicator is zero that is negative at the size `high`."""
     size, first = high - low, 1.0
-    for k in range(int(F[place(I, COUNT)])):
-        at, _, _, form = law_of(I, F, k)
+    for k in range(int(F[sv.place(I, sv.COUNT)])):
+        at, _, _, form = sv.law_of(I, F, k)
         for w in range(2):
             y0, y1 = F[table(I, F, LOW, k) + w], F[table(I, F, HIGH, k) + w]
             if y1 >= -1.0:
@@ -416,8 +351,8 @@ def note_event(I: Any, F: Any, which: int) -> bool:
     Where a dry row begins to slip its direction is set.
     """
     any_events = False
-    for k in range(int(F[place(I, COUNT)])):
-        at, _, _, form = law_of(I, F, k)
+    for k in range(int(F[sv.place(I, sv.COUNT)])):
+        at, _, _, form = sv.law_of(I, F, k)
         here, there, mode = table(I, F, which, k), table(I, F, HIGH, k), F[at + c.MODE]
         what, slope = NOTHING, table(I, F, which + 1, k)
         for w in range(2):
@@ -445,19 +380,19 @@ def go_to_event(I: Any, F: Any, h: float, end: float) -> int:
     copy(F, I[m.VN], I[m.V], n)
     copy(F, I[m.AN], I[m.A], n)
     copy_remembered(I, F, 0, AT_START)
-    measure_place(I, F)
-    for k in range(int(F[place(I, COUNT)])):
-        at, _, _, form = law_of(I, F, k)
+    newton_loop.measure_place(I, F)
+    for k in range(int(F[sv.place(I, sv.COUNT)])):
+        at, _, _, form = sv.law_of(I, F, k)
         F[table(I, F, TURNED, k)] = 0.0
         if form != c.SIDE and F[at + c.MODE] == c.SLIP:
             s1, s2 = F[at + c.SLIP1], F[at + c.SLIP2] if form == c.POINT else 0.0
             if math.hypot(s1, s2) > speed_least(I, F, k):
                 set_direction(F, at, s1, s2)
     F[taken] = 0.0
-    if F[place(I, STIFF)] != 0.0 and F[place(I, PAST)] == FORGOTTEN:
-        look_at_start(I, F, h)
+    if F[sv.place(I, sv.STIFF)] != 0.0 and F[sv.place(I, sv.PAST)] == sv.FORGOTTEN:
+        nonsmooth.look_at_start(I, F, h)
         follow_slip(I, F, True)
-        start_accelerations(I, F, h)
+        nonsmooth.start_accelerations(I, F, h)
         copy(F, I[m.A], I[m.AN], n)
     if not trial(I, F, h, end):
         go_back(I, F, t)
@@ -498,12 +433,14 @@ def go_to_event(I: Any, F: Any, h: float, end: float) -> int:
 @jit
 def accept_step(I: Any, F: Any, h: float) -> None:
     """Accept a step in which branches were held."""
-    F[place(I, PAST)] = CONTINUED if h == F[m.H] else FORGOTTEN  # the next one is longer
-    choose_totals(I, F, h)
-    account(I, F, h, True)
-    accept_contacts(I, F, True)
+    F[sv.place(I, sv.PAST)] = (
+        sv.CONTINUED if h == F[m.H] else sv.FORGOTTEN
+    )  # the next one is longer
+    nonsmooth.choose_totals(I, F, h)
+    nonsmooth.account(I, F, h, True)
+    nonsmooth.accept_contacts(I, F, True)
     accept_stage(I, F)
-    finish_accelerations(I, F, True)
+    nonsmooth.finish_accelerations(I, F, True)
 
 
 @jit
@@ -518,10 +455,10 @@ def set_direction(F: Any, at: int, s1: float, s2: float) -> None:
 @jit
 def touches(I: Any, F: Any, k: int) -> bool:
     """Tell whether law k is at its place: closed, or with a gap that is zero."""
-    at, j, _, form = law_of(I, F, k)
+    at, j, _, form = sv.law_of(I, F, k)
     if form == c.DRY or F[at + c.MODE] != c.OPEN:
         return True
-    return F[array(I, F, POINT) + j] <= gap_least(I, F, k)  # type: ignore[no-any-return]
+    return F[sv.array(I, F, sv.POINT) + j] <= gap_least(I, F, k)  # type: ignore[no-any-return]
 
 
 @jit
@@ -530,40 +467,40 @@ def strike(I: Any, F: Any, part: float) -> Any:
 
     Return their work and the sum of its magnitudes; whether the laws are met.
     """
-    F[place(I, RESTITUTION_PART)] = part
-    laws, base = array(I, F, LAWS), array(I, F, RATE)
-    P, P0 = array(I, F, IMPULSE), array(I, F, IMPULSE_0)
-    n, n_rows = int(F[place(I, COUNT)]), int(F[place(I, N_ROWS)])
+    F[sv.place(I, sv.RESTITUTION_PART)] = part
+    laws, base = sv.array(I, F, sv.LAWS), sv.array(I, F, sv.RATE)
+    P, P0 = sv.array(I, F, sv.IMPULSE), sv.array(I, F, sv.IMPULSE_0)
+    n, n_rows = int(F[sv.place(I, sv.COUNT)]), int(F[sv.place(I, sv.N_ROWS)])
     clear(F, P, n_rows)
     clear(F, P0, n_rows)
     for k in range(n):
-        at, j, _, form = law_of(I, F, k)
-        if F[array(I, F, CANDIDATE) + k] == 0.0:
+        at, j, _, form = sv.law_of(I, F, k)
+        if F[sv.array(I, F, sv.CANDIDATE) + k] == 0.0:
             continue
         law, sticks = laws + 4 * k, F[at + c.MODE] == c.STICK
         if form == c.DRY:
-            set_bounds(I, F, k, INSTANT, sticks)
-            F[law] = WHOLE
-            clear(F, array(I, F, REACTION) + 3 * k, 3)
+            nonsmooth.set_bounds(I, F, k, INSTANT, sticks)
+            F[law] = sv.WHOLE
+            clear(F, sv.array(I, F, sv.REACTION) + 3 * k, 3)
             continue
-        F[law] = WHOLE
+        F[law] = sv.WHOLE
         F[law + 1] = max(F[at + c.STATIC], F[at + c.FRICTION]) if sticks else F[at + c.FRICTION]
         F[at + c.BEFORE] = F[base + j]
         F[base + j] += part * F[at + c.RESTITUTION] * min(F[base + j], 0.0)
-    F[place(I, UNMET)] = 0.0
-    w, work, size = meet(I, F, P, P0, base), 0.0, 0.0
+    F[sv.place(I, sv.UNMET)] = 0.0
+    w, work, size = sv.meet(I, F, P, P0, base), 0.0, 0.0
     for k in range(n):
-        at, j, _, form = law_of(I, F, k)
-        if F[array(I, F, CANDIDATE) + k] == 0.0:
+        at, j, _, form = sv.law_of(I, F, k)
+        if F[sv.array(I, F, sv.CANDIDATE) + k] == 0.0:
             continue
         if form != c.DRY:  # w has e u^- besides
             F[w + j] -= F[base + j] - F[at + c.BEFORE]
             F[base + j] = F[at + c.BEFORE]
-        for r in range(rows_of(form)):
+        for r in range(sv.rows_of(form)):
             after, before = F[w + j + r], F[base + j + r]
             work += 0.5 * F[P + j + r] * (after + before)
             size += abs(F[P + j + r]) * (abs(after) + abs(before))
-    return work, size, F[place(I, UNMET)] == 0.0
+    return work, size, F[sv.place(I, sv.UNMET)] == 0.0
 
 
 @jit
@@ -576,7 +513,7 @@ def impact(I: Any, F: Any) -> bool:
     if work > ROUND_OFF * size:
         ints(F)[m.N_REJECT] += 1
         least, most = 0.0, 1.0
-        for _ in range(BISECTIONS):
+        for _ in range(nonsmooth.BISECTIONS):
             work, size, good = strike(I, F, 0.5 * (least + most))
             if work > ROUND_OFF * size:
                 most = 0.5 * (least + most)
@@ -585,15 +522,15 @@ def impact(I: Any, F: Any) -> bool:
         work, size, good = strike(I, F, least)
     if not good:
         return False
-    jump = own_vector(I, JUMP)
+    jump = own_vector(I, sv.JUMP)
     clear(F, jump, I[m.N_U])
-    add_answers(I, F, jump, array(I, F, IMPULSE), array(I, F, IMPULSE_0))
+    sv.add_answers(I, F, jump, sv.array(I, F, sv.IMPULSE), sv.array(I, F, sv.IMPULSE_0))
     for i in range(I[m.N_U]):
         if is_velocity(I, i):
             F[I[m.V] + i] += F[jump + i]
     F[m.IMPULSIVE] += work
     F[m.IMPACTS] -= work
-    evaluate_rows(I, F)
+    nonsmooth.evaluate_rows(I, F)
     note_impacts(I, F)
     return True
 
@@ -601,16 +538,16 @@ def impact(I: Any, F: Any) -> bool:
 @jit
 def note_impacts(I: Any, F: Any) -> None:
     """Log what hits."""
-    before, P = array(I, F, KEPT), array(I, F, IMPULSE)
-    copy(F, before, array(I, F, RATE), int(F[place(I, N_ROWS)]))
-    for k in range(int(F[place(I, COUNT)])):
-        _, j, u, form = law_of(I, F, k)
+    before, P = sv.array(I, F, sv.KEPT), sv.array(I, F, sv.IMPULSE)
+    copy(F, before, sv.array(I, F, sv.RATE), int(F[sv.place(I, sv.N_ROWS)]))
+    for k in range(int(F[sv.place(I, sv.COUNT)])):
+        _, j, u, form = sv.law_of(I, F, k)
         if form == c.DRY or not (F[P + j] > 0.0 and F[before + j] < -speed_least(I, F, k)):
             continue
         loss = 0.0
-        for r in range(rows_of(form)):
+        for r in range(sv.rows_of(form)):
             loss += 0.5 * F[P + j + r] * (F[I[m.PHID] + u + r] - F[before + j + r])
-        log_impact(I, F, k, loss)
+        nonsmooth.log_impact(I, F, k, loss)
 
 
 @jit
@@ -619,10 +556,10 @@ def closes(I: Any, F: Any, k: int, hit: bool) -> bool:
 
     What rises so little before it is back that its gap counts as zero is closed.
     """
-    at, j, _, form = law_of(I, F, k)
+    at, j, _, form = sv.law_of(I, F, k)
     if form == c.DRY or (not hit and F[at + c.MODE] != c.OPEN):
         return True
-    rate, rise = F[array(I, F, RATE) + j], F[array(I, F, ACCELERATION) + j]
+    rate, rise = F[sv.array(I, F, sv.RATE) + j], F[sv.array(I, F, sv.ACCELERATION) + j]
     if not touches(I, F, k):
         return False
     return rate <= speed_least(I, F, k) or rate * rate <= -2 * rise * gap_least(I, F, k)  # type: ignore[no-any-return]
@@ -631,9 +568,9 @@ def closes(I: Any, F: Any, k: int, hit: bool) -> bool:
 @jit
 def begin_choice(I: Any, F: Any, h: float, hit: bool) -> None:
     """Let NEXT be OPEN, STICK where there is no slip now, SLIP where there is, along d."""
-    z, rate = array(I, F, FORCE), array(I, F, RATE)
-    for k in range(int(F[place(I, COUNT)])):
-        at, j, _, form = law_of(I, F, k)
+    z, rate = sv.array(I, F, sv.FORCE), sv.array(I, F, sv.RATE)
+    for k in range(int(F[sv.place(I, sv.COUNT)])):
+        at, j, _, form = sv.law_of(I, F, k)
         what, F[at + c.NEXT] = table(I, F, HAPPENS, k), c.OPEN
         if not closes(I, F, k, hit):
             F[what] = NOTHING
@@ -663,16 +600,16 @@ def begin_choice(I: Any, F: Any, h: float, hit: bool) -> None:
 @jit
 def set_laws(I: Any, F: Any) -> None:
     """Set the laws of forces by NEXT and by what is tried: slip that begins, contacts that open."""
-    for k in range(int(F[place(I, COUNT)])):
-        at, _, _, form = law_of(I, F, k)
-        law, d, tried = array(I, F, LAWS) + 4 * k, at + c.LEAVES1, table(I, F, HAPPENS, k)
+    for k in range(int(F[sv.place(I, sv.COUNT)])):
+        at, _, _, form = sv.law_of(I, F, k)
+        law, d, tried = sv.array(I, F, sv.LAWS) + 4 * k, at + c.LEAVES1, table(I, F, HAPPENS, k)
         slides = F[at + c.NEXT] == c.SLIP or F[tried] == SLIPS
         if form == c.DRY:
-            set_bounds(I, F, k, 1.0, not slides)
+            nonsmooth.set_bounds(I, F, k, 1.0, not slides)
             continue
-        F[law] = ALONG if slides else WHOLE
+        F[law] = sv.ALONG if slides else sv.WHOLE
         if F[at + c.NEXT] == c.OPEN or F[tried] == OPENS:
-            F[law] = NONE
+            F[law] = sv.NONE
         F[law + 1] = F[at + c.FRICTION]
         if not slides:
             F[law + 1] = max(F[at + c.FRICTION], F[at + c.STATIC])
@@ -682,13 +619,13 @@ def set_laws(I: Any, F: Any) -> None:
 @jit
 def revise(I: Any, F: Any, w: int) -> bool:
     """Change what is tried where accelerations at F[w] are against it; tell whether some are."""
-    again, z = False, array(I, F, FORCE)
-    for k in range(int(F[place(I, COUNT)])):
-        at, j, _, form = law_of(I, F, k)
+    again, z = False, sv.array(I, F, sv.FORCE)
+    for k in range(int(F[sv.place(I, sv.COUNT)])):
+        at, j, _, form = sv.law_of(I, F, k)
         tried, d = table(I, F, HAPPENS, k), at + c.LEAVES1
         if F[at + c.NEXT] == c.OPEN:
             continue
-        unsure = max(100 * F[array(I, F, RESOLVED) + k], 10 * F[own(I, F, FORCE_LEAST)])
+        unsure = max(100 * F[sv.array(I, F, sv.RESOLVED) + k], 10 * F[own(I, F, FORCE_LEAST)])
         if F[tried] == OPENS:
             if F[w + j] < -unsure * math.sqrt(F[at + c.DELASSUS_N]):  # it does not go away
                 F[tried], again = NOTHING, True
@@ -711,25 +648,28 @@ def revise(I: Any, F: Any, w: int) -> bool:
 @jit
 def choose_branches(I: Any, F: Any, h: float, hit: bool) -> bool:
     """Find the branches that accelerations ask for, and forces; tell whether all laws are met."""
-    z, now, good = array(I, F, FORCE), array(I, F, FORCE_0), False
-    n = int(F[place(I, COUNT)])
+    z, now, good = sv.array(I, F, sv.FORCE), sv.array(I, F, sv.FORCE_0), False
+    n = int(F[sv.place(I, sv.COUNT)])
     begin_choice(I, F, h, hit)
     for k in range(n):
-        at, _, _, form = law_of(I, F, k)
+        at, _, _, form = sv.law_of(I, F, k)
         if form == c.DRY and F[at + c.FRICTION] != 0.0:
-            copy(F, array(I, F, REACTION) + 3 * k, I[m.A] + int(F[at + c.REACTION]), 3)
+            copy(F, sv.array(I, F, sv.REACTION) + 3 * k, I[m.A] + int(F[at + c.REACTION]), 3)
     for _ in range(CHOICES):
         set_laws(I, F)
-        F[place(I, UNMET)] = 0.0
-        w = meet(I, F, z, now, array(I, F, ACCELERATION))
-        good = F[place(I, UNMET)] == 0.0
+        F[sv.place(I, sv.UNMET)] = 0.0
+        w = sv.meet(I, F, z, now, sv.array(I, F, sv.ACCELERATION))
+        good = F[sv.place(I, sv.UNMET)] == 0.0
         if not revise(I, F, w):
             break
     for k in range(n):
-        at, j, _, form = law_of(I, F, k)
+        at, j, _, form = sv.law_of(I, F, k)
         tried = table(I, F, HAPPENS, k)
-        if F[array(I, F, CANDIDATE) + k] != 0.0 and F[array(I, F, RESOLVED) + k] == math.inf:
-            clear(F, z + j, rows_of(form))  # none meet the laws (Painleve): a percussion has to
+        if (
+            F[sv.array(I, F, sv.CANDIDATE) + k] != 0.0
+            and F[sv.array(I, F, sv.RESOLVED) + k] == math.inf
+        ):
+            clear(F, z + j, sv.rows_of(form))  # none meet the laws (Painleve): a percussion has to
         if form != c.DRY and (not F[z + j] > 0.0 or F[tried] == OPENS):
             F[at + c.NEXT] = c.OPEN
         elif F[tried] == SLIPS:
@@ -741,39 +681,39 @@ def choose_branches(I: Any, F: Any, h: float, hit: bool) -> bool:
 @jit
 def restart(I: Any, F: Any, h: float) -> bool:
     """Let impacts be, and the state at hand go on in branches that agree; tell whether some do."""
-    S, n, n_rows, hit = ints(F), I[m.N_U], int(F[place(I, N_ROWS)]), False
-    z, rows, rate = array(I, F, FORCE), array(I, F, ROWS), array(I, F, RATE)
+    S, n, n_rows, hit = ints(F), I[m.N_U], int(F[sv.place(I, sv.N_ROWS)]), False
+    z, rows, rate = sv.array(I, F, sv.FORCE), sv.array(I, F, sv.ROWS), sv.array(I, F, sv.RATE)
     copy(F, I[m.QN], I[m.Q], I[m.N_Q])
     clear(F, I[m.D], n)
     S[m.SMALL_PIVOTS], S[m.HAVE_FACTOR] = 0, 0
     for j in range(n_rows):
         F[z + j] = F[I[m.A] + int(F[rows + j])]
-    free_accelerations(I, F, 0.0, True)
-    for k in range(int(F[place(I, COUNT)])):
-        _, j, _, form = law_of(I, F, k)
+    nonsmooth.free_accelerations(I, F, 0.0, True)
+    for k in range(int(F[sv.place(I, sv.COUNT)])):
+        _, j, _, form = sv.law_of(I, F, k)
         here = touches(I, F, k)
-        F[array(I, F, CANDIDATE) + k] = 1.0 if here else 0.0
+        F[sv.array(I, F, sv.CANDIDATE) + k] = 1.0 if here else 0.0
         hit = hit or (form != c.DRY and here and F[rate + j] < -speed_least(I, F, k))
         if not here:
-            clear(F, z + j, rows_of(form))
-    answers(I, F)
+            clear(F, z + j, sv.rows_of(form))
+    nonsmooth.answers(I, F)
     good = S[m.SMALL_PIVOTS] == 0
-    clear(F, array(I, F, FORCE_0), n_rows)
+    clear(F, sv.array(I, F, sv.FORCE_0), n_rows)
     if hit:
         good = impact(I, F) and good
-        F[place(I, RESTITUTION_PART)] = 1.0
-        free_accelerations(I, F, 0.0, False)
+        F[sv.place(I, sv.RESTITUTION_PART)] = 1.0
+        nonsmooth.free_accelerations(I, F, 0.0, False)
     chosen = good or not hit  # else it is still to hit
     if chosen:
         good = choose_branches(I, F, h, hit) and good
-    add_answers(I, F, I[m.A], z, array(I, F, FORCE_0))
-    for k in range(int(F[place(I, COUNT)])):
-        at, _, _, _ = law_of(I, F, k)
+    sv.add_answers(I, F, I[m.A], z, sv.array(I, F, sv.FORCE_0))
+    for k in range(int(F[sv.place(I, sv.COUNT)])):
+        at, _, _, _ = sv.law_of(I, F, k)
         if chosen:
             F[at + c.MODE] = F[at + c.NEXT]
-        note_velocities(I, F, k)
+        nonsmooth.note_velocities(I, F, k)
     copy(F, I[m.AL], I[m.A], n)
-    F[place(I, PAST)] = FORGOTTEN
+    F[sv.place(I, sv.PAST)] = sv.FORGOTTEN
     stage(I, F, m.PLACE)
     S[m.HAVE_FACTOR] = 0
     return good
@@ -784,8 +724,8 @@ def restart(I: Any, F: Any, h: float) -> bool:
 def capture(I: Any, F: Any, h: float, end: float) -> bool:
     """Take a step of size h to the time `end` by the laws, in parts if need be."""
     ints(F)[m.HAVE_FACTOR] = 0
-    tell_past(I, F)
-    went = take_in_parts(I, F, h, end)
+    nonsmooth.tell_past(I, F)
+    went = nonsmooth.take_in_parts(I, F, h, end)
     ints(F)[m.HAVE_FACTOR] = 0
     return went  # type: ignore[no-any-return]
 
@@ -826,10 +766,10 @@ def take_step(I: Any, F: Any, h: float, end: float) -> bool:
 @jit
 def begin(I: Any, F: Any, h: float) -> None:
     """Find branches and forces of the state that a run begins with, after impacts."""
-    begin_contacts(I, F)
+    nonsmooth.begin_contacts(I, F)
     copy(F, I[m.AN], I[m.A], I[m.N_U])
-    measure_place(I, F)
-    set_least(I, F, h)
+    newton_loop.measure_place(I, F)
+    nonsmooth.set_least(I, F, h)
     set_tolerances(I, F)
     restart(I, F, h)
 
@@ -839,15 +779,18 @@ def begin(I: Any, F: Any, h: float) -> None:
 def advance(I: Any, F: Any, k: int) -> None:
     """Take S[N_STEPS] steps of F[H], with the events in them."""
     S, h = ints(F), F[m.H]
-    S[m.STATUS], S[m.STEPS_DONE] = CONVERGED, 0
+    S[m.STATUS], S[m.STEPS_DONE] = newton_loop.CONVERGED, 0
     note_rates(I, F)
-    if F[place(I, STARTED)] == 0.0:
+    if F[sv.place(I, sv.STARTED)] == 0.0:
         begin(I, F, h)
     for step in range(S[m.N_STEPS]):
-        if S[m.IMPACT_ROOM] and S[m.IMPACT_ROOM] - S[m.N_IMPACTS] < MOST_HITS * F[place(I, COUNT)]:
+        if (
+            S[m.IMPACT_ROOM]
+            and S[m.IMPACT_ROOM] - S[m.N_IMPACTS] < MOST_HITS * F[sv.place(I, sv.COUNT)]
+        ):
             return  # until they are taken over
-        if not take_step(I, F, h, next_time(I, F)):
-            S[m.STATUS] = FAILED
+        if not take_step(I, F, h, newton_loop.next_time(I, F)):
+            S[m.STATUS] = newton_loop.FAILED
             return
         S[m.STEPS_DONE] = step + 1
-        keep_record(I, F)
+        newton_loop.keep_record(I, F)

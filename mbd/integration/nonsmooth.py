@@ -58,83 +58,16 @@ from mbd.base.tolerances import (
     NEWTON_FREE,
     ROWS_MET,
 )
+from mbd.integration import set_valued_laws as sv
 from mbd.integration.newton_loop import CONVERGED, FAILED, has_aged, keep_record, next_time
 from mbd.integration.one_step import AT_START
-from mbd.integration.set_valued_laws import (
-    ACCELERATION,
-    ALONG,
-    BEGIN,
-    CANDIDATE,
-    CONTINUED,
-    COUNT,
-    FIRST_ROWS,
-    FIXED,
-    FORCE,
-    FORCE_0,
-    FORGOTTEN,
-    IMPULSE,
-    IMPULSE_0,
-    IS_LAW,
-    ISLAND,
-    JUMP,
-    JUMP0,
-    KAPPA,
-    KAPPA_0,
-    KEPT,
-    LAWS,
-    N_ROWS,
-    N_TREES,
-    NONE,
-    PAST,
-    POINT,
-    PRODUCT,
-    QUIET,
-    RATE,
-    REACTION,
-    RECORDS,
-    RESOLVED,
-    RESTITUTION_PART,
-    ROW_LIST,
-    ROWS,
-    SHIFT,
-    SHIFT0,
-    SPEED,
-    STARTED,
-    STIFF,
-    THERE,
-    UNMET,
-    UNTOLD,
-    WHOLE,
-    across,
-    add_answers,
-    array,
-    entries,
-    law_of,
-    list_islands,
-    matrix,
-    meet,
-    open_rows,
-    place,
-    row_answers,
-    row_times,
-    rows_of,
-)
 from mbd.interactions import set_valued as c
 from mbd.linear.onto_rows import add, clear, copy
 from mbd.machine import buffer as m
 from mbd.machine.jit import call, ints, jit, kernel, loop
 from mbd.machine.subnormal import flushing
 from mbd.machine.unknowns import is_velocity, own_vector
-from mbd.model.evaluation import (
-    accept_stage,
-    clear_off,
-    copy_remembered,
-    evaluate,
-    linearise,
-    note_rates,
-    stage,
-    switch_off,
-)
+from mbd.model import evaluation
 
 MOST = 60  # iterations
 # From this one on friction of a jump moves no positions, a part of the error of the step: where it
@@ -151,7 +84,7 @@ def move(I: Any, F: Any, h: float) -> None:
     """Set velocities and increments of the step by A, AN, AL, W and delta."""
     am, af, beta, gamma = F[m.ALPHA_M], F[m.ALPHA_F], F[m.BETA], F[m.GAMMA]
     c0, c1, c2 = (1 - af) / (1 - am), af / (1 - am), -am / (1 - am)
-    jump, shift = own_vector(I, JUMP), own_vector(I, SHIFT)
+    jump, shift = own_vector(I, sv.JUMP), own_vector(I, sv.SHIFT)
     for i in range(I[m.N_U]):
         if is_velocity(I, i):
             old = F[I[m.AL] + i]
@@ -177,28 +110,28 @@ def finish_accelerations(I: Any, F: Any, quiet: bool) -> None:
 def evaluate_rows(I: Any, F: Any) -> None:
     """Evaluate the iterate: residual and rows to X, rates to PHID, second rates to PHIDD."""
     F[m.SCALE_R], F[m.ROW_RATE] = 1.0, 0.0
-    evaluate(I, F)
-    stage(I, F, m.RATES)
+    evaluation.evaluate(I, F)
+    evaluation.stage(I, F, m.RATES)
 
 
 @jit
 def multiply(I: Any, F: Any, x: int) -> None:
     """Write B x of all rows to PRODUCT for accelerations x at F[x], at the pose evaluated last."""
-    n, there, speed = I[m.N_U], own_vector(I, THERE), own_vector(I, SPEED)
-    product = own_vector(I, PRODUCT)
+    n, there, speed = I[m.N_U], own_vector(I, sv.THERE), own_vector(I, sv.SPEED)
+    product = own_vector(I, sv.PRODUCT)
     copy(F, there, I[m.A], n)
     copy(F, speed, I[m.V], n)
     for i in range(n):
         if is_velocity(I, i):
             F[I[m.V] + i] = F[I[m.A] + i] = 0.0
-    stage(I, F, m.PLACE)
-    stage(I, F, m.RATES)
+    evaluation.stage(I, F, m.PLACE)
+    evaluation.stage(I, F, m.RATES)
     copy(F, product, I[m.PHIDD], n)
     for i in range(n):
         if is_velocity(I, i):
             F[I[m.A] + i] = F[x + i]
-    stage(I, F, m.PLACE)
-    stage(I, F, m.RATES)
+    evaluation.stage(I, F, m.PLACE)
+    evaluation.stage(I, F, m.RATES)
     for i in range(n):
         F[product + i] = F[I[m.PHIDD] + i] - F[product + i]
     copy(F, I[m.A], there, n)
@@ -220,23 +153,23 @@ def set_weights(I: Any, F: Any, h: float, quiet: bool) -> None:
 def solve(I: Any, F: Any, new: bool) -> None:
     """Solve with the matrix, made at the pose evaluated last if it is new."""
     if new:  # by velocities: as at an increment of zero
-        there = own_vector(I, THERE)
+        there = own_vector(I, sv.THERE)
         copy(F, there, I[m.D], I[m.N_U])
         clear(F, I[m.D], I[m.N_U])
-        linearise(I, F)
+        evaluation.linearise(I, F)
         copy(F, I[m.D], there, I[m.N_U])
-    clear_off(I, F, I[m.X])
+    evaluation.clear_off(I, F, I[m.X])
     call(ints(F)[m.LINEAR], I, F, 1 if new else 0)
 
 
 @jit
 def solve_open(I: Any, F: Any) -> None:
     """Solve with a new matrix in which all laws are open; keep their rows."""
-    for k in range(int(F[place(I, COUNT)])):
-        F[int(F[array(I, F, RECORDS) + k]) + c.BRANCH] = c.STICK
-    linearise(I, F)
-    open_rows(I, F)
-    clear_off(I, F, I[m.X])
+    for k in range(int(F[sv.place(I, sv.COUNT)])):
+        F[int(F[sv.array(I, F, sv.RECORDS) + k]) + c.BRANCH] = c.STICK
+    evaluation.linearise(I, F)
+    sv.open_rows(I, F)
+    evaluation.clear_off(I, F, I[m.X])
     call(ints(F)[m.LINEAR], I, F, 1)
 
 
@@ -245,11 +178,10 @@ def choose_totals(I: Any, F: Any, h: float) -> None:
     """Write the totals of the contacts by their present p, Lambda and kappa."""
     am, af, beta, gamma = F[m.ALPHA_M], F[m.ALPHA_F], F[m.BETA], F[m.GAMMA]
     c0, c1, c2 = (1 - af) / (1 - am), af / (1 - am), -am / (1 - am)
-    rows, jump, shift = array(I, F, ROWS), own_vector(I, JUMP), own_vector(I, SHIFT)
-    P, P0, kappa, kappa0 = (
-        array(I, F, IMPULSE), array(I, F, IMPULSE_0), array(I, F, KAPPA), array(I, F, KAPPA_0)
-    )  # fmt: skip
-    for j in range(int(F[place(I, N_ROWS)])):
+    rows, jump, shift = sv.array(I, F, sv.ROWS), own_vector(I, sv.JUMP), own_vector(I, sv.SHIFT)
+    P, P0 = sv.array(I, F, sv.IMPULSE), sv.array(I, F, sv.IMPULSE_0)
+    kappa, kappa0 = sv.array(I, F, sv.KAPPA), sv.array(I, F, sv.KAPPA_0)
+    for j in range(int(F[sv.place(I, sv.N_ROWS)])):
         u = int(F[rows + j])
         old, p = F[I[m.AL] + u], F[I[m.A] + u]
         new = c0 * p + c1 * F[I[m.AN] + u] + c2 * old
@@ -280,8 +212,8 @@ def add_up_reaction(I: Any, F: Any, at: int, h: float, jump: int, to: int) -> No
 def total_reaction(I: Any, F: Any, at: int, h: float) -> float:
     """Return the impulse of a bearing across its axis by the present rows of its joint."""
     base = I[m.SCRATCH]
-    add_up_reaction(I, F, at, h, own_vector(I, JUMP), base)
-    size, _, _, _ = across(F, at, F[base], F[base + 1], F[base + 2])
+    add_up_reaction(I, F, at, h, own_vector(I, sv.JUMP), base)
+    size, _, _, _ = sv.across(F, at, F[base], F[base + 1], F[base + 2])
     return size  # type: ignore[no-any-return]
 
 
@@ -289,14 +221,14 @@ def total_reaction(I: Any, F: Any, at: int, h: float) -> float:
 def present_reaction(I: Any, F: Any, at: int) -> float:
     """Return the force in a bearing across its axis."""
     u = I[m.A] + int(F[at + c.REACTION])
-    size, _, _, _ = across(F, at, F[u], F[u + 1], F[u + 2])
+    size, _, _, _ = sv.across(F, at, F[u], F[u + 1], F[u + 2])
     return size  # type: ignore[no-any-return]
 
 
 @jit
 def sticks(I: Any, F: Any, k: int) -> bool:
     """Tell whether law k, which sticks, does so by the forces and accelerations at hand."""
-    at, _, u, form = law_of(I, F, k)
+    at, _, u, form = sv.law_of(I, F, k)
     p, second, rt = I[m.A] + u, I[m.PHIDD] + u, 1.0 / F[at + c.DELASSUS_T]
     if form == c.DRY:
         force, most = 0.0, F[at + c.STATIC]
@@ -313,7 +245,7 @@ def sticks(I: Any, F: Any, k: int) -> bool:
 @jit
 def keeps_dry(I: Any, F: Any, k: int, h: float) -> bool:
     """Tell whether a dry row is in the branch it began the step with; set the sign of its slip."""
-    at, j, u, _ = law_of(I, F, k)
+    at, j, u, _ = sv.law_of(I, F, k)
     r, rub, impulse = 1.0 / F[at + c.DELASSUS_T], F[at + c.FRICTION], 0.0
     speed = -F[I[m.PHID] + u]
     if F[at + c.MODE] == c.SLIP:
@@ -322,7 +254,7 @@ def keeps_dry(I: Any, F: Any, k: int, h: float) -> bool:
     if rub != 0.0:
         impulse = rub * total_reaction(I, F, at, h)
     low, high, most = F[at + c.FIRST], F[at + c.SECOND], F[at + c.STATIC]
-    y = F[array(I, F, IMPULSE) + j] - r * speed
+    y = F[sv.array(I, F, sv.IMPULSE) + j] - r * speed
     if not most * (h * low - impulse) <= y <= most * (h * high + impulse):
         return False
     return sticks(I, F, k)  # type: ignore[no-any-return]
@@ -334,17 +266,17 @@ def keeps_branches(I: Any, F: Any, h: float) -> bool:
 
     Where one slips its rows of friction are set: e and q.
     """
-    for k in range(int(F[place(I, COUNT)])):
-        at, j, u, form = law_of(I, F, k)
+    for k in range(int(F[sv.place(I, sv.COUNT)])):
+        at, j, u, form = sv.law_of(I, F, k)
         if form == c.DRY:
             if not keeps_dry(I, F, k, h):
                 return False
             continue
         mode, mu, p = F[at + c.MODE], F[at + c.FRICTION], I[m.A] + u
         rn, rt = 1.0 / F[at + c.DELASSUS_N], 1.0 / F[at + c.DELASSUS_T]
-        P = array(I, F, IMPULSE) + j
+        P = sv.array(I, F, sv.IMPULSE) + j
         gap, speed, rise = -F[I[m.X] + u], -F[I[m.PHID] + u], -F[I[m.PHIDD] + u]
-        closed = F[array(I, F, KAPPA) + j] - rn * gap > 0.0
+        closed = F[sv.array(I, F, sv.KAPPA) + j] - rn * gap > 0.0
         if mode == c.OPEN:
             if closed:
                 return False
@@ -390,8 +322,8 @@ def load(F: Any, at: int) -> Any:
 @jit
 def set_branches(I: Any, F: Any) -> None:
     """Let the tangent write the rows of the modes."""
-    for k in range(int(F[place(I, COUNT)])):
-        at = int(F[array(I, F, RECORDS) + k])
+    for k in range(int(F[sv.place(I, sv.COUNT)])):
+        at = int(F[sv.array(I, F, sv.RECORDS) + k])
         F[at + c.BRANCH] = F[at + c.MODE]
 
 
@@ -399,7 +331,7 @@ def set_branches(I: Any, F: Any) -> None:
 def ask_level(I: Any, F: Any, level: int, h: float) -> None:
     """Put to X what rows lack at a level, after what the levels before will have moved."""
     c2, c3 = F[m.W_G], F[m.W_K]
-    x, first, second, contact = I[m.X], I[m.PHID], I[m.PHIDD], own_vector(I, IS_LAW)
+    x, first, second, contact = I[m.X], I[m.PHID], I[m.PHIDD], own_vector(I, sv.IS_LAW)
     for i in range(I[m.N_U]):
         if is_velocity(I, i):
             if level > 1:
@@ -415,12 +347,12 @@ def ask_level(I: Any, F: Any, level: int, h: float) -> None:
                 F[x + i] = 0.5 * h * faster
             else:
                 F[x + i] = F[I[m.GAP] + i] - c3 * F[second + i]
-    for k in range(int(F[place(I, COUNT)])):
-        at, _, u, form = law_of(I, F, k)
+    for k in range(int(F[sv.place(I, sv.COUNT)])):
+        at, _, u, form = sv.law_of(I, F, k)
         mode = F[at + c.MODE]
         if level == 1:
             F[I[m.GAP] + u] = F[x + u]
-        for r in range(rows_of(form)):
+        for r in range(sv.rows_of(form)):
             i = u + r
             faster = F[first + i] - c2 * F[second + i]
             if mode == c.OPEN:
@@ -440,7 +372,7 @@ def ask_level(I: Any, F: Any, level: int, h: float) -> None:
 @jit
 def ask_slip(I: Any, F: Any, k: int, level: int, h: float) -> None:
     """Put to X what the friction of a law that slips lacks of its bound."""
-    at, _, u, form = law_of(I, F, k)
+    at, _, u, form = sv.law_of(I, F, k)
     x, D, rub = I[m.X] + u, F[at + c.DELASSUS_T], F[at + c.FRICTION]
     e1, e2 = F[at + c.E1], F[at + c.E2]
     if form == c.DRY:
@@ -451,9 +383,9 @@ def ask_slip(I: Any, F: Any, k: int, level: int, h: float) -> None:
                 most += e1 * rub * present_reaction(I, F, at)
             F[x] = -D * (F[I[m.A] + u] - most)
         elif level == 2 and rub != 0.0:  # the jump alone, along the present reaction
-            R, jump = int(F[at + c.REACTION]), own_vector(I, JUMP)
+            R, jump = int(F[at + c.REACTION]), own_vector(I, sv.JUMP)
             a, l = I[m.A] + R, jump + R
-            _, n1, n2, n3 = across(F, at, F[a], F[a + 1], F[a + 2])
+            _, n1, n2, n3 = sv.across(F, at, F[a], F[a + 1], F[a + 2])
             part = n1 * F[l] + n2 * F[l + 1] + n3 * F[l + 2]
             F[x] = -D * (F[jump + u] - e1 * rub * part)
         return
@@ -483,7 +415,7 @@ def set_least(I: Any, F: Any, h: float) -> None:
     """Set what counts of increments: a tolerance of accelerations, jumps and shifts, round-off."""
     c0 = (1 - F[m.ALPHA_F]) / (1 - F[m.ALPHA_M])
     c2, c3 = h * F[m.GAMMA] * c0, h * h * F[m.BETA] * c0
-    jump, shift = own_vector(I, JUMP), own_vector(I, SHIFT)
+    jump, shift = own_vector(I, sv.JUMP), own_vector(I, sv.SHIFT)
     weight = math.sqrt(F[m.GX] ** 2 + F[m.GY] ** 2 + F[m.GZ] ** 2) / F[m.LENGTH]
     for k in range(m.N_UNKNOWN_KINDS):  # what rests is held against its weight
         F[m.SCALE + k] = weight * F[m.UNIT + k]
@@ -531,7 +463,7 @@ def correct_quietly(I: Any, F: Any, h: float) -> float:
         S[m.STEPS_OF_FACTOR], S[m.ITERATIONS_OF_FACTOR] = 0, 0
         set_branches(I, F)
     ask_level(I, F, 1, h)
-    switch_off(I, F)
+    evaluation.switch_off(I, F)
     solve(I, F, new)
     size = measure(I, F, c3)
     add(F, I[m.A], -1.0, I[m.X], n)
@@ -540,11 +472,11 @@ def correct_quietly(I: Any, F: Any, h: float) -> float:
     if contradict(I, F):
         return math.inf
     size = max(size, measure(I, F, c3 / c2))
-    add(F, own_vector(I, JUMP), -1.0, I[m.X], n)
+    add(F, own_vector(I, sv.JUMP), -1.0, I[m.X], n)
     ask_level(I, F, 3, h)
     solve(I, F, False)
     size = max(size, measure(I, F, 1.0))
-    add(F, own_vector(I, SHIFT), -1.0, I[m.X], n)
+    add(F, own_vector(I, sv.SHIFT), -1.0, I[m.X], n)
     return size if S[m.SMALL_PIVOTS] == 0 else math.inf
 
 
@@ -552,10 +484,10 @@ def correct_quietly(I: Any, F: Any, h: float) -> float:
 @jit
 def answers(I: Any, F: Any) -> None:
     """Write what a unit of force of each candidate does, and D; with the matrix at hand."""
-    list_islands(I, F)
-    n, D, n_trees = int(F[place(I, N_ROWS)]), matrix(I, F), int(F[place(I, N_TREES)])
-    rows, some, most = array(I, F, ROWS), array(I, F, ROW_LIST), 0
-    _, _, _, islands = entries(I, F)
+    sv.list_islands(I, F)
+    n, D, n_trees = int(F[sv.place(I, sv.N_ROWS)]), sv.matrix(I, F), int(F[sv.place(I, sv.N_TREES)])
+    rows, some, most = sv.array(I, F, sv.ROWS), sv.array(I, F, sv.ROW_LIST), 0
+    _, _, _, islands = sv.entries(I, F)
     for tree in range(n_trees):
         most = max(most, int(F[islands + 2 * n_trees + tree]))
     for l in range(most):  # islands do not know of each other: one row of each at once
@@ -572,11 +504,11 @@ def answers(I: Any, F: Any) -> None:
             first, size = int(F[islands + n_trees + tree]), int(F[islands + 2 * n_trees + tree])
             for i in range(first, first + size if size > l else first):
                 row = int(F[some + i])
-                F[D + n * row + int(F[some + first + l])] = -row_times(I, F, row, y)
-    for k in range(int(F[place(I, COUNT)])):
-        if F[array(I, F, CANDIDATE) + k] == 0.0:
+                F[D + n * row + int(F[some + first + l])] = -sv.row_times(I, F, row, y)
+    for k in range(int(F[sv.place(I, sv.COUNT)])):
+        if F[sv.array(I, F, sv.CANDIDATE) + k] == 0.0:
             continue
-        at, j, _, form = law_of(I, F, k)
+        at, j, _, form = sv.law_of(I, F, k)
         d = D + (n + 1) * j
         along = max(F[d + n + 1], F[d + 2 * n + 2]) if form == c.POINT else F[d]
         F[at + c.DELASSUS_N] = max(F[d], F[at + c.LEAST])
@@ -586,19 +518,19 @@ def answers(I: Any, F: Any) -> None:
 @jit
 def begin_candidates(I: Any, F: Any) -> None:
     """Take as candidates what is closed where the step begins, and all that is dry."""
-    for k in range(int(F[place(I, COUNT)])):
-        at, _, _, form = law_of(I, F, k)
+    for k in range(int(F[sv.place(I, sv.COUNT)])):
+        at, _, _, form = sv.law_of(I, F, k)
         closed = form == c.DRY or F[at + c.MODE] != c.OPEN
-        F[array(I, F, CANDIDATE) + k] = 1.0 if closed else 0.0
+        F[sv.array(I, F, sv.CANDIDATE) + k] = 1.0 if closed else 0.0
 
 
 @jit
 def add_candidates(I: Any, F: Any) -> None:
     """Take in as candidates what overlaps by the gaps in POINT."""
-    for k in range(int(F[place(I, COUNT)])):
-        _, j, _, form = law_of(I, F, k)
-        if form != c.DRY and F[array(I, F, POINT) + j] <= 0.0:
-            F[array(I, F, CANDIDATE) + k] = 1.0
+    for k in range(int(F[sv.place(I, sv.COUNT)])):
+        _, j, _, form = sv.law_of(I, F, k)
+        if form != c.DRY and F[sv.array(I, F, sv.POINT) + j] <= 0.0:
+            F[sv.array(I, F, sv.CANDIDATE) + k] = 1.0
 
 
 @jit
@@ -608,26 +540,26 @@ def shifts(I: Any, F: Any, h: float, with_friction: bool) -> None:
     What sticks goes nowhere: there kappa moves positions as Lambda moves velocities, by the weights
     h beta/gamma of the method, about h/2.
     """
-    z, z0 = array(I, F, KAPPA), array(I, F, KAPPA_0)
-    P, P0 = array(I, F, IMPULSE), array(I, F, IMPULSE_0)
-    for k in range(int(F[place(I, COUNT)])):
-        if F[array(I, F, CANDIDATE) + k] == 0.0:
+    z, z0 = sv.array(I, F, sv.KAPPA), sv.array(I, F, sv.KAPPA_0)
+    P, P0 = sv.array(I, F, sv.IMPULSE), sv.array(I, F, sv.IMPULSE_0)
+    for k in range(int(F[sv.place(I, sv.COUNT)])):
+        if F[sv.array(I, F, sv.CANDIDATE) + k] == 0.0:
             continue
-        _, j, _, form = law_of(I, F, k)
-        F[array(I, F, LAWS) + 4 * k] = FIXED
-        for i in range(j if form == c.DRY else j + 1, j + rows_of(form)):
+        _, j, _, form = sv.law_of(I, F, k)
+        F[sv.array(I, F, sv.LAWS) + 4 * k] = sv.FIXED
+        for i in range(j if form == c.DRY else j + 1, j + sv.rows_of(form)):
             F[z + i] = F[z0 + i]
             if with_friction:
                 F[z + i] += h * F[m.BETA] / F[m.GAMMA] * (F[P + i] - F[P0 + i])
-    meet(I, F, z, z0, array(I, F, POINT))
+    sv.meet(I, F, z, z0, sv.array(I, F, sv.POINT))
 
 
 @jit
 def set_bounds(I: Any, F: Any, k: int, h: float, sticks: bool) -> None:
     """Set the bounds of a dry row over a time h."""
-    at, law = int(F[array(I, F, RECORDS) + k]), array(I, F, LAWS) + 4 * k
+    at, law = int(F[sv.array(I, F, sv.RECORDS) + k]), sv.array(I, F, sv.LAWS) + 4 * k
     part = F[at + c.STATIC] if sticks else 1.0
-    F[law] = WHOLE if sticks else ALONG
+    F[law] = sv.WHOLE if sticks else sv.ALONG
     F[law + 1], F[law + 2] = part * h * F[at + c.FIRST], part * h * F[at + c.SECOND]
     F[law + 3] = part * F[at + c.FRICTION]
 
@@ -638,28 +570,32 @@ def percussions(I: Any, F: Any, h: float, part: float) -> None:
 
     NEXT becomes the mode in which each law leaves the step.
     """
-    n, laws, base = int(F[place(I, COUNT)]), array(I, F, LAWS), array(I, F, RATE)
-    z, z0, kappa = array(I, F, IMPULSE), array(I, F, IMPULSE_0), array(I, F, KAPPA)
-    candidate = array(I, F, CANDIDATE)
+    n, laws, base = int(F[sv.place(I, sv.COUNT)]), sv.array(I, F, sv.LAWS), sv.array(I, F, sv.RATE)
+    z, z0, kappa = (
+        sv.array(I, F, sv.IMPULSE),
+        sv.array(I, F, sv.IMPULSE_0),
+        sv.array(I, F, sv.KAPPA),
+    )
+    candidate = sv.array(I, F, sv.CANDIDATE)
     for k in range(n):
-        at, j, _, form = law_of(I, F, k)
+        at, j, _, form = sv.law_of(I, F, k)
         F[at + c.NEXT] = c.OPEN
         if F[candidate + k] == 0.0:
             continue
         law, sticks = laws + 4 * k, F[at + c.MODE] == c.STICK
         if form == c.DRY:
             set_bounds(I, F, k, h, sticks)
-            F[law] = WHOLE
+            F[law] = sv.WHOLE
             continue
-        F[law] = WHOLE if F[kappa + j] > 0.0 else NONE
+        F[law] = sv.WHOLE if F[kappa + j] > 0.0 else sv.NONE
         F[law + 1] = max(F[at + c.STATIC], F[at + c.FRICTION]) if sticks else F[at + c.FRICTION]
         F[base + j] += part * F[at + c.RESTITUTION] * min(F[at + c.BEFORE], 0.0)
-    w = meet(I, F, z, z0, base)
+    w = sv.meet(I, F, z, z0, base)
     for k in range(n):
         if F[candidate + k] == 0.0:
             continue
-        at, j, _, form = law_of(I, F, k)
-        worst = F[array(I, F, RESOLVED) + k]  # what forces are sure to
+        at, j, _, form = sv.law_of(I, F, k)
+        worst = F[sv.array(I, F, sv.RESOLVED) + k]  # what forces are sure to
         s1, s2 = F[w + j], 0.0
         if form == c.POINT:
             s1, s2 = F[w + j + 1], F[w + j + 2]
@@ -669,7 +605,7 @@ def percussions(I: Any, F: Any, h: float, part: float) -> None:
         if form == c.DRY:
             continue
         bounces = part * F[at + c.RESTITUTION] * F[at + c.BEFORE] < 0.0
-        closed = F[laws + 4 * k] == WHOLE and F[z + j] - F[w + j] / F[at + c.DELASSUS_N] > 0.0
+        closed = F[laws + 4 * k] == sv.WHOLE and F[z + j] - F[w + j] / F[at + c.DELASSUS_N] > 0.0
         if bounces or not closed:
             F[at + c.NEXT] = c.OPEN
         elif form == c.SIDE:
@@ -684,30 +620,30 @@ def pressures(I: Any, F: Any, base: int) -> None:
 
     Where none meet the laws (Painleve) contacts have none: the percussion of the next step acts.
     """
-    n, laws = int(F[place(I, COUNT)]), array(I, F, LAWS)
-    z, rows, now = array(I, F, FORCE), array(I, F, ROWS), array(I, F, FORCE_0)
-    for j in range(int(F[place(I, N_ROWS)])):
+    n, laws = int(F[sv.place(I, sv.COUNT)]), sv.array(I, F, sv.LAWS)
+    z, rows, now = sv.array(I, F, sv.FORCE), sv.array(I, F, sv.ROWS), sv.array(I, F, sv.FORCE_0)
+    for j in range(int(F[sv.place(I, sv.N_ROWS)])):
         F[now + j] = F[I[m.A] + int(F[rows + j])]
-    candidate = array(I, F, CANDIDATE)
+    candidate = sv.array(I, F, sv.CANDIDATE)
     for k in range(n):
         if F[candidate + k] == 0.0:
             continue
-        at, _, _, form = law_of(I, F, k)
+        at, _, _, form = sv.law_of(I, F, k)
         law, mode, mu = laws + 4 * k, F[at + c.NEXT], F[at + c.FRICTION]
         if form == c.DRY:
             set_bounds(I, F, k, 1.0, mode == c.STICK)
             if mu != 0.0:
-                copy(F, array(I, F, REACTION) + 3 * k, I[m.A] + int(F[at + c.REACTION]), 3)
+                copy(F, sv.array(I, F, sv.REACTION) + 3 * k, I[m.A] + int(F[at + c.REACTION]), 3)
             continue
-        F[law] = NONE if mode == c.OPEN else WHOLE if mode == c.STICK else ALONG
+        F[law] = sv.NONE if mode == c.OPEN else sv.WHOLE if mode == c.STICK else sv.ALONG
         F[law + 1] = max(mu, F[at + c.STATIC]) if mode == c.STICK else mu
         slow = max(math.hypot(F[at + c.LEAVES1], F[at + c.LEAVES2]), 1e-300)
         F[law + 2], F[law + 3] = -F[at + c.LEAVES1] / slow, -F[at + c.LEAVES2] / slow
-    meet(I, F, z, now, base)
+    sv.meet(I, F, z, now, base)
     for k in range(n):
-        at, j, _, form = law_of(I, F, k)
-        if F[candidate + k] != 0.0 and F[array(I, F, RESOLVED) + k] == math.inf:
-            copy(F, z + j, now + j, rows_of(form))
+        at, j, _, form = sv.law_of(I, F, k)
+        if F[candidate + k] != 0.0 and F[sv.array(I, F, sv.RESOLVED) + k] == math.inf:
+            copy(F, z + j, now + j, sv.rows_of(form))
         if form != c.DRY and not F[z + j] > 0.0:
             F[at + c.NEXT] = c.OPEN
 
@@ -716,7 +652,7 @@ def pressures(I: Any, F: Any, base: int) -> None:
 def _take(I: Any, F: Any, base: int, vector: int, z: int, z0: int) -> None:
     """Write base + answers times (z - z0) to a vector, of rows of laws z - z0 itself."""
     copy(F, vector, base, I[m.N_U])
-    add_answers(I, F, vector, z, z0)
+    sv.add_answers(I, F, vector, z, z0)
 
 
 @jit
@@ -736,11 +672,11 @@ def free_accelerations(I: Any, F: Any, h: float, new: bool) -> float:
     then in POINT, RATE and ACCELERATION, of all rows what they lack in GAP and R, and B times the
     change in PRODUCT.
     """
-    n, n_c, rows = I[m.N_U], int(F[place(I, N_ROWS)]), array(I, F, ROWS)
+    n, n_c, rows = I[m.N_U], int(F[sv.place(I, sv.N_ROWS)]), sv.array(I, F, sv.ROWS)
     contact, product, change = (
-        own_vector(I, IS_LAW),
-        own_vector(I, PRODUCT),
-        own_vector(I, JUMP0),
+        own_vector(I, sv.IS_LAW),
+        own_vector(I, sv.PRODUCT),
+        own_vector(I, sv.JUMP0),
     )
     for j in range(n_c):
         F[I[m.A] + int(F[rows + j])] = 0.0
@@ -749,12 +685,15 @@ def free_accelerations(I: Any, F: Any, h: float, new: bool) -> float:
     copy(F, I[m.R], I[m.PHID], n)
     for j in range(n_c):
         u = int(F[rows + j])
-        F[array(I, F, POINT) + j], F[array(I, F, RATE) + j] = -F[I[m.X] + u], -F[I[m.PHID] + u]
-        F[array(I, F, ACCELERATION) + j] = -F[I[m.PHIDD] + u]
+        F[sv.array(I, F, sv.POINT) + j], F[sv.array(I, F, sv.RATE) + j] = (
+            -F[I[m.X] + u],
+            -F[I[m.PHID] + u],
+        )
+        F[sv.array(I, F, sv.ACCELERATION) + j] = -F[I[m.PHIDD] + u]
     for i in range(n):
         if not is_velocity(I, i):
             F[I[m.X] + i] = 0.0 if F[contact + i] != 0.0 else F[I[m.PHIDD] + i]
-    copy(F, own_vector(I, THERE), I[m.D], n)
+    copy(F, own_vector(I, sv.THERE), I[m.D], n)
     clear(F, I[m.D], n)
     set_weights(I, F, h, h > 0.0)
     if new:
@@ -766,32 +705,32 @@ def free_accelerations(I: Any, F: Any, h: float, new: bool) -> float:
     if h > 0.0:
         set_weights(I, F, 0.0, False)
         solve_open(I, F)
-    copy(F, I[m.D], own_vector(I, THERE), n)
+    copy(F, I[m.D], own_vector(I, sv.THERE), n)
     multiply(I, F, change)
     add(F, I[m.A], -1.0, change, n)
     for j in range(n_c):
-        F[array(I, F, ACCELERATION) + j] += F[product + int(F[rows + j])]
+        F[sv.array(I, F, sv.ACCELERATION) + j] += F[product + int(F[rows + j])]
     return size
 
 
 @jit
 def add_forces(I: Any, F: Any) -> None:
     """Find the contact forces of the branches, and what they add to accelerations without them."""
-    n_c, rows = int(F[place(I, N_ROWS)]), array(I, F, ROWS)
+    n_c, rows = int(F[sv.place(I, sv.N_ROWS)]), sv.array(I, F, sv.ROWS)
     for j in range(n_c):
-        F[array(I, F, FORCE) + j] = F[I[m.AN] + int(F[rows + j])]
-    pressures(I, F, array(I, F, ACCELERATION))
-    add_answers(I, F, I[m.A], array(I, F, FORCE), array(I, F, FORCE_0))
+        F[sv.array(I, F, sv.FORCE) + j] = F[I[m.AN] + int(F[rows + j])]
+    pressures(I, F, sv.array(I, F, sv.ACCELERATION))
+    sv.add_answers(I, F, I[m.A], sv.array(I, F, sv.FORCE), sv.array(I, F, sv.FORCE_0))
 
 
 @jit
 def keep_reactions(I: Any, F: Any, h: float) -> None:
     """Write the impulses of bearings without forces of laws: quadrature and the jump without."""
-    for k in range(int(F[place(I, COUNT)])):
-        at, _, _, form = law_of(I, F, k)
+    for k in range(int(F[sv.place(I, sv.COUNT)])):
+        at, _, _, form = sv.law_of(I, F, k)
         if form == c.DRY and F[at + c.FRICTION] != 0.0:
-            to = array(I, F, REACTION) + 3 * k
-            add_up_reaction(I, F, at, h, own_vector(I, JUMP0), to)
+            to = sv.array(I, F, sv.REACTION) + 3 * k
+            add_up_reaction(I, F, at, h, own_vector(I, sv.JUMP0), to)
 
 
 @jit
@@ -802,18 +741,18 @@ def correct_by_laws(I: Any, F: Any, h: float, k: int) -> float:
     these do in the step is in the percussions.
     """
     S, n = ints(F), I[m.N_U]
-    n_c, rows = int(F[place(I, N_ROWS)]), array(I, F, ROWS)
+    n_c, rows = int(F[sv.place(I, sv.N_ROWS)]), sv.array(I, F, sv.ROWS)
     c0 = (1 - F[m.ALPHA_F]) / (1 - F[m.ALPHA_M])
     c2, c3 = h * F[m.GAMMA] * c0, h * h * F[m.BETA] * c0
-    jump, shift = own_vector(I, JUMP), own_vector(I, SHIFT)
-    jump0, shift0 = own_vector(I, JUMP0), own_vector(I, SHIFT0)
-    product, contact = own_vector(I, PRODUCT), own_vector(I, IS_LAW)
+    jump, shift = own_vector(I, sv.JUMP), own_vector(I, sv.SHIFT)
+    jump0, shift0 = own_vector(I, sv.JUMP0), own_vector(I, sv.SHIFT0)
+    product, contact = own_vector(I, sv.PRODUCT), own_vector(I, sv.IS_LAW)
     gap, rate, x = I[m.GAP], I[m.R], I[m.X]
     for i in range(n):
         if is_velocity(I, i):
             F[I[m.V] + i] -= F[jump + i]
     S[m.SMALL_PIVOTS], S[m.HAVE_FACTOR] = 0, 0
-    size = c3 * free_accelerations(I, F, h if F[place(I, STIFF)] != 0.0 else 0.0, True)
+    size = c3 * free_accelerations(I, F, h if F[sv.place(I, sv.STIFF)] != 0.0 else 0.0, True)
     add_candidates(I, F)
     if S[m.SMALL_PIVOTS]:
         return math.inf
@@ -837,22 +776,22 @@ def correct_by_laws(I: Any, F: Any, h: float, k: int) -> float:
         for i in range(n):
             F[to + i] = -F[x + i]
         multiply(I, F, to)
-        base = array(I, F, RATE if which == 0 else POINT)
+        base = sv.array(I, F, sv.RATE if which == 0 else sv.POINT)
         for j in range(n_c):
             u = int(F[rows + j])
             F[base + j] = -(F[lacking + u] + F[product + u])
     add_candidates(I, F)
     answers(I, F)
     choose_totals(I, F, h)
-    F[place(I, UNMET)] = 0.0
+    F[sv.place(I, sv.UNMET)] = 0.0
     shifts(I, F, h, k < FRICTION_MOVES)
     keep_reactions(I, F, h)
-    percussions(I, F, h, F[place(I, RESTITUTION_PART)])
+    percussions(I, F, h, F[sv.place(I, sv.RESTITUTION_PART)])
     new = I[m.GAP]
-    _take(I, F, jump0, new, array(I, F, IMPULSE), array(I, F, IMPULSE_0))
+    _take(I, F, jump0, new, sv.array(I, F, sv.IMPULSE), sv.array(I, F, sv.IMPULSE_0))
     size = max(size, _changed(I, F, jump, new, c3 / c2))
     copy(F, jump, new, n)
-    _take(I, F, shift0, new, array(I, F, KAPPA), array(I, F, KAPPA_0))
+    _take(I, F, shift0, new, sv.array(I, F, sv.KAPPA), sv.array(I, F, sv.KAPPA_0))
     size = max(size, _changed(I, F, shift, new, 1.0))
     copy(F, shift, new, n)
     return size
@@ -862,10 +801,10 @@ def correct_by_laws(I: Any, F: Any, h: float, k: int) -> float:
 @jit
 def tell_past(I: Any, F: Any) -> None:
     """Note whether accelerations of the method are those of the state: the past is forgotten."""
-    F[place(I, PAST)] = FORGOTTEN
+    F[sv.place(I, sv.PAST)] = sv.FORGOTTEN
     for i in range(I[m.N_U]):
         if is_velocity(I, i) and F[I[m.A] + i] != F[I[m.AL] + i]:
-            F[place(I, PAST)] = CONTINUED
+            F[sv.place(I, sv.PAST)] = sv.CONTINUED
 
 
 @jit
@@ -875,7 +814,7 @@ def set_start_branch(I: Any, F: Any, k: int) -> None:
     What began to stick at the edge of its bounds, but is accelerated, does not hold: friction keeps
     its share of the pressure, or the force.
     """
-    at, _, u, form = law_of(I, F, k)
+    at, _, u, form = sv.law_of(I, F, k)
     mode, e1, e2 = F[at + c.MODE], -F[at + c.SLIP1], 0.0 if form == c.DRY else -F[at + c.SLIP2]
     if form == c.SIDE or mode == c.OPEN:
         return
@@ -910,19 +849,19 @@ def start_accelerations(I: Any, F: Any, h: float) -> None:
     velocities over h. It is taken where it misses half of :math:`\dot v`: something decays at a
     rate above 2/h. Branches are those at hand.
     """
-    S, n, contacts = ints(F), I[m.N_U], int(F[place(I, COUNT)])
+    S, n, contacts = ints(F), I[m.N_U], int(F[sv.place(I, sv.COUNT)])
     for i in range(n):
         if is_velocity(I, i):
             F[I[m.A] + i] = 0.0
     evaluate_rows(I, F)
     ask_level(I, F, 1, h)
     for k in range(contacts):
-        at, _, u, form = law_of(I, F, k)
+        at, _, u, form = sv.law_of(I, F, k)
         if F[at + c.BRANCH] == c.OPEN:
-            clear(F, I[m.X] + u, rows_of(form))
+            clear(F, I[m.X] + u, sv.rows_of(form))
         elif F[at + c.BRANCH] != F[at + c.MODE]:
             clear(F, I[m.X] + u + 1, 2)
-    switch_off(I, F)
+    evaluation.switch_off(I, F)
     S[m.SMALL_PIVOTS] = 0
     solve(I, F, True)
     add(F, I[m.A], -1.0, I[m.X], n)
@@ -930,8 +869,8 @@ def start_accelerations(I: Any, F: Any, h: float) -> None:
         return
     S[m.HAVE_FACTOR], S[m.STEPS_OF_FACTOR], S[m.ITERATIONS_OF_FACTOR] = 1, 0, 0
     missed = _changed(I, F, I[m.A], I[m.AN], 1.0)
-    clear(F, own_vector(I, THERE), n)
-    if not 2.0 * missed > _changed(I, F, own_vector(I, THERE), I[m.AN], 1.0):
+    clear(F, own_vector(I, sv.THERE), n)
+    if not 2.0 * missed > _changed(I, F, own_vector(I, sv.THERE), I[m.AN], 1.0):
         return
     for i in range(n):
         if is_velocity(I, i):
@@ -942,8 +881,8 @@ def start_accelerations(I: Any, F: Any, h: float) -> None:
 def iterate(I: Any, F: Any, h: float) -> bool:
     """Find the end of a step of size h; tell whether that converged."""
     S, n = ints(F), I[m.N_U]
-    clear(F, own_vector(I, JUMP), n)
-    clear(F, own_vector(I, SHIFT), n)
+    clear(F, own_vector(I, sv.JUMP), n)
+    clear(F, own_vector(I, sv.SHIFT), n)
     begin_candidates(I, F)
     quiet, last, theta = True, 0.0, 0.5
     for k in range(MOST):
@@ -955,8 +894,8 @@ def iterate(I: Any, F: Any, h: float) -> bool:
             choose_totals(I, F, h)
             if not keeps_branches(I, F, h):
                 quiet, last, theta = False, 0.0, 0.5
-                clear(F, own_vector(I, JUMP), n)
-                clear(F, own_vector(I, SHIFT), n)
+                clear(F, own_vector(I, sv.JUMP), n)
+                clear(F, own_vector(I, sv.SHIFT), n)
                 copy(F, I[m.A], I[m.AN], n)
                 set_least(I, F, h)
                 move(I, F, h)
@@ -969,13 +908,13 @@ def iterate(I: Any, F: Any, h: float) -> bool:
             if quiet and theta > 0.3:
                 S[m.HAVE_FACTOR] = 0
         if theta < 1.0 and size * theta / (1.0 - theta) <= 1.0:
-            F[place(I, QUIET)] = 1.0 if quiet else 0.0
+            F[sv.place(I, sv.QUIET)] = 1.0 if quiet else 0.0
             if quiet and has_aged(I, F, k + 1):
                 S[m.HAVE_FACTOR] = 0
-            return quiet or F[place(I, UNMET)] == 0.0  # type: ignore[no-any-return]
+            return quiet or F[sv.place(I, sv.UNMET)] == 0.0  # type: ignore[no-any-return]
         if not quiet and size <= 1.0:
-            F[place(I, QUIET)] = 0.0
-            return F[place(I, UNMET)] == 0.0  # type: ignore[no-any-return]
+            F[sv.place(I, sv.QUIET)] = 0.0
+            return F[sv.place(I, sv.UNMET)] == 0.0  # type: ignore[no-any-return]
         if quiet and k > 12:
             S[m.HAVE_FACTOR] = 0
         last = size
@@ -985,8 +924,8 @@ def iterate(I: Any, F: Any, h: float) -> bool:
 @jit
 def note_velocities(I: Any, F: Any, k: int) -> None:
     """Note the velocities of law k, in RATE, as those at the start of the next step."""
-    at, j, _, form = law_of(I, F, k)
-    rate = array(I, F, RATE) + j
+    at, j, _, form = sv.law_of(I, F, k)
+    rate = sv.array(I, F, sv.RATE) + j
     F[at + c.BEFORE] = F[rate] if F[at + c.MODE] == c.OPEN else 0.0
     if form == c.DRY:
         F[at + c.SLIP1] = F[rate]
@@ -997,11 +936,11 @@ def note_velocities(I: Any, F: Any, k: int) -> None:
 @jit
 def accept_contacts(I: Any, F: Any, quiet: bool) -> None:
     """Note modes and velocities of the contacts at the end of the step."""
-    rate = array(I, F, RATE)
-    for k in range(int(F[place(I, COUNT)])):
-        at, j, u, form = law_of(I, F, k)
+    rate = sv.array(I, F, sv.RATE)
+    for k in range(int(F[sv.place(I, sv.COUNT)])):
+        at, j, u, form = sv.law_of(I, F, k)
         if quiet:
-            for r in range(rows_of(form)):
+            for r in range(sv.rows_of(form)):
                 F[rate + j + r] = -F[I[m.PHID] + u + r]
         else:
             F[at + c.MODE] = F[at + c.NEXT]
@@ -1017,13 +956,13 @@ def work_of_jumps(I: Any, F: Any) -> Any:
 
     :math:`\Lambda\cdot(u^+ + u^-)/2` with :math:`u^- = u^+ - D\Lambda`.
     """
-    jump, work, size = own_vector(I, JUMP), 0.0, 0.0
-    for k in range(int(F[place(I, COUNT)])):
-        _, j, u, form = law_of(I, F, k)
-        for r in range(rows_of(form)):
+    jump, work, size = own_vector(I, sv.JUMP), 0.0, 0.0
+    for k in range(int(F[sv.place(I, sv.COUNT)])):
+        _, j, u, form = sv.law_of(I, F, k)
+        for r in range(sv.rows_of(form)):
             own, now = F[jump + u + r], -F[I[m.PHID] + u + r]
             if own != 0.0:
-                half = 0.5 * row_answers(I, F, k, j + r, jump)
+                half = 0.5 * sv.row_answers(I, F, k, j + r, jump)
                 work += own * (now - half)
                 size += abs(own) * (abs(now) + abs(half))
     return work, size
@@ -1032,28 +971,28 @@ def work_of_jumps(I: Any, F: Any) -> Any:
 @jit
 def _closes(I: Any, F: Any, k: int) -> bool:
     """Tell whether law k was open before the step at hand, and has an impulse in it."""
-    at, j, _, form = law_of(I, F, k)
-    return form != c.DRY and F[at + c.MODE] == c.OPEN and F[array(I, F, IMPULSE) + j] > 0.0
+    at, j, _, form = sv.law_of(I, F, k)
+    return form != c.DRY and F[at + c.MODE] == c.OPEN and F[sv.array(I, F, sv.IMPULSE) + j] > 0.0
 
 
 @jit
 def keep_speeds_before(I: Any, F: Any) -> None:
     r"""Write rates before the jump, :math:`u - D\Lambda`, to KEPT; zero where nothing closes."""
-    jump, to = own_vector(I, JUMP), array(I, F, KEPT)
-    clear(F, to, int(F[place(I, N_ROWS)]))
-    for k in range(int(F[place(I, COUNT)])):
+    jump, to = own_vector(I, sv.JUMP), sv.array(I, F, sv.KEPT)
+    clear(F, to, int(F[sv.place(I, sv.N_ROWS)]))
+    for k in range(int(F[sv.place(I, sv.COUNT)])):
         if _closes(I, F, k):
-            _, j, u, form = law_of(I, F, k)
-            for r in range(rows_of(form)):
-                F[to + j + r] = -F[I[m.PHID] + u + r] - row_answers(I, F, k, j + r, jump)
+            _, j, u, form = sv.law_of(I, F, k)
+            for r in range(sv.rows_of(form)):
+                F[to + j + r] = -F[I[m.PHID] + u + r] - sv.row_answers(I, F, k, j + r, jump)
 
 
 @jit
 def _is_hit(I: Any, F: Any, k: int) -> bool:
     """Tell whether an impact is in the island of law k: one is closed by a jump of its velocity."""
-    island, before = array(I, F, ISLAND), array(I, F, KEPT)
-    for other in range(int(F[place(I, COUNT)])):
-        if F[before + int(F[array(I, F, FIRST_ROWS) + other])] < 0.0:
+    island, before = sv.array(I, F, sv.ISLAND), sv.array(I, F, sv.KEPT)
+    for other in range(int(F[sv.place(I, sv.COUNT)])):
+        if F[before + int(F[sv.array(I, F, sv.FIRST_ROWS) + other])] < 0.0:
             if F[island + other] == F[island + k]:
                 return True
     return False
@@ -1067,13 +1006,13 @@ def account(I: Any, F: Any, h: float, quiet: bool) -> None:
     those before and after the jump at the end of the step. In an island with an impact friction has
     what forces at the start do, :math:`h p_n\cdot u_n`, of what is closed, and impacts the rest.
     """
-    P, before = array(I, F, IMPULSE), array(I, F, KEPT)
+    P, before = sv.array(I, F, sv.IMPULSE), sv.array(I, F, sv.KEPT)
     if not quiet:
         keep_speeds_before(I, F)
-    for k in range(int(F[place(I, COUNT)])):
-        at, first, u, form = law_of(I, F, k)
+    for k in range(int(F[sv.place(I, sv.COUNT)])):
+        at, first, u, form = sv.law_of(I, F, k)
         closes, work, steady = not quiet and _closes(I, F, k), 0.0, 0.0
-        for r in range(rows_of(form)):
+        for r in range(sv.rows_of(form)):
             start = F[at + (c.BEFORE if r == 0 else c.SLIP1 + r - 1)]
             if form == c.DRY:
                 start = F[at + c.SLIP1]
@@ -1093,18 +1032,18 @@ def account(I: Any, F: Any, h: float, quiet: bool) -> None:
 def log_impact(I: Any, F: Any, k: int, loss: float) -> None:
     """Append a line to the log of impacts, while it has room."""
     S = ints(F)
-    at, first, u, form = law_of(I, F, k)
+    at, first, u, form = sv.law_of(I, F, k)
     if S[m.N_IMPACTS] >= S[m.IMPACT_ROOM]:
         return
     to = S[m.IMPACT_LOG] + S[m.N_IMPACTS] * m.IMPACT_SIZE
     S[m.N_IMPACTS] += 1
     clear(F, to, m.IMPACT_SIZE)
     F[to + m.IMPACT_T], F[to + m.IMPACT_ELEMENT], F[to + m.IMPACT_LOSS] = F[m.T], k, loss
-    for r in range(rows_of(form)):
-        F[to + m.IMPACT_P + r] = F[own_vector(I, JUMP) + u + r]
-        F[to + m.IMPACT_BEFORE + r] = F[array(I, F, KEPT) + first + r]
+    for r in range(sv.rows_of(form)):
+        F[to + m.IMPACT_P + r] = F[own_vector(I, sv.JUMP) + u + r]
+        F[to + m.IMPACT_BEFORE + r] = F[sv.array(I, F, sv.KEPT) + first + r]
         F[to + m.IMPACT_AFTER + r] = -F[I[m.PHID] + u + r]
-    F[to + m.IMPACT_E] = F[place(I, RESTITUTION_PART)] * F[at + c.RESTITUTION]
+    F[to + m.IMPACT_E] = F[sv.place(I, sv.RESTITUTION_PART)] * F[at + c.RESTITUTION]
 
 
 @jit
@@ -1114,18 +1053,18 @@ def reach_end(I: Any, F: Any, h: float) -> bool:
     if not iterate(I, F, h):
         return False
     move(I, F, h)
-    stage(I, F, m.PLACE)
-    if F[place(I, QUIET)] == 0.0:
-        stage(I, F, m.RATES)
+    evaluation.stage(I, F, m.PLACE)
+    if F[sv.place(I, sv.QUIET)] == 0.0:
+        evaluation.stage(I, F, m.RATES)
     return True
 
 
 @jit
 def rebounds(I: Any, F: Any) -> bool:
     """Tell whether a contact is thrown back in the step at hand."""
-    kappa = array(I, F, KAPPA)
-    for k in range(int(F[place(I, COUNT)])):
-        at, j, _, form = law_of(I, F, k)
+    kappa = sv.array(I, F, sv.KAPPA)
+    for k in range(int(F[sv.place(I, sv.COUNT)])):
+        at, j, _, form = sv.law_of(I, F, k)
         if form == c.DRY:
             continue
         if F[kappa + j] > 0.0 and F[at + c.RESTITUTION] * F[at + c.BEFORE] < 0.0:
@@ -1143,7 +1082,7 @@ def gains(I: Any, F: Any) -> bool:
 @jit
 def rebound_less(I: Any, F: Any, h: float) -> bool:
     """Take the largest part of all restitution with which the step gains no energy."""
-    part, least, most = place(I, RESTITUTION_PART), 0.0, 1.0
+    part, least, most = sv.place(I, sv.RESTITUTION_PART), 0.0, 1.0
     for _ in range(BISECTIONS):
         F[part] = 0.5 * (least + most)
         if not reach_end(I, F, h):
@@ -1163,40 +1102,40 @@ def attempt(I: Any, F: Any, h: float, t: float) -> bool:
     copy(F, I[m.QN], I[m.Q], I[m.N_Q])
     copy(F, I[m.VN], I[m.V], n)
     copy(F, I[m.AN], I[m.A], n)
-    copy(F, own_vector(I, BEGIN), I[m.A], n)
+    copy(F, own_vector(I, sv.BEGIN), I[m.A], n)
     begin = F[m.T]
-    copy_remembered(I, F, 0, AT_START)
-    if F[place(I, STIFF)] != 0.0 and F[place(I, PAST)] == FORGOTTEN:
+    evaluation.copy_remembered(I, F, 0, AT_START)
+    if F[sv.place(I, sv.STIFF)] != 0.0 and F[sv.place(I, sv.PAST)] == sv.FORGOTTEN:
         look_at_start(I, F, h)
-        for k in range(int(F[place(I, COUNT)])):
+        for k in range(int(F[sv.place(I, sv.COUNT)])):
             set_start_branch(I, F, k)
         start_accelerations(I, F, h)
     F[m.T] = t
     good = reach_end(I, F, h)
-    if good and F[place(I, QUIET)] == 0.0 and rebounds(I, F) and gains(I, F):
+    if good and F[sv.place(I, sv.QUIET)] == 0.0 and rebounds(I, F) and gains(I, F):
         good = rebound_less(I, F, h)
         S[m.N_REJECT] += 1
     if not good:
-        S[m.HAVE_FACTOR], F[place(I, RESTITUTION_PART)] = 0, 1.0
+        S[m.HAVE_FACTOR], F[sv.place(I, sv.RESTITUTION_PART)] = 0, 1.0
         F[m.T] = begin
         copy(F, I[m.Q], I[m.QN], I[m.N_Q])
         copy(F, I[m.V], I[m.VN], n)
-        copy(F, I[m.A], own_vector(I, BEGIN), n)
-        if F[place(I, PAST)] == FORGOTTEN:
+        copy(F, I[m.A], own_vector(I, sv.BEGIN), n)
+        if F[sv.place(I, sv.PAST)] == sv.FORGOTTEN:
             copy(F, I[m.AL], I[m.A], n)
         return False
-    quiet = F[place(I, QUIET)] == 1.0
+    quiet = F[sv.place(I, sv.QUIET)] == 1.0
     account(I, F, h, quiet)
-    F[place(I, RESTITUTION_PART)] = 1.0
+    F[sv.place(I, sv.RESTITUTION_PART)] = 1.0
     if not quiet:
         free_accelerations(I, F, 0.0, True)
         add_forces(I, F)
-        stage(I, F, m.PLACE)
+        evaluation.stage(I, F, m.PLACE)
         S[m.HAVE_FACTOR] = 0
     accept_contacts(I, F, quiet)
-    accept_stage(I, F)
+    evaluation.accept_stage(I, F)
     finish_accelerations(I, F, quiet)
-    F[place(I, PAST)] = CONTINUED if quiet else FORGOTTEN
+    F[sv.place(I, sv.PAST)] = sv.CONTINUED if quiet else sv.FORGOTTEN
     return True
 
 
@@ -1204,23 +1143,27 @@ def attempt(I: Any, F: Any, h: float, t: float) -> bool:
 def begin_contacts(I: Any, F: Any) -> None:
     """Find modes, accelerations and forces of the state at hand."""
     S, n, fastest = ints(F), I[m.N_U], 1e-300
-    n_laws, point, rate = int(F[place(I, COUNT)]), array(I, F, POINT), array(I, F, RATE)
+    n_laws, point, rate = (
+        int(F[sv.place(I, sv.COUNT)]),
+        sv.array(I, F, sv.POINT),
+        sv.array(I, F, sv.RATE),
+    )
     copy(F, I[m.QN], I[m.Q], I[m.N_Q])
     copy(F, I[m.AN], I[m.A], n)
     clear(F, I[m.D], n)
     S[m.SMALL_PIVOTS] = 0
     free_accelerations(I, F, 0.0, True)
     for k in range(n_laws):
-        F[array(I, F, CANDIDATE) + k] = 1.0
+        F[sv.array(I, F, sv.CANDIDATE) + k] = 1.0
     answers(I, F)
     for k in range(n_laws):  # speeds as energies
-        at, j, _, form = law_of(I, F, k)
+        at, j, _, form = sv.law_of(I, F, k)
         fastest = max(fastest, abs(F[rate + j]) / math.sqrt(F[at + c.DELASSUS_N]))
         if form == c.POINT:
             fast = math.hypot(F[rate + j + 1], F[rate + j + 2])
             fastest = max(fastest, fast / math.sqrt(F[at + c.DELASSUS_T]))
     for k in range(n_laws):
-        at, j, _, form = law_of(I, F, k)
+        at, j, _, form = sv.law_of(I, F, k)
         speed, s1, s2 = F[rate + j], 0.0, 0.0
         if form == c.POINT:
             s1, s2 = F[rate + j + 1], F[rate + j + 2]
@@ -1238,10 +1181,10 @@ def begin_contacts(I: Any, F: Any) -> None:
         F[at + c.LEAVES1], F[at + c.LEAVES2] = s1, s2
     add_forces(I, F)
     for k in range(n_laws):
-        at = int(F[array(I, F, RECORDS) + k])
+        at = int(F[sv.array(I, F, sv.RECORDS) + k])
         F[at + c.MODE], F[at + c.ACTIVE] = F[at + c.NEXT], c.BEGUN
     copy(F, I[m.AL], I[m.A], n)
-    F[place(I, STARTED)] = 1.0
+    F[sv.place(I, sv.STARTED)] = 1.0
     S[m.HAVE_FACTOR] = 0
 
 
@@ -1271,12 +1214,12 @@ def advance(I: Any, F: Any, k: int) -> None:
     """Take S[N_STEPS] steps of F[H]; one that does not converge is taken in parts."""
     S, h = ints(F), F[m.H]
     S[m.STATUS], S[m.STEPS_DONE] = CONVERGED, 0
-    note_rates(I, F)
-    if F[place(I, STARTED)] == 0.0:
+    evaluation.note_rates(I, F)
+    if F[sv.place(I, sv.STARTED)] == 0.0:
         begin_contacts(I, F)
-    if F[place(I, PAST)] == UNTOLD:
+    if F[sv.place(I, sv.PAST)] == sv.UNTOLD:
         tell_past(I, F)
-    most = int(HALVES * F[place(I, COUNT)])  # impacts in a step
+    most = int(HALVES * F[sv.place(I, sv.COUNT)])  # impacts in a step
     for step in range(S[m.N_STEPS]):
         if S[m.IMPACT_ROOM] and S[m.IMPACT_ROOM] - S[m.N_IMPACTS] < most:
             return  # until they are taken over

@@ -7,27 +7,7 @@ import numpy as np
 
 from mbd.algebra.graphs import components, neighbours
 from mbd.base.tolerances import CONTACT_SOFT
-from mbd.integration.set_valued_laws import (
-    ARRAYS,
-    COUNT,
-    ENTRIES,
-    FIRST_ROWS,
-    IS_LAW,
-    N_ARRAYS,
-    N_ENTRIES,
-    N_ROWS,
-    N_TREES,
-    N_VECTORS,
-    OWN,
-    RECORDS,
-    RESTITUTION_PART,
-    ROWS,
-    STARTED,
-    STIFF,
-    TREE,
-    TREES,
-    numbers_of_method,
-)
+from mbd.integration import set_valued_laws as sv
 from mbd.interactions import set_valued as c
 from mbd.machine import buffer as m
 from mbd.model.frozen import FrozenModel, checked_set_valued, per_model
@@ -152,23 +132,23 @@ def write_laws(model: FrozenModel, F: np.ndarray) -> None:
     """Write what a method has to know of the laws to its own numbers, and to those of the laws."""
     laws, n_u = laws_of(model), int(model.I[m.N_U])
     own, n_rows, n = int(model.I[m.METHOD]), len(laws.rows), len(laws.places)
-    at = own + N_VECTORS * n_u
-    F[at + COUNT], F[at + N_ROWS], F[at + RESTITUTION_PART] = len(laws.at), n_rows, 1.0
-    F[at + N_ENTRIES], F[at + N_TREES] = n, laws.trees.max(initial=-1) + 1
-    F[at + STIFF] = bool(model.kernels[m.ENERGY])
+    at = own + sv.N_VECTORS * n_u
+    F[at + sv.COUNT], F[at + sv.N_ROWS], F[at + sv.RESTITUTION_PART] = len(laws.at), n_rows, 1.0
+    F[at + sv.N_ENTRIES], F[at + sv.N_TREES] = n, laws.trees.max(initial=-1) + 1
+    F[at + sv.STIFF] = bool(model.kernels[m.ENERGY])
     sizes = np.where(laws.form == c.POINT, 3, 1)
     for which, values in (
-        (RECORDS, laws.at), (FIRST_ROWS, np.cumsum(sizes) - sizes), (ROWS, laws.rows),
-        (TREES, laws.trees.ravel()), (ENTRIES, laws.entries), (OWN, laws.own),
+        (sv.RECORDS, laws.at), (sv.FIRST_ROWS, np.cumsum(sizes) - sizes), (sv.ROWS, laws.rows),
+        (sv.TREES, laws.trees.ravel()), (sv.ENTRIES, laws.entries), (sv.OWN, laws.own),
     ):  # fmt: skip
-        base = at + ARRAYS + which * n_rows
+        base = at + sv.ARRAYS + which * n_rows
         F[base : base + len(values)] = values
-    base = at + ARRAYS + N_ARRAYS * n_rows + n_rows * (2 * n_rows + n_u + 1)
+    base = at + sv.ARRAYS + sv.N_ARRAYS * n_rows + n_rows * (2 * n_rows + n_u + 1)
     F[base : base + 2 * n] = np.concatenate([laws.velocities, laws.places])
-    F[own + IS_LAW * n_u + laws.rows] = 1.0
-    F[own + TREE * n_u : own + (TREE + 1) * n_u] = laws.tree_of
+    F[own + sv.IS_LAW * n_u + laws.rows] = 1.0
+    F[own + sv.TREE * n_u : own + (sv.TREE + 1) * n_u] = laws.tree_of
     active = laws.at + c.ACTIVE
-    F[at + STARTED] = (F[active] == c.BEGUN).all()  # by steps that left a state
+    F[at + sv.STARTED] = (F[active] == c.BEGUN).all()  # by steps that left a state
     F[active], F[laws.at + c.FORM] = np.maximum(F[active], c.WAITING), laws.form
     F[laws.at + c.REACTION], F[laws.at + c.LEAST] = laws.reaction, CONTACT_SOFT * laws.free
 
@@ -185,4 +165,4 @@ def own_floats(model: FrozenModel) -> int:
     """Return how many numbers a method keeps of its own."""
     laws = laws_of(model)
     trees = int(laws.trees.max(initial=-1)) + 1
-    return numbers_of_method(len(laws.rows), len(laws.places), trees, int(model.I[m.N_U]))
+    return sv.numbers_of_method(len(laws.rows), len(laws.places), trees, int(model.I[m.N_U]))
