@@ -436,10 +436,10 @@ def contradict(I: Any, F: Any) -> bool:
     All that is left is what their softness takes: rows of joints and drives hold these bodies.
     """
     c2, c3, x = F[m.W_G], F[m.W_K], I[m.X]
-    for k in range(int(F[place(I, COUNT)])):
-        at, _, u, form = law_of(I, F, k)
+    for k in range(int(F[sv.place(I, sv.COUNT)])):
+        at, _, u, form = sv.law_of(I, F, k)
         mode = F[at + c.MODE]
-        for r in range(rows_of(form)):
+        for r in range(sv.rows_of(form)):
             i = u + r
             if mode == c.OPEN or (mode == c.SLIP and (r > 0 or form == c.DRY)):
                 continue
