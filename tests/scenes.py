@@ -8,7 +8,6 @@ from scipy.spatial.transform import Rotation
 import mbd
 from mbd.formulations import NAMES
 from mbd.model.model import Model
-from mbd.model.state import State
 
 GRAVITY = (0.0, 0.0, -9.81)
 
@@ -30,6 +29,19 @@ def body(name, rng, formulation="so3", position=None, *, moving=True):
         angular_velocity=speed * rng.normal(size=3),
         formulation=formulation,
     )
+
+
+def with_point(name, *, gravity=(0, 0, 0), mass=1.0, **options):
+    """Return a system of a point mass, and the point."""
+    system = mbd.System(gravity=gravity)
+    return system, system.add(mbd.PointMass(name, mass=mass, **options))
+
+
+def with_body(name, *, gravity=(0, 0, 0), **options):
+    """Return a system of a rigid body of 1 kg, and the body."""
+    system = mbd.System(gravity=gravity)
+    given = {"mass": 1.0, "inertia": (0.1, 0.1, 0.1)} | options
+    return system, system.add(mbd.RigidBody(name, **given))
 
 
 def hinged(
@@ -82,6 +94,18 @@ def chain(
         held = {} if of(joint, i) == "Spherical" else {"axis": of(axis, i)}
         system.add(getattr(mbd, of(joint, i))(f"pin {i}", last, here, at=i * along, **held))
         last = here
+    return system
+
+
+def two_links(rate, mass=1.0, last=None):
+    """Return two links of 1 m that turn about a pin, level at first."""
+    system, rod, _ = hinged(
+        "rod", "pin", kind="Spherical", mass=mass, position=(1, 0, 0),
+        angular_velocity=(0, rate, 0), velocity=(0, 0, -rate),
+    )  # fmt: skip
+    given = {"mass": mass if last is None else last, "velocity": (0, 0, -2 * rate)}
+    end = system.add(mbd.PointMass("end", position=(2, 0, 0), **given))
+    system.add(mbd.Spherical("tip", rod, end, at=(2, 0, 0)))
     return system
 
 
@@ -163,11 +187,6 @@ def increment(model: Model, rng, size=0.3):
 def by_label(labels, values):
     """Return a dictionary label -> value."""
     return dict(zip(labels, values, strict=True))
-
-
-def same_pose(model: Model) -> State:
-    """Return the described state with consistent accelerations."""
-    return mbd.consistent(model, project=True)
 
 
 def parallelograms(n=1, mass=1.0, lean=0.5, length=1.0, formulation="so3", speed=0.0):

@@ -7,7 +7,7 @@ import numba
 import numpy as np
 import pytest
 from animation.models import pendulum, run
-from scenes import chain
+from scenes import chain, with_body, with_point
 
 import mbd
 from mbd.animation.arrows import scales, tips, visible
@@ -111,15 +111,12 @@ def test_long_chains_can_be_seen():
     assert all(isinstance(x, mbd.Capsule) and x.radius > 1e-3 * size for x in bars)
 
 
-@pytest.mark.parametrize(
-    ("shape", "volume"),
-    [
-        (mbd.Box((1, 2, 3), at=(1, 1, 1)), 6.0),
-        (mbd.Sphere(0.5, at=(3, 0, 0)), np.pi / 6),
-        (mbd.Cylinder(0.5, 2.0, axis=(1, 1, 0)), np.pi / 2),
-        (mbd.Capsule(0.5, 2.0, axis=(0, -1, 0)), np.pi / 2 + np.pi / 6),
-    ],
-)
+@pytest.mark.parametrize(("shape", "volume"), [
+    (mbd.Box((1, 2, 3), at=(1, 1, 1)), 6.0),
+    (mbd.Sphere(0.5, at=(3, 0, 0)), np.pi / 6),
+    (mbd.Cylinder(0.5, 2.0, axis=(1, 1, 0)), np.pi / 2),
+    (mbd.Capsule(0.5, 2.0, axis=(0, -1, 0)), np.pi / 2 + np.pi / 6),
+])  # fmt: skip
 def test_surfaces_are_closed_and_look_outwards(shape, volume):
     vertices, faces = surface(shape)
     a, b, c, d = (vertices[faces[:, i]] for i in range(4))
@@ -199,8 +196,7 @@ def test_ropes_visit_their_points():
 
 
 def test_drives_and_motors_are_arrows_at_their_joints():
-    system = mbd.System()
-    wheel = system.add(mbd.RigidBody("wheel", mass=1.0, inertia=(1, 1, 1), position=(1, 0, 0)))
+    system, wheel = with_body("wheel", inertia=(1, 1, 1), position=(1, 0, 0))
     cart = system.add(mbd.RigidBody("cart", mass=1.0, inertia=(1, 1, 1)))
     slide = system.add(mbd.Prismatic("slide", system.ground, cart, at=(0, 0, 0), axis=(1, 0, 0)))
     hinge = system.add(mbd.Revolute("hinge", system.ground, wheel, at=(1, 0, 0), axis=(0, 1, 0)))
@@ -328,8 +324,7 @@ def test_jitted_law_gives_the_same_arrow():
         return (np.sin(t), 0.0, 2.0 * t)
 
     for function in (law, numba.njit(law)):
-        system = mbd.System()
-        mass = system.add(mbd.PointMass("mass", mass=1.0))
+        system, mass = with_point("mass")
         system.add(mbd.PointForce("push", mass, function))
         found.append(arrow(simulated(system).animate().drawing, "loads", "N").vectors)
     assert np.array_equal(*found)
@@ -422,8 +417,7 @@ def test_joints_have_names_too():
      ((9.81, 0, 0.1), (-1, 0, 0))],
 )  # fmt: skip
 def test_up_is_against_gravity(gravity, up):
-    system = mbd.System(gravity=gravity)
-    system.add(mbd.PointMass("mass", mass=1.0, velocity=(1, 1, 1)))
+    system, _ = with_point("mass", gravity=gravity, velocity=(1, 1, 1))
     assert np.array_equal(simulated(system).animate().drawing.up, up)
 
 
@@ -456,8 +450,7 @@ def test_arrows_end_in_the_box():
 
 
 def test_where_springs_and_rods_are_held_is_in_the_box():
-    system = mbd.System()
-    bob = system.add(mbd.PointMass("bob", mass=1.0, position=(0, 0, -1)))
+    system, bob = with_point("bob", position=(0, 0, -1))
     system.add(mbd.Spring("spring", system.ground, bob, at=(0.5, 0, 3.0), stiffness=10.0))
     system.add(mbd.Distance("rod", system.ground, bob, at=(-2.0, 0, 0)))
     drawing = still(system).animate().drawing
@@ -517,8 +510,7 @@ def test_lines_go_through_points():
 
 def test_hidden_plates_are_not_fitted_into_the_picture():
     """A ball on a plane that it crosses: the plate is larger than all else."""
-    system = mbd.System()
-    ball = system.add(mbd.PointMass("ball", mass=1.0, velocity=(3.0, 0, 0), shape=mbd.Sphere(0.01)))
+    system, ball = with_point("ball", velocity=(3.0, 0, 0), shape=mbd.Sphere(0.01))
     system.add(mbd.Spring("spring", system.ground, ball, at=(0, 0, 0.5), stiffness=1.0))
     system.add(mbd.PointInPlane("plane", system.ground, ball, at=(0, 0, 0), axis=(0, 0, 1)))
     solution = simulated(system)
@@ -528,26 +520,20 @@ def test_hidden_plates_are_not_fitted_into_the_picture():
     assert without.high[1] < 0.5 * with_plate.high[1]
 
 
-@pytest.mark.parametrize(
-    ("options", "error", "match"),
-    [
-        ({"lines": ["rod"]}, TypeError, "a line must be two or more points, each of them the name"),
-        ({"lines": [("rod", "r")]}, ValueError, "lines must be of bodies, got 'r'; there are rod"),
-        (
-            {"trails": ["rodd"]},
-            ValueError,
-            r"trails must be of bodies, got 'rodd' \(did you mean 'rod'\?\); there are rod",
-        ),
-        ({"trails": [3]}, TypeError, r"a trail must be the name of a body, or \(name, point"),
-        ({"trails": [("rod", (1, 2))]}, ValueError, r"trail of 'rod' must be 3 numbers \[m\]"),
-        ({"show": ["everything"]}, ValueError, "show must be one of bodies, joints.*'everything'"),
-        ({"speed": 0}, ValueError, "animate: speed must be positive"),
-        ({"follow": "x"}, ValueError, "follow must name a body, got 'x'; there are rod"),
-        ({"up": (0, 1, 1)}, ValueError, "up must be along x, y or z, got"),
-        ({"view": (0, 0)}, ValueError, "animate: view must be 3 numbers"),
-        ({"color": 1}, TypeError, "color"),
-    ],
-)
+@pytest.mark.parametrize(("options", "error", "match"), [
+    ({"lines": ["rod"]}, TypeError, "a line must be two or more points, each of them the name"),
+    ({"lines": [("rod", "r")]}, ValueError, "lines must be of bodies, got 'r'; there are rod"),
+    ({"trails": ["rodd"]}, ValueError,
+     r"trails must be of bodies, got 'rodd' \(did you mean 'rod'\?\); there are rod"),
+    ({"trails": [3]}, TypeError, r"a trail must be the name of a body, or \(name, point"),
+    ({"trails": [("rod", (1, 2))]}, ValueError, r"trail of 'rod' must be 3 numbers \[m\]"),
+    ({"show": ["everything"]}, ValueError, "show must be one of bodies, joints.*'everything'"),
+    ({"speed": 0}, ValueError, "animate: speed must be positive"),
+    ({"follow": "x"}, ValueError, "follow must name a body, got 'x'; there are rod"),
+    ({"up": (0, 1, 1)}, ValueError, "up must be along x, y or z, got"),
+    ({"view": (0, 0)}, ValueError, "animate: view must be 3 numbers"),
+    ({"color": 1}, TypeError, "color"),
+])  # fmt: skip
 def test_wrong_options(options, error, match):
     with pytest.raises(error, match=match):
         pendulum().animate(**options)

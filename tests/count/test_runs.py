@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from scenes import chain, four_bar
+from scenes import chain, four_bar, hinged, with_point
 
 import mbd
 from mbd.formulations import NAMES
@@ -14,16 +14,13 @@ TIGHT = mbd.GeneralizedAlpha(tol=1e-11)
 
 
 # --- times ---------------------------------------------------------------------------------------
-@pytest.mark.parametrize(
-    ("t_end", "step", "expected"),
-    [
-        (0.3, 0.1, [0, 0.1, 0.2, 0.3]),
-        (0.25, 0.1, [0, 0.1, 0.2, 0.25]),
-        (0.05, 0.1, [0, 0.05]),
-        (0.1, 0.1, [0, 0.1]),
-        (0.7, 0.1, np.arange(8) * 0.1),
-    ],
-)
+@pytest.mark.parametrize(("t_end", "step", "expected"), [
+    (0.3, 0.1, [0, 0.1, 0.2, 0.3]),
+    (0.25, 0.1, [0, 0.1, 0.2, 0.25]),
+    (0.05, 0.1, [0, 0.05]),
+    (0.1, 0.1, [0, 0.1]),
+    (0.7, 0.1, np.arange(8) * 0.1),
+])  # fmt: skip
 @pytest.mark.filterwarnings("ignore:steps of")  # coarse ones: when they end is all that counts
 def test_the_last_step_is_shortened(t_end, step, expected):
     solution = mbd.simulate(chain(1), t_end, step)
@@ -37,8 +34,7 @@ def test_the_last_step_is_shortened(t_end, step, expected):
 
 def test_the_short_step_is_as_accurate_as_the_others():
     """A free fall from rest is exact whatever the steps are."""
-    system = mbd.System(gravity=(0, 0, -10.0))
-    system.add(mbd.PointMass("p", mass=2.0, velocity=(1, 0, 3)))
+    system, _ = with_point("p", gravity=(0, 0, -10.0), mass=2.0, velocity=(1, 0, 3))
     p = mbd.simulate(system, 0.47, 0.1)["p"].position[-1]
     assert np.allclose(p, (0.47, 0, 3 * 0.47 - 5 * 0.47**2), rtol=0, atol=1e-14)
 
@@ -93,11 +89,10 @@ def test_two_halves_are_one_run(build):
 
 def test_an_angle_is_remembered_across_runs():
     """A wheel that has turned several times keeps its wound-up spring when a run goes on."""
-    system = mbd.System()
-    wheel = system.add(
-        mbd.RigidBody("wheel", mass=1.0, inertia=(1, 1, 2.0), angular_velocity=(0, 0, 20.0))
-    )
-    hinge = system.add(mbd.Revolute("h", system.ground, wheel, at=(0, 0, 0), axis=(0, 0, 1)))
+    system, _wheel, hinge = hinged(
+        "wheel", "h", axis=(0, 0, 1), gravity=(0, 0, 0), inertia=(1, 1, 2.0),
+        angular_velocity=(0, 0, 20.0), position=(0, 0, 0),
+    )  # fmt: skip
     system.add(mbd.RotationalSpring("s", hinge, stiffness=0.5))
     model = system.build()
     whole = mbd.simulate(model, 2.0, 5e-3, method=TIGHT)
@@ -111,8 +106,7 @@ def test_an_angle_is_remembered_across_runs():
 
 # --- stopping early ------------------------------------------------------------------------------
 def pushed(law):
-    system = mbd.System()
-    p = system.add(mbd.PointMass("p", mass=1.0, velocity=(1, 0, 0)))
+    system, p = with_point("p", velocity=(1, 0, 0))
     system.add(mbd.PointForce("push", p, law))
     return system
 
@@ -209,8 +203,7 @@ def test_a_failed_run_is_returned_on_request():
 
 def test_a_failure_names_a_joint():
     """Two rods that must both reach a point pulled out of their reach."""
-    system = mbd.System()
-    p = system.add(mbd.PointMass("p", mass=1.0, position=(0, 0, 1), velocity=(0, 0, 0)))
+    system, p = with_point("p", position=(0, 0, 1), velocity=(0, 0, 0))
     system.add(mbd.Distance("left", system.ground.frame((-1, 0, 0)), p))
     system.add(mbd.Distance("right", system.ground.frame((1, 0, 0)), p))
     system.add(mbd.PointForce("pull", p, lambda t: (0, 0, 1e9 * t)))
@@ -286,11 +279,7 @@ def test_assemble_pose_moves_as_little_as_possible():
 
 def test_consistent_accelerations():
     """A hinged bar released from the horizontal: alpha = 3 g / (2 L) for a thin rod."""
-    system = mbd.System(gravity=(0, 0, -9.81))
-    bar = system.add(
-        mbd.RigidBody("bar", mass=1.0, inertia=(1e-3, 1 / 12, 1 / 12), position=(0.5, 0, 0))
-    )
-    system.add(mbd.Revolute("h", system.ground, bar, at=(0, 0, 0), axis=(0, 1, 0)))
+    system, *_ = hinged("bar", "h", inertia=(1e-3, 1 / 12, 1 / 12))
     state = mbd.consistent(system.build())
     assert state.a[4] == pytest.approx(1.5 * 9.81, rel=1e-12)
     assert state.lam[2] == pytest.approx(9.81 / 4, rel=1e-11)

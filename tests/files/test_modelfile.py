@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scenes import with_body, with_point
 from scipy.sparse import issparse
 from scipy.spatial.transform import Rotation
 
@@ -87,15 +88,11 @@ def test_every_part_can_be_said(name):
     words.arguments(part)  # an argument of unknown type is a LookupError that says where to add it
 
 
-@pytest.mark.parametrize(
-    "maker",
-    [
-        *words.methods().values(),
-        *words.makers("parts.shapes").values(),
-        *words.makers("formulations.").values(),
-    ],
-    ids=lambda x: x.__name__,
-)
+@pytest.mark.parametrize("maker", [
+    *words.methods().values(),
+    *words.makers("parts.shapes").values(),
+    *words.makers("formulations.").values(),
+], ids=lambda x: x.__name__)  # fmt: skip
 def test_every_option_can_be_said(maker):
     words.arguments(maker)
 
@@ -256,8 +253,7 @@ OF_FUNCTIONS = {name: x for name, x in words.parts().items() if "function" in wo
 
 @pytest.mark.parametrize("name", OF_FUNCTIONS)
 def test_functions_of_python_are_refused(name, tmp_path):
-    system = mbd.System()
-    ball = system.add(mbd.PointMass("ball", mass=1.0, position=(1, 0, 0)))
+    system, ball = with_point("ball", position=(1, 0, 0))
     told = "Python code, which a file cannot hold; keep the model as a scene"
     for function in (lambda p: p[0], mbd.Function(lambda p, a: a * p[0], a=2.0)):
         other = mbd.System()
@@ -492,8 +488,7 @@ def test_formulation_can_be_chosen():
 
 # --- what a file cannot hold ----------------------------------------------------------------------
 def free():
-    system = mbd.System()
-    system.add(mbd.RigidBody("body", mass=1, inertia=(1, 1, 1)))
+    system, _ = with_body("body", mass=1, inertia=(1, 1, 1))
     return system
 
 
@@ -522,8 +517,7 @@ def test_parts_that_were_changed_are_refused():
 
 def test_arrays_of_the_caller_may_change_later():
     place = np.array([1.0, 2, 3])
-    system = mbd.System()
-    system.add(mbd.PointMass("p", mass=1, position=place))
+    system, _ = with_point("p", mass=1, position=place)
     place[:] = 0
     assert from_text(to_text(system)).system["p"].position.tolist() == [1, 2, 3]
 
@@ -711,25 +705,21 @@ def test_files_meet_the_schema(validator):
         validator.validate(tomllib.loads(text))
 
 
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ("schema = 1", "schema = 2"),
-        ("mass =", "mas ="),
-        ('"Revolute"', '"Spring"'),
-        ("[0.1, 0.17, 0.17]", "[1, 2]"),
-        ('body = "crank"\nforce', "force"),
-        ("rho=0.7", "rh=0.7"),
-        ("[system]", "[sistem]"),
-    ],
-)
+@pytest.mark.parametrize(("old", "new"), [
+    ("schema = 1", "schema = 2"),
+    ("mass =", "mas ="),
+    ('"Revolute"', '"Spring"'),
+    ("[0.1, 0.17, 0.17]", "[1, 2]"),
+    ('body = "crank"\nforce', "force"),
+    ("rho=0.7", "rh=0.7"),
+    ("[system]", "[sistem]"),
+])  # fmt: skip
 def test_the_schema_refuses_what_the_reader_refuses(old, new, validator):
     assert not validator.is_valid(tomllib.loads(GOOD.replace(old, new, 1)))
 
 
 def test_loads_on_frames_come_back(tmp_path):
-    system = mbd.System()
-    bar = system.add(mbd.RigidBody("bar", mass=1.0, inertia=(0.1, 0.2, 0.3)))
+    system, bar = with_body("bar", inertia=(0.1, 0.2, 0.3))
     frame = bar.frame((0.1, 0.2, 0.3))
     system.add(mbd.PointForce("push", frame, (1.0, 2.0, 3.0), follow=True))
     system.add(mbd.Moment("twist", frame, (0.0, 0.0, 1.0)))

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from families import spread
-from scenes import chain, four_bar, random_system
+from scenes import chain, four_bar, hinged, random_system
 from scipy.sparse.linalg import splu
 
 import mbd
@@ -209,14 +209,11 @@ def test_stored_states_satisfy_the_equations(name, options):
     assert residual(mbd.simulate(SCENES[name](), 0.1, 2e-3, method=method)) < 1e-6
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        {},
-        {"newton": "full"},
-        {"linear_solver": "splu"},
-    ],
-)
+@pytest.mark.parametrize("options", [
+    {},
+    {"newton": "full"},
+    {"linear_solver": "splu"},
+])  # fmt: skip
 def test_stored_states_satisfy_the_equations_with_redundant_rows(options):
     """Taking the loose part out of the multipliers must leave B^T lam as it is."""
     method = mbd.GeneralizedAlpha(tol=1e-10, **options)
@@ -285,12 +282,10 @@ def test_a_plate_without_thickness():
     """Its director has no mass along the thickness: rows change places inside the front."""
 
     def build(formulation):
-        system = mbd.System(gravity=(0, 0, -9.81))
-        plate = system.add(
-            mbd.RigidBody("plate", mass=1.0, inertia=(0.1, 0.2, 0.3), position=(0.5, 0, 0),
-                          angular_velocity=(0.4, 0, 0), formulation=formulation)
+        system, *_ = hinged(
+            "plate", "pin", kind="Spherical", inertia=(0.1, 0.2, 0.3), angular_velocity=(0.4, 0, 0),
+            formulation=formulation,
         )  # fmt: skip
-        system.add(mbd.Spherical("pin", system.ground, plate, at=(0, 0, 0)))
         return mbd.simulate(system, 0.2, 1e-3)
 
     flat, lie = build("directors"), build("so3")

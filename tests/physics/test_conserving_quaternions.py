@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
+from kinds.test_pulled import MADE
+from scenes import with_body
 
 import mbd
-from mbd.formulations.pulled import pulled
-from mbd.machine.buffer import DIRECTOR, TRANSLATION
 
 from .tools import scene
 
@@ -45,12 +45,9 @@ def test_a_free_body_of_any_inertia_in_steps_of_any_turn(formulation, ratio, tur
 
 def breathing():
     """A balloon held inside a core by four springs, and a tail on a ball joint of its skin."""
-    system = mbd.System()
-    core = system.add(
-        mbd.RigidBody(
-            "core", mass=2.0, inertia=(0.3, 0.4, 0.5), center_of_mass=(0.05, 0.1, 0),
-            angular_velocity=(0.5, 0.2, 1.0), formulation="euler_parameters",
-        )
+    system, core = with_body(
+        "core", mass=2.0, inertia=(0.3, 0.4, 0.5), center_of_mass=(0.05, 0.1, 0),
+        angular_velocity=(0.5, 0.2, 1.0), formulation="euler_parameters",
     )  # fmt: skip
     balloon = system.add(
         mbd.RigidBody(
@@ -178,38 +175,18 @@ def test_what_is_far_from_the_origin_keeps_as_many_digits_as_it_has():
     assert np.ptp(solution.energy.total) < 1e-11 * abs(solution.energy.total[0])
 
 
-def coordinates():
-    """Return the quaternion map made by `pulled`: quadratic, with no step of its own."""
-    from mbd.algebra.quaternions import scaled_rotation
-    from mbd.algebra.rotations import quaternion_from_matrix
-
-    return pulled(
-        "mine",
-        dict.fromkeys("xyz", TRANSLATION) | {f"p{i}": DIRECTOR for i in range(4)},
-        lambda q: np.concatenate([q[:3], scaled_rotation(q[3:]).T.ravel()]),
-        lambda x, R: np.concatenate([x, quaternion_from_matrix(R)]),
-        ("|p|",),
-        lambda y: [(y[3:] @ y[3:] / 3 - 1) / 4],
-    )
-
-
-@pytest.mark.parametrize(
-    "formulation",
-    [
-        "so3",
-        mbd.EulerParameters("reduced"),
-        mbd.EulerParameters("projected"),
-        mbd.EulerParameters("full", "B1"),
-        mbd.EulerParameters("full", "H"),
-        mbd.EulerParameters("full", "Q_p2"),
-        mbd.Scalable(velocities="u"),
-        coordinates(),
-    ],
-    ids=lambda x: getattr(x, "name", x),
-)
+@pytest.mark.parametrize("formulation", [
+    "so3",
+    mbd.EulerParameters("reduced"),
+    mbd.EulerParameters("projected"),
+    mbd.EulerParameters("full", "B1"),
+    mbd.EulerParameters("full", "H"),
+    mbd.EulerParameters("full", "Q_p2"),
+    mbd.Scalable(velocities="u"),
+    MADE["pulled parameters"],  # the quaternion map, quadratic, with no step of its own
+], ids=lambda x: getattr(x, "name", x))  # fmt: skip
 def test_formulations_without_such_a_step_are_refused_by_name(formulation):
-    system = mbd.System()
-    system.add(mbd.RigidBody("top", mass=1.0, inertia=(1, 1, 1), formulation=formulation))
+    system, _ = with_body("top", inertia=(1, 1, 1), formulation=formulation)
     with pytest.raises(ValueError, match="EnergyMomentum: 'top' is carried by .*'directors'"):
         mbd.simulate(system, 1.0, 1e-2, method=EXACT)
 

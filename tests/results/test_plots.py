@@ -5,6 +5,7 @@ import matplotlib.pyplot as plt
 import networkx as nx
 import numpy as np
 import pytest
+from scenes import with_body, with_point
 
 import mbd
 from mbd.drawing.topology import _crossings, _places
@@ -96,20 +97,14 @@ def test_axes_of_the_caller(solution):
         solution.plot("flier.position", "flier.velocity", ax=right)
 
 
-@pytest.mark.parametrize(
-    ("name", "told"),
-    [
-        ("fleir", r"did you mean 'flier'\?\); there are: body, so3"),
-        ("flier.positon", r"did you mean 'position'\?\); 'flier' has: position, velocity"),
-        ("bob.quaternion", r"'bob' has: position, velocity, acceleration"),
-        ("flier.position.w", r"'flier.position' has: x, y, z"),
-        (
-            "energy.potental",
-            r"did you mean 'potential'\?\); 'energy' has: kinetic, potential, total",
-        ),
-        ("joint 0.angel", r"did you mean 'angle'"),
-    ],
-)
+@pytest.mark.parametrize(("name", "told"), [
+    ("fleir", r"did you mean 'flier'\?\); there are: body, so3"),
+    ("flier.positon", r"did you mean 'position'\?\); 'flier' has: position, velocity"),
+    ("bob.quaternion", r"'bob' has: position, velocity, acceleration"),
+    ("flier.position.w", r"'flier.position' has: x, y, z"),
+    ("energy.potental", r"did you mean 'potential'\?\); 'energy' has: kinetic, potential, total"),
+    ("joint 0.angel", r"did you mean 'angle'"),
+])  # fmt: skip
 def test_wrong_names_list_the_right_ones(solution, name, told):
     with pytest.raises(KeyError, match=told):
         solution.plot(name)
@@ -140,11 +135,9 @@ def test_topology_marks_redundant_joints():
 
 
 def test_topology_of_other_shapes():
-    one = mbd.System()
-    one.add(mbd.PointMass("m", mass=1.0))
+    one, _ = with_point("m")
     assert [t.get_text() for t in one.build().plot_topology().axes[0].texts] == ["m"]
-    two = mbd.System()
-    bar = two.add(mbd.RigidBody("bar", mass=1, inertia=(1, 1, 1)))
+    two, bar = with_body("bar", mass=1, inertia=(1, 1, 1))
     for i in range(3):
         two.add(mbd.Spherical(f"pin {i}", two.ground, bar, at=(i, 0, 0)))
     two.add(mbd.Spring("rope", two.ground, bar, at=(0, 0, 1), stiffness=1))
@@ -205,8 +198,7 @@ def test_few_edges_cross():
 def test_figures_do_not_pile_up():
     """pyplot knows those that it shows in windows only, so that it does not warn of many."""
     plt.close("all")
-    model = mbd.System()
-    model.add(mbd.PointMass("m", mass=1.0))
+    model, _ = with_point("m")
     for _ in range(3):
         model.build().plot_topology()
     assert plt.get_fignums() == []
