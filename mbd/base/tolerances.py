@@ -205,7 +205,7 @@ the same section."""
 
 # --- runs that are lost ---------------------------------------------------------------------------
 
-LOOKED_AT = 40
+LOOKED_AT = 64
 """[-] Instants that tell of a run: the last ones whether its multipliers oscillate from step to
 step, a sample of all whether energies keep their balance."""
 
