@@ -23,7 +23,8 @@ bisection. At an event
    e is smaller where it would be positive;
 2. accelerations decide the branches: a contact without a force opens, one without slip sticks if
    friction can hold it, else slip begins along its acceleration;
-3. the method starts again, :math:`a := \dot v, \bar p := p`.
+3. the method starts again, :math:`a := \dot v, \bar p := p`, of :math:`\dot v` what a step of its
+   size can follow; so it does where a longer step comes after a shorter one.
 
 After `MOST_EVENTS` in a step, or where no branches agree, the rest of it is a step of
 ``nonsmooth``, which captures all that is left. What closes and opens again within a step, so that

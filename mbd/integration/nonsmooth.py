@@ -42,6 +42,11 @@ what the next step can follow. A step for which that does not settle is taken in
 Energy does not rise by an impact: where restitution with friction would let it (Kane), e of that
 step is smaller.
 
+Rows of joints and drives may hold what a law is to move: no force stops that. In quiet steps such a
+row lacks after a correction half of the velocity it lacked before, or more; in others forces without
+bounds leave more than half of its digits (``set_valued_laws``). The step fails, and the rows that
+contradict each other are named.
+
 References
 ----------
 .. [1] Capobianco, Harsch, Eugster and Leine, A nonsmooth generalized-alpha method for mechanical
