@@ -43,9 +43,9 @@ Energy does not rise by an impact: where restitution with friction would let it 
 step is smaller.
 
 Rows of joints and drives may hold what a law is to move: no force stops that. In quiet steps such a
-row lacks after a correction half of the velocity it lacked before, or more; in others forces without
-bounds leave more than half of its digits (``set_valued_laws``). The step fails, and the rows that
-contradict each other are named.
+row lacks after a correction half of the velocity it lacked before, or more; in others forces
+without bounds leave more than half of its digits (``set_valued_laws``). The step fails, and the rows
+that contradict each other are named.
 
 References
 ----------
