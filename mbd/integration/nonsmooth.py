@@ -44,8 +44,8 @@ step is smaller.
 
 Rows of joints and drives may hold what a law is to move: no force stops that. In quiet steps such a
 row lacks after a correction half of the velocity it lacked before, or more; in others forces
-without bounds leave more than half of its digits (``set_valued_laws``). The step fails, and the rows
-that contradict each other are named.
+without bounds leave more than half of its digits (``set_valued_laws``). The step fails, and the
+rows that contradict each other are named.
 
 References
 ----------

@@ -308,15 +308,6 @@ def across(F: Any, at: int, x1: float, x2: float, x3: float) -> Any:
 
 
 @jit
-def _disk(y1: float, y2: float, most: float) -> Any:
-    """Return the nearest point of a disk."""
-    size = math.hypot(y1, y2)
-    if size <= most:
-        return y1, y2
-    return y1 * most / size, y2 * most / size
-
-
-@jit
 def _bounds(I: Any, F: Any, k: int, z: int, z0: int) -> Any:
     """Return the interval of a law that is dry; of one that slips its end only."""
     at, law = int(F[array(I, F, RECORDS) + k]), array(I, F, LAWS) + 4 * k
