@@ -13,6 +13,6 @@ def fourth_order(f: Callable[[float], Any]) -> Any:
 
 
 EPS = float(np.finfo(float).eps)
-# Distances of the values of a smooth function that varies over one. What an order leaves out is
-# round-off at its root; that of order two would leave half of the digits: there it is like noise.
+# Distances of the values of a smooth function that varies over one: what differences of order four
+# and eight leave out is round-off; that of order two leaves out as much as round-off over it makes.
 SECOND, FOURTH, EIGHTH = EPS ** (1 / 3), EPS ** (1 / 4), EPS ** (1 / 8)

@@ -155,8 +155,10 @@ def off_the_rows(I: Any, F: Any) -> bool:
     """Tell whether a step has thrown bodies off their rows, as across a singular pose.
 
     Positions alone meet them there: velocities of a sound step do so by their square in a step,
-    and by what laws of time add to them in it. Where rates alone are met, positions leave them, in
-    a sound step by its error. Velocities of a body at rest are round-off, and those of no rows.
+    and by what laws of time add to them in it. Where a step ends far from where it was headed they
+    are compared with what moved before, not with what may be thrown. Where rates alone are met,
+    positions leave them, in a sound step by its error. Velocities of a body at rest are round-off,
+    and those of no rows.
     """
     level = ints(F)[m.LEVEL]
     if level == m.VELOCITY:

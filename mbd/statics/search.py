@@ -342,9 +342,8 @@ class Search:
         if not way.short and now.work(way.delta) > 0.0:
             return None
         trial = self.moved(now, way.delta)
-        if trial is None or way.short or self._work(now, trial, way.delta) < 0.0:
-            return trial
-        return trial if self.left(now, way, trial) < 0.1 * way.whole else None
+        works = trial is None or way.short or self._work(now, trial, way.delta) < 0.0
+        return trial if works else None
 
     def _work(self, now: SearchPose, then: SearchPose, delta: np.ndarray) -> float:
         """Return minus the work of all forces on the way, by the trapezoidal rule.
