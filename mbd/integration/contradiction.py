@@ -78,7 +78,7 @@ def contradiction_of_step(model: FrozenModel, work: Workspace, start: State, by_
     """
     end, words = float(work.F[m.T]), ""
     for q, near in ((work.vector(m.Q, model.n_q).copy(), tolerances.START_NEAR), (start.q, np.inf)):
-        if np.isfinite(q).all() and not words:
+        if np.abs(q).max(initial=0.0) < tolerances.LARGEST and not words:
             work.load(start.replace(t=end, q=q))
             words = contradiction(model, work, by_rates, near)
     return words
