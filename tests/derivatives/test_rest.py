@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from families import spread
+from families import some, spread
 
 import mbd
 from tests.flexible.meshes import lattice
@@ -260,7 +260,7 @@ def held(formulation, p):
     return system
 
 
-@pytest.mark.parametrize("name", [x for x, f in FORMULATIONS.items() if f.axes])
+@pytest.mark.parametrize("name", some([x for x, f in FORMULATIONS.items() if f.axes], 3))
 def test_eigenvalues_and_responses_in_every_formulation(name):
     """Small motions leave the pose: increments there, and at it, are not the same."""
     follow(held, FORMULATIONS[name])

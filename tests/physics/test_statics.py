@@ -4,7 +4,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from families import spread
+from families import some, spread
 from scenes import chain, four_bar
 from scipy.spatial.transform import Rotation
 
@@ -123,10 +123,7 @@ def test_a_shallow_arch_snaps_through():
 
 
 # --- steady rotation ------------------------------------------------------------------------------
-@pytest.mark.parametrize(  # 10 s with unified, 2 s at most with the others
-    "formulation",
-    [pytest.param(x, marks=pytest.mark.slow) if x == "unified" else x for x in RIGID],
-)
+@pytest.mark.parametrize("formulation", some(RIGID, 3))
 def test_governor_swings_out(formulation):
     governor = scene("governor")
     for speed in (7.0, 12.0):
@@ -145,7 +142,7 @@ def test_governor_swings_out(formulation):
     assert abs(slow["right"].position[0]) < 1e-8  # too slow: the rods hang
 
 
-@pytest.mark.parametrize("formulation", RIGID)
+@pytest.mark.parametrize("formulation", some(RIGID, 3))
 def test_steady_precession_of_a_top(formulation):
     """A cos(th) P^2 - C n P + m g l = 0, both rates."""
     top = scene("steady_top")
