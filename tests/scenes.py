@@ -32,6 +32,19 @@ def body(name, rng, formulation="so3", position=None, *, moving=True):
     )
 
 
+def with_point(name, *, gravity=(0, 0, 0), mass=1.0, **options):
+    """Return a system of a point mass, and the point."""
+    system = mbd.System(gravity=gravity)
+    return system, system.add(mbd.PointMass(name, mass=mass, **options))
+
+
+def with_body(name, *, gravity=(0, 0, 0), **options):
+    """Return a system of a rigid body of 1 kg, and the body."""
+    system = mbd.System(gravity=gravity)
+    given = {"mass": 1.0, "inertia": (0.1, 0.1, 0.1)} | options
+    return system, system.add(mbd.RigidBody(name, **given))
+
+
 def hinged(
     body="rod", joint="hinge", *, kind="Revolute", at=(0, 0, 0), axis=(0, 1, 0), gravity=GRAVITY,
     **options,

@@ -4,6 +4,7 @@ import ast
 
 import numpy as np
 import pytest
+from scenes import with_body, with_point
 from sources import nodes, within, word
 from test_floors import BELOW, NAMES, ORDER, room_of
 
@@ -113,8 +114,7 @@ class Tendon(Part):
 
 
 def tendon():
-    system = mbd.System()
-    a = system.add(mbd.PointMass("a", mass=1.3, position=(0.9, 0.2, 0.0)))
+    system, a = with_point("a", mass=1.3, position=(0.9, 0.2, 0.0))
     system.add(Tendon("tendon", system.ground, a, 11.0))
     return system
 
@@ -152,8 +152,7 @@ def test_what_does_not_derive_from_part_is_told_to():
 
 def test_a_joint_of_one_coordinate_is_an_input_and_every_coordinate_an_output():
     """A screw's own class is nowhere named; a motor along it turns and pushes at once."""
-    system = mbd.System()
-    table = system.add(mbd.RigidBody("table", mass=2.0, inertia=(0.4, 0.5, 0.3)))
+    system, table = with_body("table", mass=2.0, inertia=(0.4, 0.5, 0.3))
     slider = system.add(mbd.RigidBody("slider", mass=0.7, inertia=(0.1, 0.2, 0.15)))
     on = {"at": (0.2, 0.1, 0.4), "axis": (0.0, 0.6, 0.8)}
     system.add(mbd.Cylindrical("sleeve", system.ground, table, **on))
@@ -185,8 +184,7 @@ class WithoutUnits(Reading):
 
 
 def test_readings_of_nothing_are_refused_where_the_part_is_added():
-    system = mbd.System()
-    a = system.add(mbd.PointMass("a", mass=1.3, position=(0.9, 0.2, 0.0)))
+    system, a = with_point("a", mass=1.3, position=(0.9, 0.2, 0.0))
     for kind, text in (
         (Reading, "it must have a row, or drive a coordinate by a law"),
         (WithoutUnits, "its units must name each of them, got .'force'"),
@@ -201,8 +199,7 @@ class Coil(Reading):
 
 
 def test_a_symbol_needs_no_more_than_the_ends():
-    system = mbd.System()
-    a = system.add(mbd.PointMass("a", mass=1.3, position=(0.9, 0.2, 0.0)))
+    system, a = with_point("a", mass=1.3, position=(0.9, 0.2, 0.0))
     system.add(Coil("coil", system.ground, a, 3.0))
     drawing = mbd.simulate(system, 0.01, 1e-3).animate().drawing
     assert [(x.form, x.label) for x in drawing.links] == [("coil", "coil (Coil)")]

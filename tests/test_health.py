@@ -4,7 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
-from scenes import spinning_disc
+from scenes import spinning_disc, with_body
 from scipy.spatial.transform import Rotation
 
 import mbd
@@ -63,11 +63,9 @@ def test_a_run_that_is_lost_says_so(formulation, step):
 
 
 def test_a_free_body_on_directors_near_rho_1_says_so():
-    system = mbd.System()
-    system.add(
-        mbd.RigidBody("a", mass=1.0, inertia=(1, 1.1, 1.2), formulation="directors",
-                      angular_velocity=(0, 1, 2))
-    )  # fmt: skip
+    system, _ = with_body(
+        "a", inertia=(1, 1.1, 1.2), formulation="directors", angular_velocity=(0, 1, 2)
+    )
     with pytest.warns(RuntimeWarning, match=r"'a\.\|.*\|' oscillates"):
         mbd.simulate(system, 20.0, 0.01, method=mbd.GeneralizedAlpha(rho=1.0))
 

@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from scenes import four_bar, hinged, random_system
+from scenes import four_bar, hinged, random_system, with_body, with_point
 from scipy.integrate import solve_ivp
 
 import mbd
@@ -77,8 +77,7 @@ def test_a_target_out_of_reach_is_given_up(monkeypatch):
 def test_a_pivot_that_is_round_off_is_none(part, trusted):
     """A spring so negative that of the mass's pivot only a part is left."""
     step = 2.0**-6  # with rho = 1 the weights are powers of two: w_M = 1, w_K = 2^-14
-    system = mbd.System()
-    far = system.add(mbd.PointMass("far", mass=3.0, position=(3, 0, 0)))
+    system, far = with_point("far", mass=3.0, position=(3, 0, 0))
     two = system.add(mbd.PointMass("two", mass=1.0, position=(2, 0, 0)))
     one = system.add(mbd.PointMass("one", mass=1.0, position=(1, 0, 0)))
     system.add(mbd.Spring("t", two, far, stiffness=20.0, length=0.9))
@@ -94,14 +93,10 @@ def test_a_plate_is_a_plate_however_thin(thin):
     """On directors the mass along its normal is a pivot; rows that hold it come to its help."""
     motion = []
     for formulation in ("directors", "so3"):
-        system = mbd.System(gravity=(0, 0, -9.81))
-        plate = system.add(
-            mbd.RigidBody(
-                "plate", mass=1.0, inertia=(0.1, 0.2, 0.3 * (1 - thin)), position=(0.3, 0.2, 0),
-                angular_velocity=(0, 0, 0), formulation=formulation,
-            )
+        system, *_ = hinged(
+            "plate", "pin", kind="Spherical", inertia=(0.1, 0.2, 0.3 * (1 - thin)),
+            position=(0.3, 0.2, 0), angular_velocity=(0, 0, 0), formulation=formulation,
         )  # fmt: skip
-        system.add(mbd.Spherical("pin", system.ground, plate, at=(0, 0, 0)))
         run = mbd.simulate(system, 0.1, 1e-3)
         assert run.stats["pivoting_steps"] == 0
         motion.append(run["plate"].position[-1])
@@ -113,12 +108,10 @@ def test_fronts_solve_plates_to_round_off(thin):
     """A pivot that is nothing beside its diagonal changes place with a row."""
     from mbd.model.pattern import sparse
 
-    system = mbd.System()
-    plate = system.add(
-        mbd.RigidBody("plate", mass=1.0, inertia=(0.1, 0.2, 0.3 * (1 - thin)),
-                      position=(0.3, 0.2, 0), formulation="directors")
+    system, *_ = hinged(
+        "plate", "pin", kind="Spherical", gravity=(0, 0, 0), inertia=(0.1, 0.2, 0.3 * (1 - thin)),
+        position=(0.3, 0.2, 0), formulation="directors",
     )  # fmt: skip
-    system.add(mbd.Spherical("pin", system.ground, plate, at=(0, 0, 0)))
     work = filled(system.build(), 1e-3)
     A = sparse(work.model, work.F).toarray()
     x = np.random.default_rng(7321).normal(size=len(A))
@@ -152,8 +145,7 @@ ALPHA = mbd.GeneralizedAlpha()
 
 def on_a_spring(**options):
     """Return a run of a point that circles and swings on a spring; 0.1 s and 0.5 m set its pace."""
-    system = mbd.System()
-    point = system.add(mbd.PointMass("point", mass=1.0, position=(1.5, 0, 0), velocity=(0, 1, 0)))
+    system, point = with_point("point", position=(1.5, 0, 0), velocity=(0, 1, 0))
     system.add(mbd.Spring("spring", system.ground, point, stiffness=20.0, length=1.0))
     return mbd.simulate(system, 2.0, rtol=1e-4, **{"method": ALPHA, **options})
 
@@ -180,8 +172,7 @@ def test_free_steps_do_not_see_a_coarse_tolerance_of_newton():
 
 def test_free_steps_change_by_bounded_factors():
     """A force from an instant on: steps shrink by few trials, and grow again one by one."""
-    system = mbd.System()
-    mass = system.add(mbd.PointMass("m", mass=1.0))
+    system, mass = with_point("m")
     system.add(mbd.PointForce("f", mass, force=lambda t: (float(t > 0.3), 0, 0)))
     run = mbd.simulate(system, 1.0, rtol=1e-6, method=ALPHA)
     steps = np.diff(run.t)
@@ -192,8 +183,7 @@ def test_free_steps_change_by_bounded_factors():
 
 def stiff(stiffness, t_end, method=ALPHA):
     """Return a run by free steps of a point on a spring of 1 m that is drawn by another one."""
-    system = mbd.System()
-    point = system.add(mbd.PointMass("point", mass=1.0, position=(1.5, 0, 0)))
+    system, point = with_point("point", position=(1.5, 0, 0))
     system.add(mbd.Spring("spring", system.ground, point, stiffness=stiffness, length=1.0))
     return mbd.simulate(system, t_end, rtol=1e-4, method=method, raise_on_failure=False)
 
@@ -220,8 +210,7 @@ def test_many_steps_are_no_crawl(monkeypatch):
 # --- starts ---------------------------------------------------------------------------------------
 @pytest.mark.parametrize("step", [1e-2, 1e-4])
 def test_the_first_change_of_accelerations_is_that_of_the_law(step):
-    system = mbd.System()
-    mass = system.add(mbd.PointMass("m", mass=2.0))
+    system, mass = with_point("m", mass=2.0)
     system.add(mbd.PointForce("f", mass, force=lambda t: (1.0 + np.sin(5.0 * t), 0, 0)))
     model = system.build()
     change = Nearby(Workspace(model), mbd.consistent(model)).jerk(step)
@@ -229,8 +218,7 @@ def test_the_first_change_of_accelerations_is_that_of_the_law(step):
 
 
 def test_no_change_is_foretold_across_a_jump():
-    system = mbd.System()
-    mass = system.add(mbd.PointMass("m", mass=2.0))
+    system, mass = with_point("m", mass=2.0)
     system.add(mbd.PointForce("f", mass, force=lambda t: (t + 9.0 * (t > 5e-3), 0, 0)))
     model = system.build()
     assert not Nearby(Workspace(model), mbd.consistent(model)).jerk(1e-2).any()
@@ -239,10 +227,9 @@ def test_no_change_is_foretold_across_a_jump():
 # --- Newton ---------------------------------------------------------------------------------------
 def two_links(step, rate, last=1.0, **options):
     """Return a run of 20 steps of two links of 1 m that fall from the horizontal."""
-    system = mbd.System(gravity=(0, 0, -9.81))
-    rod = system.add(
-        mbd.RigidBody("rod", mass=1.0, inertia=(0.1, 0.1, 0.1), position=(1, 0, 0),
-                      angular_velocity=(0, rate, 0), velocity=(0, 0, -rate), formulation="so3")
+    system, rod = with_body(
+        "rod", gravity=(0, 0, -9.81), position=(1, 0, 0), angular_velocity=(0, rate, 0),
+        velocity=(0, 0, -rate), formulation="so3",
     )  # fmt: skip
     end = system.add(
         mbd.PointMass("end", mass=last, position=(2, 0, 0), velocity=(0, 0, -2 * rate))
@@ -274,8 +261,7 @@ def test_a_fall_from_rest_is_no_alarm():
 
 
 def test_many_events_in_a_long_run_are_no_accumulation():
-    system = mbd.System()
-    system.add(mbd.PointMass("m", mass=1.0, velocity=(1, 0, 0)))
+    system, _ = with_point("m", velocity=(1, 0, 0))
     tick = mbd.Event(
         "tick", lambda s: np.sin(150 * np.pi * s.t + 0.1), change=lambda _, s: s.replace(v=-s.v)
     )
@@ -297,15 +283,13 @@ def test_drives_turn_a_crank_far_between_two_instants(speed):
 )
 def test_a_time_that_is_whole_steps_but_for_round_off(t_end, step, n):
     """Steps of 0.1 end beside 0.3: there is no fourth one of 1e-17 s, and none is refused."""
-    system = mbd.System()
-    system.add(mbd.PointMass("m", mass=1.0, velocity=(1, 0, 0)))
+    system, _ = with_point("m", velocity=(1, 0, 0))
     assert n * step != t_end
     assert len(mbd.simulate(system, t_end, step).t) == n + 1
     assert len(mbd.sensitivities(system, ["m.mass"], t_end=t_end, step=step).solution.t) == n + 1
 
 
 def test_a_tolerance_below_round_off_is_refused():
-    system = mbd.System()
-    system.add(mbd.PointMass("m", mass=1.0, velocity=(1, 0, 0)))
+    system, _ = with_point("m", velocity=(1, 0, 0))
     with pytest.raises(ValueError, match=r"rtol must be in \[1.4e-14, 1\) \[-\], got 1e-14"):
         mbd.simulate(system, 1.0, rtol=1e-14)

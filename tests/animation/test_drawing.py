@@ -7,7 +7,7 @@ import numba
 import numpy as np
 import pytest
 from animation.models import pendulum, run
-from scenes import chain
+from scenes import chain, with_body, with_point
 
 import mbd
 from mbd.animation.arrows import scales, tips, visible
@@ -199,8 +199,7 @@ def test_ropes_visit_their_points():
 
 
 def test_drives_and_motors_are_arrows_at_their_joints():
-    system = mbd.System()
-    wheel = system.add(mbd.RigidBody("wheel", mass=1.0, inertia=(1, 1, 1), position=(1, 0, 0)))
+    system, wheel = with_body("wheel", inertia=(1, 1, 1), position=(1, 0, 0))
     cart = system.add(mbd.RigidBody("cart", mass=1.0, inertia=(1, 1, 1)))
     slide = system.add(mbd.Prismatic("slide", system.ground, cart, at=(0, 0, 0), axis=(1, 0, 0)))
     hinge = system.add(mbd.Revolute("hinge", system.ground, wheel, at=(1, 0, 0), axis=(0, 1, 0)))
@@ -328,8 +327,7 @@ def test_jitted_law_gives_the_same_arrow():
         return (np.sin(t), 0.0, 2.0 * t)
 
     for function in (law, numba.njit(law)):
-        system = mbd.System()
-        mass = system.add(mbd.PointMass("mass", mass=1.0))
+        system, mass = with_point("mass")
         system.add(mbd.PointForce("push", mass, function))
         found.append(arrow(simulated(system).animate().drawing, "loads", "N").vectors)
     assert np.array_equal(*found)
@@ -422,8 +420,7 @@ def test_joints_have_names_too():
      ((9.81, 0, 0.1), (-1, 0, 0))],
 )  # fmt: skip
 def test_up_is_against_gravity(gravity, up):
-    system = mbd.System(gravity=gravity)
-    system.add(mbd.PointMass("mass", mass=1.0, velocity=(1, 1, 1)))
+    system, _ = with_point("mass", gravity=gravity, velocity=(1, 1, 1))
     assert np.array_equal(simulated(system).animate().drawing.up, up)
 
 
@@ -456,8 +453,7 @@ def test_arrows_end_in_the_box():
 
 
 def test_where_springs_and_rods_are_held_is_in_the_box():
-    system = mbd.System()
-    bob = system.add(mbd.PointMass("bob", mass=1.0, position=(0, 0, -1)))
+    system, bob = with_point("bob", position=(0, 0, -1))
     system.add(mbd.Spring("spring", system.ground, bob, at=(0.5, 0, 3.0), stiffness=10.0))
     system.add(mbd.Distance("rod", system.ground, bob, at=(-2.0, 0, 0)))
     drawing = still(system).animate().drawing
@@ -517,8 +513,7 @@ def test_lines_go_through_points():
 
 def test_hidden_plates_are_not_fitted_into_the_picture():
     """A ball on a plane that it crosses: the plate is larger than all else."""
-    system = mbd.System()
-    ball = system.add(mbd.PointMass("ball", mass=1.0, velocity=(3.0, 0, 0), shape=mbd.Sphere(0.01)))
+    system, ball = with_point("ball", velocity=(3.0, 0, 0), shape=mbd.Sphere(0.01))
     system.add(mbd.Spring("spring", system.ground, ball, at=(0, 0, 0.5), stiffness=1.0))
     system.add(mbd.PointInPlane("plane", system.ground, ball, at=(0, 0, 0), axis=(0, 0, 1)))
     solution = simulated(system)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scenes import with_body
 from scipy.linalg import logm
 from scipy.spatial.transform import Rotation
 
@@ -45,9 +46,7 @@ def test_energy_and_moment_at_a_large_turn():
     e = strains(*H)
     assert np.linalg.norm(e[3:]) > 2.2
 
-    system = mbd.System()
-    body = system.add(mbd.RigidBody("body", mass=1.0, inertia=(1, 1, 1), position=pose[0],
-                                    rotation=pose[1]))  # fmt: skip
+    system, body = with_body("body", inertia=(1, 1, 1), position=pose[0], rotation=pose[1])
     system.add(mbd.Bushing("bushing", system.ground.frame(), body.frame(), stiffness=K))
     solution = mbd.simulate(system, 1e-3, 1e-3)
     assert solution.energy.potential[0] == pytest.approx(0.5 * e @ K @ e, rel=1e-12)
@@ -93,8 +92,7 @@ def test_a_full_matrix_turned_with_its_axes_is_the_same():
     Q = np.kron(np.eye(2), Rotation.from_rotvec((0.2, 0.7, -0.4)).as_matrix())
     ends = []
     for matrix, axes in ((K, AXES), (Q.T @ K @ Q, AXES @ Q[:3, :3])):
-        system = mbd.System()
-        body = system.add(mbd.RigidBody("body", mass=1.0, inertia=(1, 1, 1)))
+        system, body = with_body("body", inertia=(1, 1, 1))
         system.add(mbd.Bushing("b", system.ground, body, at=AT, axes=axes, stiffness=matrix))
         system.add(mbd.PointForce("push", body, (40.0, -30, 50), at=(0.3, 0.4, 0)))
         ends.append(mbd.equilibrium(system)["body"])
@@ -106,8 +104,7 @@ def test_a_full_matrix_turned_with_its_axes_is_the_same():
 def test_a_moment_turns_by_moment_over_stiffness_up_to_half_a_turn():
     """The angle itself is measured, not its sine."""
     for angle in (0.5, 1.5, 3.0):
-        system = mbd.System()
-        body = system.add(mbd.RigidBody("body", mass=1.0, inertia=(1, 1, 1)))
+        system, body = with_body("body", inertia=(1, 1, 1))
         system.add(mbd.Bushing("b", system.ground, body, at=(0, 0, 0), stiffness=[9.0] * 6))
         system.add(mbd.Moment("turn", body, (0, 0, 9.0 * angle)))
         pose = mbd.equilibrium(system)
@@ -135,10 +132,9 @@ def test_a_bearing_with_coupled_directions_lets_its_shaft_spin():
 
 def held(formulation, turn=0.0, stiffness=(50.0, 50.0, 50.0, 9.0, 9.0, 9.0)):
     """Return a body on a bushing at its centre, turned about y."""
-    system = mbd.System()
-    body = system.add(
-        mbd.RigidBody("body", mass=2.0, inertia=(0.5, 0.5, 0.5), formulation=formulation,
-                      rotation=Rotation.from_rotvec((0, turn, 0)).as_matrix())
+    system, body = with_body(
+        "body", mass=2.0, inertia=(0.5, 0.5, 0.5), formulation=formulation,
+        rotation=Rotation.from_rotvec((0, turn, 0)).as_matrix(),
     )  # fmt: skip
     system.add(mbd.Bushing("bushing", system.ground.frame(), body.frame(), stiffness=stiffness))
     return system, body
@@ -172,10 +168,7 @@ def test_a_bushing_that_turns_by_nearly_pi_is_named():
     assert "; warning: 'bushing' turns by" in pose.message
     assert pose["body"].rotation[2, 2] < -0.98  # it hangs from its load
 
-    spun = mbd.System()
-    wheel = spun.add(
-        mbd.RigidBody("wheel", mass=1.0, inertia=(1, 1, 1), angular_velocity=(0, 0, 12))
-    )
+    spun, wheel = with_body("wheel", inertia=(1, 1, 1), angular_velocity=(0, 0, 12))
     spun.add(mbd.Bushing("bushing", spun.ground, wheel, at=(0, 0, 0), stiffness=(9.0,) * 6))
     with pytest.warns(RuntimeWarning, match=message):
         run = mbd.simulate(spun, 1.0, 1e-2)

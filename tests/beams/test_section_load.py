@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from families import SLOW, spread
 from numba import njit
+from scenes import with_body, with_point
 
 import mbd
 from mbd.formulations import NAMES
@@ -62,10 +63,9 @@ TABLE = np.arange(6.0).reshape(2, 3)
 
 def carrier(formulation, reference="so3"):
     """Return a system of a beam, or a cable, that nothing holds, and a hub."""
-    system = mbd.System()
-    hub = system.add(
-        mbd.RigidBody("hub", mass=1.0, inertia=(1, 2, 2.5), position=(0.3, 0.2, 0.1),
-                      velocity=(1, 0.3, 0), angular_velocity=(0.1, 0.2, 0.4), formulation=reference)
+    system, hub = with_body(
+        "hub", inertia=(1, 2, 2.5), position=(0.3, 0.2, 0.1), velocity=(1, 0.3, 0),
+        angular_velocity=(0.1, 0.2, 0.4), formulation=reference,
     )  # fmt: skip
     if formulation == "cable":
         rope = mbd.Cable("beam", points=POINTS, stiffness=1e3, mass=0.1, elements=4)
@@ -357,11 +357,9 @@ def lift_of_spin(v, omega, s):
 @spread(formulation=NAMES)
 def test_a_spinning_ball_flies_in_circles(formulation):
     """Radius m v/(S omega), by a law that turns velocities: the speed stays."""
-    system = mbd.System()
-    ball = system.add(
-        mbd.RigidBody("ball", mass=0.5, inertia=(0.1, 0.1, 0.1), velocity=(2, 0, 0),
-                      angular_velocity=(0, 0, 10.0), formulation=formulation)
-    )  # fmt: skip
+    system, ball = with_body(
+        "ball", mass=0.5, velocity=(2, 0, 0), angular_velocity=(0, 0, 10.0), formulation=formulation
+    )
     system.add(mbd.PointForce("lift", ball, mbd.Function(lift_of_spin, s=0.2)))
     run = mbd.simulate(system, 1.0, 1e-3)
     angle = 4.0 * run.t
@@ -376,8 +374,7 @@ def in_a_gap(x, gap):
 
 @pytest.mark.parametrize("gap", [1e-5, 1.0])
 def test_a_law_may_change_within_a_gap(gap):
-    system = mbd.System()
-    point = system.add(mbd.PointMass("point", mass=1.0))
+    system, point = with_point("point")
     system.add(mbd.PointForce("film", point, mbd.Function(in_a_gap, gap=gap)))
     assert np.allclose(mbd.modes(system).eigenvalues.imag, 1.0, rtol=0, atol=1e-4)
 
@@ -391,8 +388,7 @@ def drag_of_air(reference, v, c):
 
 def test_a_point_feels_the_air_that_another_body_carries():
     """v' = (V - v) c/m; the body that carries it feels nothing."""
-    system = mbd.System()
-    train = system.add(mbd.RigidBody("train", mass=1.0, inertia=(1, 1, 1), velocity=(3, 0, 0)))
+    system, train = with_body("train", inertia=(1, 1, 1), velocity=(3, 0, 0))
     point = system.add(mbd.PointMass("fly", mass=0.5))
     air = mbd.Function(drag_of_air, c=2.0)
     system.add(mbd.PointForce("air", point, air, reference=train))

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from scenes import chain, four_bar
+from scenes import chain, four_bar, with_point
 
 import mbd
 from mbd.base.tolerances import START_DIFFERENCE
@@ -124,8 +124,7 @@ def test_one_call_of_compiled_code_judges_the_first_change(name, h):
 
 def test_a_change_that_is_not_foretold_is_none():
     """A jump of a load within the step; where it is `held` to be smooth it is not judged."""
-    system = mbd.System()
-    ball = system.add(mbd.PointMass("ball", mass=1.0))
+    system, ball = with_point("ball")
     system.add(mbd.PointForce("step", ball, lambda t: (t + (t > 5e-4), 0.0, 0.0)))
     model = system.build()
     state = mbd.consistent(model)
@@ -135,8 +134,7 @@ def test_a_change_that_is_not_foretold_is_none():
 
 def test_a_change_is_measured_with_the_masses_of_elements_too():
     """A jump on a light ball with a heavy bar, beside a ball that is pulled steadily."""
-    system = mbd.System()
-    pulled = system.add(mbd.PointMass("pulled", mass=1.0))
+    system, pulled = with_point("pulled")
     system.add(mbd.PointForce("pull", pulled, lambda t: (20.0 + t, 0.0, 0.0)))
     light = system.add(mbd.PointMass("light", mass=1e-9, position=(1, 0, 0)))
     system.add(mbd.BarMass("bar", system.ground, light, mass=3.0))

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from scenes import chain, four_bar
+from scenes import chain, four_bar, hinged, with_point
 
 import mbd
 from mbd.formulations import NAMES
@@ -37,8 +37,7 @@ def test_the_last_step_is_shortened(t_end, step, expected):
 
 def test_the_short_step_is_as_accurate_as_the_others():
     """A free fall from rest is exact whatever the steps are."""
-    system = mbd.System(gravity=(0, 0, -10.0))
-    system.add(mbd.PointMass("p", mass=2.0, velocity=(1, 0, 3)))
+    system, _ = with_point("p", gravity=(0, 0, -10.0), mass=2.0, velocity=(1, 0, 3))
     p = mbd.simulate(system, 0.47, 0.1)["p"].position[-1]
     assert np.allclose(p, (0.47, 0, 3 * 0.47 - 5 * 0.47**2), rtol=0, atol=1e-14)
 
@@ -93,11 +92,10 @@ def test_two_halves_are_one_run(build):
 
 def test_an_angle_is_remembered_across_runs():
     """A wheel that has turned several times keeps its wound-up spring when a run goes on."""
-    system = mbd.System()
-    wheel = system.add(
-        mbd.RigidBody("wheel", mass=1.0, inertia=(1, 1, 2.0), angular_velocity=(0, 0, 20.0))
-    )
-    hinge = system.add(mbd.Revolute("h", system.ground, wheel, at=(0, 0, 0), axis=(0, 0, 1)))
+    system, _wheel, hinge = hinged(
+        "wheel", "h", axis=(0, 0, 1), gravity=(0, 0, 0), inertia=(1, 1, 2.0),
+        angular_velocity=(0, 0, 20.0), position=(0, 0, 0),
+    )  # fmt: skip
     system.add(mbd.RotationalSpring("s", hinge, stiffness=0.5))
     model = system.build()
     whole = mbd.simulate(model, 2.0, 5e-3, method=TIGHT)
@@ -111,8 +109,7 @@ def test_an_angle_is_remembered_across_runs():
 
 # --- stopping early ------------------------------------------------------------------------------
 def pushed(law):
-    system = mbd.System()
-    p = system.add(mbd.PointMass("p", mass=1.0, velocity=(1, 0, 0)))
+    system, p = with_point("p", velocity=(1, 0, 0))
     system.add(mbd.PointForce("push", p, law))
     return system
 
@@ -209,8 +206,7 @@ def test_a_failed_run_is_returned_on_request():
 
 def test_a_failure_names_a_joint():
     """Two rods that must both reach a point pulled out of their reach."""
-    system = mbd.System()
-    p = system.add(mbd.PointMass("p", mass=1.0, position=(0, 0, 1), velocity=(0, 0, 0)))
+    system, p = with_point("p", position=(0, 0, 1), velocity=(0, 0, 0))
     system.add(mbd.Distance("left", system.ground.frame((-1, 0, 0)), p))
     system.add(mbd.Distance("right", system.ground.frame((1, 0, 0)), p))
     system.add(mbd.PointForce("pull", p, lambda t: (0, 0, 1e9 * t)))
@@ -286,11 +282,7 @@ def test_assemble_pose_moves_as_little_as_possible():
 
 def test_consistent_accelerations():
     """A hinged bar released from the horizontal: alpha = 3 g / (2 L) for a thin rod."""
-    system = mbd.System(gravity=(0, 0, -9.81))
-    bar = system.add(
-        mbd.RigidBody("bar", mass=1.0, inertia=(1e-3, 1 / 12, 1 / 12), position=(0.5, 0, 0))
-    )
-    system.add(mbd.Revolute("h", system.ground, bar, at=(0, 0, 0), axis=(0, 1, 0)))
+    system, *_ = hinged("bar", "h", inertia=(1e-3, 1 / 12, 1 / 12))
     state = mbd.consistent(system.build())
     assert state.a[4] == pytest.approx(1.5 * 9.81, rel=1e-12)
     assert state.lam[2] == pytest.approx(9.81 / 4, rel=1e-11)

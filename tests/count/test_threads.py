@@ -5,7 +5,7 @@ import time
 
 import numpy as np
 import pytest
-from scenes import chain
+from scenes import chain, with_body
 
 import mbd
 from mbd.machine import buffer as m
@@ -66,12 +66,9 @@ def test_two_threads_are_within_one_kernel_at_once(wait, size):
 def test_python_goes_on_beside_a_loop(method, rtol, monkeypatch):
     """A thread that sleeps for a thousandth of a second wakes up within one call of the loop."""
     monkeypatch.setattr(record, "_CHUNK_BYTES", 1000)
-    model = mbd.System()
-    model.add(
-        mbd.RigidBody(
-            "b", mass=1.0, inertia=(1, 2, 2.5), angular_velocity=(1, 0.1, 0.2),
-            formulation="directors" if isinstance(method, mbd.EnergyMomentum) else "so3",
-        )
+    model, _ = with_body(
+        "b", inertia=(1, 2, 2.5), angular_velocity=(1, 0.1, 0.2),
+        formulation="directors" if isinstance(method, mbd.EnergyMomentum) else "so3",
     )  # fmt: skip
     model = model.build()
     plan = Plan(1e6, 1e-3, every=10**9, rtol=rtol, max_step=1e-3)

@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+from scenes import hinged, with_point
 
 import mbd
 from mbd.derivatives.restarts import Initialisation
@@ -74,12 +75,10 @@ VALUES = {"rod.mass": 1.3, "hinge.at.x": 0.02}
 
 def pendulum():
     """A rod on a hinge."""
-    system = mbd.System(gravity=(0, 0, -9.81))
-    rod = system.add(
-        mbd.RigidBody("rod", mass=1.3, inertia=(0.1, 0.2, 0.2), position=(0.5, 0, 0),
-                      center_of_mass=(0.05, 0, 0))
+    system, *_ = hinged(
+        "rod", "hinge", at=(0.02, 0, 0), mass=1.3, inertia=(0.1, 0.2, 0.2),
+        center_of_mass=(0.05, 0, 0),
     )  # fmt: skip
-    system.add(mbd.Revolute("hinge", system.ground, rod, at=(0.02, 0, 0), axis=(0, 1, 0)))
     return system
 
 
@@ -188,8 +187,7 @@ def test_steps_that_were_chosen_are_held():
 
 def test_a_rounded_start_is_mended_and_differentiated_so():
     """As ``simulate`` does without a word, with one warning."""
-    system = mbd.System()
-    point = system.add(mbd.PointMass("m", mass=1.0, position=(1.0001, 0, 0), velocity=(0, 2.0, 0)))
+    system, point = with_point("m", position=(1.0001, 0, 0), velocity=(0, 2.0, 0))
     system.add(mbd.Distance("rod", system.ground, point, at=(0, 0, 0), length=1.0))
     with pytest.warns(RuntimeWarning, match="violate constraints a little") as told:
         mended = mbd.sensitivities(system, ["rod.length"], 0.1, 0.01, method=TIGHT)["rod.length"]
@@ -222,11 +220,10 @@ def test_events_without_a_derivative():
 
 def test_angles_at_the_end_count_their_turns():
     """A wheel that turns more than once."""
-    system = mbd.System()
-    wheel = system.add(
-        mbd.RigidBody("wheel", mass=1.0, inertia=(1, 1, 1), angular_velocity=(0, 0, 9.0))
-    )
-    system.add(mbd.Revolute("axle", system.ground, wheel, at=(0, 0, 0), axis=(0, 0, 1)))
+    system, *_ = hinged(
+        "wheel", "axle", axis=(0, 0, 1), gravity=(0, 0, 0), inertia=(1, 1, 1),
+        angular_velocity=(0, 0, 9.0), position=(0, 0, 0),
+    )  # fmt: skip
     angle = mbd.Objective(terminal=lambda last: last["axle"].angle ** 2)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -260,8 +257,7 @@ def test_a_stiff_beam_restarts_as_the_run_did():
 @pytest.mark.parametrize("step", [1e-9, 1e-5, 1e-2])
 def test_a_shorter_last_step_of_any_size(step):
     """A falling ball, 3.5 steps: its height is g t^2/2, whatever the unit of time."""
-    system = mbd.System(gravity=(0, 0, -9.81))
-    system.add(mbd.PointMass("ball", mass=1.0))
+    system, _ = with_point("ball", gravity=(0, 0, -9.81))
     t_end = 3.5 * step
     s = mbd.sensitivities(system, ["gravity.z"], t_end, step)
     height = mbd.Objective(terminal=lambda last: last["ball"].position[2])

@@ -5,6 +5,7 @@ from contextlib import suppress
 import numpy as np
 import pytest
 from families import some, spread
+from scenes import hinged, with_body, with_point
 
 import mbd
 from mbd.derivatives.differences import (
@@ -86,12 +87,9 @@ def test_differences_to_one_side_are_of_order_eight_too(of):
 
 
 def pendulum(formulation="so3"):
-    system = mbd.System(gravity=(0, 0, -9.81))
-    rod = system.add(
-        mbd.RigidBody("rod", mass=1.0, inertia=(1e-3, 0.08, 0.08), position=(0.5, 0, 0),
-                      formulation=formulation)
-    )  # fmt: skip
-    hinge = system.add(mbd.Revolute("hinge", system.ground, rod, at=(0, 0, 0), axis="y"))
+    system, rod, hinge = hinged(
+        "rod", "hinge", axis="y", inertia=(1e-3, 0.08, 0.08), formulation=formulation
+    )
     return system, rod, hinge.angle
 
 
@@ -245,8 +243,7 @@ def test_a_kink_at_the_state_itself_is_refused():
     with pytest.raises(ValueError, match=r"Objective: terminal has a kink here.*np.sqrt"):
         mbd.gradient(objective, system, ["rod.mass"], t_end=0.3, step=1e-2)
     p = mbd.Parameter("p", 1.0)
-    system = mbd.System(gravity=(0, 0, -9.81))
-    system.add(mbd.PointMass("ball", mass=1.0, position=(0, 0, np.maximum(p, 1.0))))
+    system, _ = with_point("ball", gravity=(0, 0, -9.81), position=(0, 0, np.maximum(p, 1.0)))
     with pytest.raises(ValueError, match="the description by 'p' has a kink here"):
         mbd.sensitivities(system, ["p"], t_end=0.1, step=1e-2)
     with pytest.raises(ValueError, match="'part.upper' has a kink here"):  # the start leans on it
@@ -262,8 +259,7 @@ def test_bodies_whose_moments_meet_the_triangle_inequality(body, axis):
     """A thin disc admits no larger moment about its axis, and yet has a derivative by it."""
 
     def spinning(inertia):
-        system = mbd.System()
-        system.add(mbd.RigidBody("body", mass=1.0, inertia=inertia, angular_velocity=(1.0, 0.2, 2)))
+        system, _ = with_body("body", inertia=inertia, angular_velocity=(1.0, 0.2, 2))
         return system
 
     name = f"body.inertia.{'xyz'[axis] * 2}"

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scenes import with_body, with_point
 
 import mbd
 from mbd.runs.stretch import Stretch
@@ -131,8 +132,7 @@ def test_speeds_of_drives_are_controls(between, level):
 
 
 def test_events_are_differentiated_with_controls():
-    system = mbd.System(gravity=(0, 0, -9.81))
-    ball = system.add(mbd.PointMass("ball", mass=1.0, position=(0, 0, 0.3)))
+    system, ball = with_point("ball", gravity=(0, 0, -9.81), position=(0, 0, 0.3))
     force = mbd.Interpolated(TIMES, VALUES, "line")
     system.add(mbd.PointForce("push", ball, (force, 0.0, force)))
     wall = mbd.Event(
@@ -223,8 +223,7 @@ def test_tables_of_time_have_the_numbers_of_functions(between):
 
 def test_an_optimum_of_controls_is_a_model_like_any():
     """The least effort that moves a mass by one within one second: a line through 6 to -6."""
-    system = mbd.System()
-    cart = system.add(mbd.PointMass("cart", mass=1.0))
+    system, cart = with_point("cart")
     t = np.linspace(0.0, 1.0, 21)
     force = mbd.Interpolated(t, 1.0, between="line")
     system.add(mbd.PointForce("push", cart, (force, 0.0, 0.0)))
@@ -248,8 +247,7 @@ def test_an_optimum_of_controls_is_a_model_like_any():
 
 def hinge():
     """Return a joint."""
-    system = mbd.System()
-    body = system.add(mbd.RigidBody("body", mass=1.0, inertia=(1, 1, 1)))
+    system, body = with_body("body", inertia=(1, 1, 1))
     return mbd.Revolute("hinge", system.ground, body, at=(0, 0, 0), axis="y")
 
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from families import some, spread
+from scenes import hinged, with_body, with_point
 
 import mbd
 from tests.flexible.meshes import lattice
@@ -14,12 +15,9 @@ NOW = {"a.mass": 1.2, "k.stiffness": 60.0, "k.length": 0.7, "a.center_of_mass.x"
 
 def arms():
     """Two arms on parallel hinges, held by springs, one of them with a damper."""
-    system = mbd.System(gravity=(0, 0, -9.81))
-    a = system.add(
-        mbd.RigidBody(
-            "a", mass=1.2, inertia=(0.02, 0.1, 0.1), position=(0.5, 0, 0),
-            center_of_mass=(0.05, 0, 0),
-        )
+    system, a = with_body(
+        "a", gravity=(0, 0, -9.81), mass=1.2, inertia=(0.02, 0.1, 0.1), position=(0.5, 0, 0),
+        center_of_mass=(0.05, 0, 0),
     )  # fmt: skip
     b = system.add(mbd.RigidBody("b", mass=0.8, inertia=(0.03, 0.05, 0.05), position=(1.3, 0, 0)))
     system.add(mbd.Revolute("h", system.ground, a, at=(0, 0, 0), axis=(0, 1, 0)))
@@ -55,8 +53,7 @@ def test_equilibria_and_eigenvalues_against_those_of_other_values():
 def test_a_repeated_eigenvalue_has_a_set():
     """A mass between two pairs of springs of one stiffness: one of them changes."""
     k, mass = 40.0, 1.6
-    system = mbd.System()
-    point = system.add(mbd.PointMass("m", mass=mass))
+    system, point = with_point("m", mass=mass)
     for i, axis in enumerate(np.eye(3)):
         system.add(
             mbd.Spring(f"k{i}", system.ground, point, at=5 * axis, to=(0, 0, 0), stiffness=k,
@@ -73,8 +70,7 @@ def test_a_repeated_eigenvalue_has_a_set():
 
 def test_a_weight_at_a_spring_sinks_by_what_is_known():
     """z = -L - m g/k."""
-    system = mbd.System(gravity=(0, 0, -9.81))
-    weight = system.add(mbd.PointMass("m", mass=2.0, position=(0, 0, -1.2)))
+    system, weight = with_point("m", gravity=(0, 0, -9.81), mass=2.0, position=(0, 0, -1.2))
     system.add(
         mbd.Prismatic(
             "rail",
@@ -97,8 +93,7 @@ def test_a_weight_at_a_spring_sinks_by_what_is_known():
 
 
 def test_what_is_refused():
-    free = mbd.System()
-    free.add(mbd.RigidBody("b", mass=1.0, inertia=(1, 1, 1)))
+    free, _ = with_body("b", inertia=(1, 1, 1))
     with pytest.raises(ValueError, match="free motions"):
         mbd.sensitivities(mbd.equilibrium(free), ["b.mass"])
     eq = mbd.equilibrium(arms())
@@ -114,11 +109,9 @@ def test_critical_loads_of_an_upright_link_by_hand():
     """f = k/(P L) of a rigid link on a spring hinge under a load P at its end."""
     k, P, L = 30.0, 4.0, 0.8
     length = mbd.Parameter("L", L)
-    system = mbd.System()
-    link = system.add(
-        mbd.RigidBody("link", mass=1.0, inertia=(0.1, 0.1, 0.01), position=(0, 0, length / 2))
+    system, link, hinge = hinged(
+        "link", "hinge", gravity=(0, 0, 0), inertia=(0.1, 0.1, 0.01), position=(0, 0, length / 2)
     )
-    hinge = system.add(mbd.Revolute("hinge", system.ground, link, at=(0, 0, 0), axis=(0, 1, 0)))
     system.add(mbd.RotationalSpring("spring", hinge, stiffness=k))
     system.add(mbd.PointForce("push", link, (0, 0, -P), at=(0, 0, length)))
     critical = mbd.buckling(system)
@@ -163,8 +156,7 @@ def test_the_limit_load_of_a_truss(soft, height):
     """By one bar of four that is softer, or is not, and by the load; against differences."""
 
     def build(stiffness):
-        system = mbd.System()
-        ball = system.add(mbd.PointMass("ball", mass=1.0, position=(0, 0, height)))
+        system, ball = with_point("ball", position=(0, 0, height))
         for i, (x, y) in enumerate(((1, 0), (0, 1), (-1, 0), (0, -1))):
             system.add(
                 mbd.Spring(f"bar {i}", system.ground, ball, at=(x, y, 0),
@@ -184,8 +176,7 @@ def test_the_limit_load_of_a_truss(soft, height):
 def test_the_response_of_an_oscillator_by_hand():
     """H = 1/(k - m w^2 + i w c) of the force on a mass."""
     k, c, mass = 40.0, 0.7, 1.6
-    system = mbd.System()
-    point = system.add(mbd.PointMass("m", mass=mass))
+    system, point = with_point("m", mass=mass)
     for axis, name in zip(np.eye(3), "xyz", strict=True):
         system.add(
             mbd.Spring(f"k{name}", system.ground, point, at=5 * axis, to=(0, 0, 0), stiffness=k,

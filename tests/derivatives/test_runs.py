@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from scenes import four_bar, parallelograms
+from scenes import four_bar, hinged, parallelograms, with_point
 from scipy.spatial.transform import Rotation
 
 import mbd
@@ -30,8 +30,7 @@ def close(x, y, tolerance):
 
 def oscillator():
     """A mass at a spring, at rest 0.3 m off its length."""
-    system = mbd.System()
-    mass = system.add(mbd.PointMass("mass", mass=1.3, position=(1.0, 0, 0)))
+    system, mass = with_point("mass", mass=1.3, position=(1.0, 0, 0))
     system.add(mbd.Spring("spring", system.ground, mass, stiffness=20.0, length=0.7))
     return system
 
@@ -66,14 +65,10 @@ def top(formulation="so3"):
     turn = Rotation.from_rotvec((0.5, 0, 0)).as_matrix()
     spin = turn @ (0, 0, 30.0)
     arm = turn @ (0, 0, 1.0)
-    system = mbd.System(gravity=(0, 0, -9.81))
-    body = system.add(
-        mbd.RigidBody(
-            "top", mass=5.0, inertia=(0.8, 0.8, 1.1), position=arm, rotation=turn,
-            angular_velocity=spin, velocity=np.cross(spin, arm), formulation=formulation,
-        )
+    system, *_ = hinged(
+        "top", "tip", kind="Spherical", mass=5.0, inertia=(0.8, 0.8, 1.1), position=arm,
+        rotation=turn, angular_velocity=spin, velocity=np.cross(spin, arm), formulation=formulation,
     )  # fmt: skip
-    system.add(mbd.Spherical("tip", system.ground, body, at=(0, 0, 0)))
     return system
 
 
@@ -102,14 +97,10 @@ ALONE = {
 
 def test_every_kind_of_parameter_by_itself():
     """Few points where constants and equations are of low degree, eight where they are not."""
-    system = mbd.System(gravity=(0, 0, -9.81))
-    rod = system.add(
-        mbd.RigidBody(
-            "rod", mass=1.3, inertia=(0.1, 0.2, 0.2), center_of_mass=(0.1, 0, 0),
-            angular_velocity=(0, 3.0, 0),
-        )
+    system, *_ = hinged(
+        "rod", "hinge", at=(-0.5, 0, 0), axis=(0.1, 1, 0.2), mass=1.3, inertia=(0.1, 0.2, 0.2),
+        center_of_mass=(0.1, 0, 0), angular_velocity=(0, 3.0, 0), position=(0, 0, 0),
     )  # fmt: skip
-    system.add(mbd.Revolute("hinge", system.ground, rod, at=(-0.5, 0, 0), axis=(0.1, 1, 0.2)))
     model = system.build()
     s = mbd.sensitivities(model, list(ALONE), 0.1, 0.01, method=TIGHT, project=True)
 
@@ -212,9 +203,7 @@ def test_a_flexible_rod():
 
 def test_a_thin_rod_admits_small_changes_of_its_inertia():
     """Principal moments that obey the triangle inequality by a hair."""
-    system = mbd.System(gravity=(0, 0, -9.81))
-    rod = system.add(mbd.RigidBody("rod", mass=1.0, inertia=(2e-6, 0.1, 0.1), position=(0.5, 0, 0)))
-    system.add(mbd.Revolute("hinge", system.ground, rod, at=(0, 0, 0), axis=(0, 1, 0)))
+    system, *_ = hinged("rod", "hinge", inertia=(2e-6, 0.1, 0.1))
     s = mbd.sensitivities(system, ["rod.inertia.yy", "rod.mass"], 0.3, 0.01)
     # (J + m/4) alpha = m g/2 cos: by dimension J d/dJ + m d/dm = 0 of the motion
     J, mass = s["rod.inertia.yy"]["hinge"].angle[-1], s["rod.mass"]["hinge"].angle[-1]
@@ -286,8 +275,7 @@ def test_terms_that_are_no_numbers(terms, message):
 
 def test_a_start_that_does_not_follow_is_told_and_projected():
     """A rod that gets longer: the point at its end must move."""
-    system = mbd.System()
-    point = system.add(mbd.PointMass("m", mass=1.0, position=(1.0, 0, 0), velocity=(0, 2.0, 0)))
+    system, point = with_point("m", position=(1.0, 0, 0), velocity=(0, 2.0, 0))
     system.add(mbd.Distance("rod", system.ground, point, at=(0, 0, 0), length=1.0))
     with pytest.raises(ValueError, match=r"another value of 'rod.length'.*project=True"):
         mbd.sensitivities(system, ["rod.length"], 0.1, 0.01, project=False)
@@ -319,8 +307,7 @@ def test_two_parameters_of_one_name_must_agree():
 
 def test_a_start_that_is_moved_is_differentiated_in_large_models():
     """A violation that may stay, 1e-7 of the model, is no small one for its smallest parts."""
-    system = mbd.System()
-    ball = system.add(mbd.PointMass("ball", mass=1.0, position=(1, 0, 0)))
+    system, ball = with_point("ball", position=(1, 0, 0))
     system.add(mbd.PointMass("far", mass=1.0, position=(1e6, 0, 0)))
     system.add(mbd.Distance("bar", system.ground, ball, length=1.0))
     s = mbd.sensitivities(system, ["bar.length", "far.mass"], 0.02, 0.01, project=True)
@@ -347,8 +334,7 @@ def test_constants_along_a_parameter_are_those_of_other_models_to_first_order():
 
 def test_a_ball_that_falls_far_beyond_its_own_size():
     """Round-off of results is that of positions, 4500 km away; that of tangents is not."""
-    system = mbd.System(gravity=(0, 0, -9.81))
-    system.add(mbd.PointMass("ball", mass=1.0))
+    system, _ = with_point("ball", gravity=(0, 0, -9.81))
     s = mbd.sensitivities(system, ["gravity.z"], t_end=958.0, step=9.58)
     exact = 0.5 * 958.0**2
     assert s.tangents("gravity.z").q[-1, 2] == pytest.approx(exact, rel=1e-13)

@@ -9,7 +9,7 @@ import numba
 import numpy as np
 import pytest
 import scipy.linalg
-from scenes import chain, four_bar
+from scenes import chain, four_bar, hinged, with_body, with_point
 
 import mbd
 from mbd.machine.jit import PYTHON
@@ -104,8 +104,7 @@ def test_inputs_are_met_by_new_accelerations():
 
 def test_a_force_that_is_set_pushes_from_then_on():
     """Uniform acceleration, to round-off: no step feels the old load."""
-    system = mbd.System()
-    cart = system.add(mbd.PointMass("cart", mass=2.0, velocity=(0.5, 0, 0)))
+    system, cart = with_point("cart", mass=2.0, velocity=(0.5, 0, 0))
     system.add(mbd.PointForce("push", cart, (0.0, 0.0, 0.0)))
     stepper = mbd.Stepper(system, 0.01)
     x, v = 0.0, 0.5
@@ -175,8 +174,7 @@ M, KP, KD, DT = 2.0, 9.0, 4.0, 0.05
 
 
 def cart():
-    system = mbd.System()
-    body = system.add(mbd.PointMass("cart", mass=M, position=(1, 0, 0), velocity=(0.3, 0, 0)))
+    system, body = with_point("cart", mass=M, position=(1, 0, 0), velocity=(0.3, 0, 0))
     system.add(mbd.PointForce("push", body, (0.0, 0.0, 0.0)))
     return system
 
@@ -282,8 +280,7 @@ def test_a_continuous_law_has_the_order_of_the_run(jitted):
 
 def test_a_continuous_law_is_the_spring_that_it_describes():
     """But for the start, both are one method: the difference is of the order of its error."""
-    exact = mbd.System()
-    body = exact.add(mbd.PointMass("cart", mass=M, position=(1, 0, 0), velocity=(0.3, 0, 0)))
+    exact, body = with_point("cart", mass=M, position=(1, 0, 0), velocity=(0.3, 0, 0))
     exact.add(mbd.Spring("pd", exact.ground, body, at=(-9, 0, 0), to=(1, 0, 0), stiffness=KP,
                          length=9.0, damping=KD))  # fmt: skip
     law = mbd.Controller("c", SEEN, SET, law=lambda t, y: (-KP * y[0] - KD * y[1], 0, 0))
@@ -351,8 +348,7 @@ def test_what_controllers_refuse():
 
 def pole():
     """A pole on a cart on a rail, with a motor."""
-    system = mbd.System(gravity=(0, 0, -9.81))
-    body = system.add(mbd.RigidBody("body", mass=2.0, inertia=(0.1, 0.1, 0.1)))
+    system, body = with_body("body", gravity=(0, 0, -9.81), mass=2.0)
     rod = system.add(mbd.RigidBody("rod", mass=0.5, inertia=(0.1, 0.1, 0.1), position=(0, 0, 0.4)))
     rail = system.add(mbd.Prismatic("rail", system.ground, body, at=(0, 0, 0), axis=(1, 0, 0)))
     system.add(mbd.Revolute("hinge", body, rod, at=(0, 0, 0), axis=(0, 1, 0)))
@@ -459,9 +455,7 @@ def test_a_stepper_is_carried_by_its_model_and_state(carry):
 
 def _hinged():
     """Return a rod on a hinge with a motor, stops and loads, at rest without gravity."""
-    system = mbd.System(gravity=(0, 0, 0))
-    rod = system.add(mbd.RigidBody("rod", mass=1.0, inertia=(0.1, 0.2, 0.25), position=(0.5, 0, 0)))
-    hinge = system.add(mbd.Revolute("hinge", system.ground, rod, at=(0, 0, 0), axis=(0, 1, 0)))
+    system, rod, hinge = hinged("rod", "hinge", gravity=(0, 0, 0), inertia=(0.1, 0.2, 0.25))
     system.add(mbd.Motor("motor", hinge, 0.0))
     system.add(mbd.Stop("stop", hinge, lower=-0.2, upper=0.3, stiffness=1e3))
     system.add(mbd.PointForce("push", rod, (0, 0, 2.0)))

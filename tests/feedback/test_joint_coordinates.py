@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from jointed import PATHS, tree
-from scenes import four_bar, parallelograms
+from scenes import four_bar, parallelograms, with_body, with_point
 from test_joint_space import (
     BIAS,
     GRAVITY,
@@ -210,8 +210,7 @@ def test_far_from_the_origin():
 
 def test_angles_have_their_full_turns():
     """A spring about a hinge knows how often it was wound, and so does the state."""
-    system = mbd.System()
-    wheel = system.add(mbd.RigidBody("wheel", mass=1.0, inertia=(0.1, 0.1, 0.2)))
+    system, wheel = with_body("wheel", inertia=(0.1, 0.1, 0.2))
     hinge = mbd.Revolute("hinge", system.ground, wheel, at=(0, 0, 0), axis=(0, 0, 1))
     system.add(mbd.JointSpring("spring", system.add(hinge), stiffness=2.0))
     there = system.build().joint_coordinates
@@ -224,8 +223,7 @@ def test_angles_have_their_full_turns():
 
 def test_points_of_mass_and_chosen_coordinates():
     """A mass on a rod; of a four-bar each joint can be the one that describes it."""
-    system = mbd.System(gravity=(0, 0, -9.81))
-    mass = system.add(mbd.PointMass("mass", mass=2.0, position=(0.3, 0.0, -0.4)))
+    system, mass = with_point("mass", gravity=(0, 0, -9.81), mass=2.0, position=(0.3, 0.0, -0.4))
     system.add(mbd.Distance("rod", system.ground, mass, at=(0, 0, 0)))
     there, q, v, _ = turned(system, 0, by=0.1)
     assert len(there.labels) == 2
@@ -252,15 +250,13 @@ def test_what_is_refused_is_named():
         mbd.JointCoordinates(model, ["A.angel"])
     with pytest.raises(ValueError, match=r"the system has 1 freedoms; .*A.angle"):
         mbd.JointCoordinates(model, ["A.angle", "B.angle"])
-    free = mbd.System()
-    free.add(mbd.RigidBody("free", mass=1.0, inertia=(1, 1, 1)))
+    free, _ = with_body("free", inertia=(1, 1, 1))
     with pytest.raises(ValueError, match=r"quaternion of 'free.*' in q must not be zero"):
         mbd.JointCoordinates(free).M(np.zeros(7))
     for formulation, what in (
         (mbd.Scalable(rigid=False), "'b' breathes"), (mbd.S2(), "'b' does not spin"),
     ):  # fmt: skip
-        system = mbd.System()
-        system.add(mbd.RigidBody("b", mass=1.0, inertia=(1, 1, 1), formulation=formulation))
+        system, _ = with_body("b", inertia=(1, 1, 1), formulation=formulation)
         with pytest.raises(ValueError, match=what):
             mbd.JointCoordinates(system)
 

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scenes import with_body, with_point
 from scipy.sparse import issparse
 from scipy.spatial.transform import Rotation
 
@@ -256,8 +257,7 @@ OF_FUNCTIONS = {name: x for name, x in words.parts().items() if "function" in wo
 
 @pytest.mark.parametrize("name", OF_FUNCTIONS)
 def test_functions_of_python_are_refused(name, tmp_path):
-    system = mbd.System()
-    ball = system.add(mbd.PointMass("ball", mass=1.0, position=(1, 0, 0)))
+    system, ball = with_point("ball", position=(1, 0, 0))
     told = "Python code, which a file cannot hold; keep the model as a scene"
     for function in (lambda p: p[0], mbd.Function(lambda p, a: a * p[0], a=2.0)):
         other = mbd.System()
@@ -492,8 +492,7 @@ def test_formulation_can_be_chosen():
 
 # --- what a file cannot hold ----------------------------------------------------------------------
 def free():
-    system = mbd.System()
-    system.add(mbd.RigidBody("body", mass=1, inertia=(1, 1, 1)))
+    system, _ = with_body("body", mass=1, inertia=(1, 1, 1))
     return system
 
 
@@ -522,8 +521,7 @@ def test_parts_that_were_changed_are_refused():
 
 def test_arrays_of_the_caller_may_change_later():
     place = np.array([1.0, 2, 3])
-    system = mbd.System()
-    system.add(mbd.PointMass("p", mass=1, position=place))
+    system, _ = with_point("p", mass=1, position=place)
     place[:] = 0
     assert from_text(to_text(system)).system["p"].position.tolist() == [1, 2, 3]
 
@@ -728,8 +726,7 @@ def test_the_schema_refuses_what_the_reader_refuses(old, new, validator):
 
 
 def test_loads_on_frames_come_back(tmp_path):
-    system = mbd.System()
-    bar = system.add(mbd.RigidBody("bar", mass=1.0, inertia=(0.1, 0.2, 0.3)))
+    system, bar = with_body("bar", inertia=(0.1, 0.2, 0.3))
     frame = bar.frame((0.1, 0.2, 0.3))
     system.add(mbd.PointForce("push", frame, (1.0, 2.0, 3.0), follow=True))
     system.add(mbd.Moment("twist", frame, (0.0, 0.0, 1.0)))

@@ -4,14 +4,14 @@ import signal
 
 import numpy as np
 import pytest
+from scenes import hinged, with_point
 
 import mbd
 from mbd.runs.stretch import Stretch
 
 
 def ball():
-    system = mbd.System(gravity=(0, 0, -9.81))
-    system.add(mbd.PointMass("ball", mass=1.0, velocity=(1.0, 0, 1.0)))
+    system, _ = with_point("ball", gravity=(0, 0, -9.81), velocity=(1.0, 0, 1.0))
     return system
 
 
@@ -41,8 +41,7 @@ def test_the_slowest_throw_that_hits(monkeypatch):
 
 
 def damped():
-    system = mbd.System()
-    mass = system.add(mbd.PointMass("mass", mass=2.0, position=(1.5, 0, 0)))
+    system, mass = with_point("mass", mass=2.0, position=(1.5, 0, 0))
     system.add(mbd.Spring("spring", system.ground, mass, stiffness=18.0, damping=1.0, length=0.5))
     return system
 
@@ -68,8 +67,7 @@ def test_the_damping_of_the_least_squared_error_is_one_half(solver):
 
 
 def hanging():
-    system = mbd.System(gravity=(0, 0, -9.81))
-    mass = system.add(mbd.PointMass("ball", mass=2.0, position=(0, 0, -1)))
+    system, mass = with_point("ball", gravity=(0, 0, -9.81), mass=2.0, position=(0, 0, -1))
     system.add(mbd.PrescribedMotion("line", system.ground, mass, position=[0, 0, None]))
     system.add(mbd.Spring("spring", system.ground, mass, stiffness=50.0, length=0.7))
     return system
@@ -133,11 +131,9 @@ def test_an_option_that_gradients_do_not_have_is_named():
 
 def pressed():
     """A rigid link upright on a spring hinge, under a load P at its end."""
-    system = mbd.System()
-    link = system.add(
-        mbd.RigidBody("link", mass=1.0, inertia=(0.1, 0.1, 0.01), position=(0, 0, 0.4))
+    system, link, hinge = hinged(
+        "link", "hinge", gravity=(0, 0, 0), inertia=(0.1, 0.1, 0.01), position=(0, 0, 0.4)
     )
-    hinge = system.add(mbd.Revolute("hinge", system.ground, link, at=(0, 0, 0), axis=(0, 1, 0)))
     system.add(mbd.RotationalSpring("spring", hinge, stiffness=30.0, damping=0.2))
     system.add(mbd.PointForce("push", link, (0, 0, -4.0), at=(0, 0, 0.8)))
     return system
@@ -197,8 +193,7 @@ def test_what_is_no_number_of_a_result(of, term, message):
 
 
 def test_a_repeated_frequency_has_no_gradient():
-    system = mbd.System()
-    ball = system.add(mbd.PointMass("ball", mass=1.0))
+    system, ball = with_point("ball")
     for i, axis in enumerate(np.eye(3)):
         system.add(mbd.Spring(f"k{i}", system.ground, ball, at=5 * axis, to=(0, 0, 0),
                               stiffness=4.0, length=5.0))  # fmt: skip

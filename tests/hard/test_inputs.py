@@ -10,7 +10,7 @@ import types
 
 import numpy as np
 import pytest
-from scenes import hinged
+from scenes import hinged, with_body, with_point
 
 import mbd
 from mbd.algebra.local_maps import CAYLEY
@@ -233,8 +233,7 @@ def pressed():
 
 @functools.cache
 def rotor():
-    system = mbd.System()
-    body = system.add(mbd.RigidBody("a", mass=1.0, inertia=(1, 1, 1.2)))
+    system, body = with_body("a", inertia=(1, 1, 1.2))
     system.add(mbd.Bushing("k", system.ground, body, at=(0, 0, 0), stiffness=(9, 9, 9, 8, 8, 0)))
     return system.build()
 
@@ -251,8 +250,7 @@ def ran():
 
 @functools.cache
 def dropped():
-    system = mbd.System(gravity=(0, 0, -9.81))
-    ball = system.add(mbd.PointMass("a", mass=1.0, position=(0, 0, 1)))
+    system, ball = with_point("a", gravity=(0, 0, -9.81), position=(0, 0, 1))
     system.add(mbd.Contact("floor", system.ground, ball))
     return mbd.simulate(system, 0.02, 1e-2, progress=False)
 
@@ -667,8 +665,7 @@ def test_gravity_that_is_set_later_is_that_of_models_built_later():
         v = mbd.consistent(model).a
         assert np.array_equal(model.system.gravity, g)
         assert np.all(np.isfinite(v))
-    free = mbd.System()
-    free.add(mbd.PointMass("p", mass=2.0))
+    free, _ = with_point("p", mass=2.0)
     free.gravity = (0, 0, -1)
     assert np.array_equal(mbd.consistent(free.build()).a, (0, 0, -1))
     assert not wrong(lambda gravity: setattr(free, "gravity", gravity), dict, ("System: gravity",))
@@ -700,8 +697,7 @@ def test_names_that_may_be(good):
 )
 def test_a_name_is_not_read_as_a_quantity_of_another_part(first, second):
     for one, other in ((first, second), (f"{first} 1", f"{first} 1.x")):
-        system = mbd.System()
-        system.add(mbd.PointMass(one, mass=1))
+        system, _ = with_point(one, mass=1)
         with pytest.raises(ValueError, match=f"{other}: '.*' would be read as a quantity of the"):
             system.add(mbd.PointMass(other, mass=1))
         assert list(system.bodies) == [one]

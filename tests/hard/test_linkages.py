@@ -8,7 +8,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from scenes import GRAVITY
+from scenes import GRAVITY, hinged
 from scipy.linalg import null_space
 from scipy.spatial.transform import Rotation
 
@@ -175,14 +175,10 @@ def test_free_steps_that_vanish_name_the_light_body():
 @pytest.mark.parametrize("formulation", NAMES)
 def test_rows_that_are_nearly_dependent_are_met_at_the_start(formulation, lever):
     """A rod that passes the hinge of an arm by a short lever holds the arm all the same."""
-    system = mbd.System(gravity=GRAVITY)
-    arm = system.add(
-        mbd.RigidBody(
-            "arm", mass=3.0, inertia=(0.01, 0.2, 0.2), position=(0.4, 0, 0),
-            angular_velocity=(0, 2.0, 0), velocity=(0, 0, -0.8), formulation=formulation,
-        )
+    system, arm, _ = hinged(
+        "arm", "hinge", gravity=GRAVITY, mass=3.0, inertia=(0.01, 0.2, 0.2), position=(0.4, 0, 0),
+        angular_velocity=(0, 2.0, 0), velocity=(0, 0, -0.8), formulation=formulation,
     )  # fmt: skip
-    system.add(mbd.Revolute("hinge", system.ground, arm, at=(0, 0, 0), axis=(0, 1, 0)))
     system.add(mbd.Distance("rod", system.ground, arm, at=(-1, 0, lever), to=(1, 0, lever)))
     model = system.build()
     start = mbd.consistent(model, project="velocities")

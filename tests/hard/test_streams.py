@@ -12,6 +12,7 @@ from pathlib import Path
 import h5py
 import numpy as np
 import pytest
+from scenes import with_point
 
 import mbd
 from mbd.cli import main
@@ -241,8 +242,7 @@ def test_two_threads_do_not_write_one_stream(tmp_path):
             assert go_on.wait(60)
         return 0.0
 
-    system = mbd.System(gravity=(0, 0, -9.81))
-    mass = system.add(mbd.PointMass("mass", mass=1.0, position=(0, 0, 1)))
+    system, mass = with_point("mass", gravity=(0, 0, -9.81), position=(0, 0, 1))
     first = system.build()
     system.add(mbd.Spring("rope", system.ground, mass, law=waits))
     runs = []
@@ -284,8 +284,7 @@ def test_two_processes_do_not_write_one_stream(tmp_path):
             said.append(done.stdout)
         return 0.0
 
-    system = mbd.System()
-    mass = system.add(mbd.PointMass("mass", mass=1.0, position=(0, 0, 1)))
+    system, mass = with_point("mass", position=(0, 0, 1))
     system.add(mbd.Spring("rope", system.ground, mass, law=starts_another))
     mbd.simulate(system, 0.5, 1e-2, stream=path)
     assert "x.nc is being written by another run" in said[0]
@@ -302,8 +301,7 @@ def test_a_stream_that_somebody_replaces_is_not_taken_for_the_run(tmp_path):
             path.with_name("y.nc").replace(path)
         return 0.0
 
-    system = mbd.System()
-    mass = system.add(mbd.PointMass("mass", mass=1.0, position=(0, 0, 1)))
+    system, mass = with_point("mass", position=(0, 0, 1))
     system.add(mbd.Spring("rope", system.ground, mass, law=replaced))
     with pytest.raises(
         OSError, match=r"x.nc is another file than the run wrote to, it was replaced"

@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 from recipes import JOINT_RECIPES, Motion
-from scenes import GRAVITY, four_bar, hinged
+from scenes import GRAVITY, four_bar, hinged, with_body, with_point
 from scipy.spatial.transform import Rotation
 
 import mbd
@@ -40,9 +40,8 @@ def swing(amount, start):
 
 def driven(joint, coordinate, what, amount, start=0.1):
     """Return a body on a joint whose coordinate two drives prescribe."""
-    system = mbd.System(gravity=GRAVITY)
-    body = system.add(
-        mbd.RigidBody("body", mass=1.0, inertia=(0.1, 0.2, 0.3), position=(0.5, 0.1, 0.2))
+    system, body = with_body(
+        "body", gravity=GRAVITY, inertia=(0.1, 0.2, 0.3), position=(0.5, 0.1, 0.2)
     )
     options = {"second_axis": (1, 0, 0)} if joint == "Universal" else {}
     held = system.add(
@@ -144,8 +143,7 @@ def test_joints_that_contradict_are_named(name):
 
 
 def rods(length):
-    system = mbd.System(gravity=GRAVITY)
-    ball = system.add(mbd.PointMass("ball", mass=1.0, position=(1, 0, 0)))
+    system, ball = with_point("ball", gravity=GRAVITY, position=(1, 0, 0))
     system.add(mbd.Distance("one", system.ground, ball, at=(0, 0, 0)))
     system.add(
         mbd.Distance("two", system.ground.frame((0, 0, 0)), ball.frame((0, 0, 0)), length=length)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import recipes
 from recipes import FORMS, FORMULATIONS, JOINT_RECIPES, STILL, _along
+from scenes import with_body
 
 import mbd
 from mbd.base.recorded_call import signature
@@ -41,15 +42,12 @@ def described(recipe, value, formulation="so3", moving=True):
     A body that is not `moving` stays at its place: parts are placed on it once.
     """
     p = mbd.Parameter("p", value)
-    system = mbd.System(gravity=(0.1, -0.2, -9.7 * (1 + 0.1 * p)))
-    one = system.add(
-        mbd.RigidBody(
-            "one", mass=1.7 + 0.3 * p, inertia=(0.31 + 0.1 * p, 0.42 + 0.2 * p, 0.37),
-            position=(0.1 + (0.02 * p if moving else 0.0), 0.2, -0.3),
-            center_of_mass=(0.05, 0.02 * p, -0.03),
-            velocity=(0.4, 0.1 + 0.2 * p, -0.3), angular_velocity=(0.3, -0.5 + 0.1 * p, 0.4),
-            formulation=formulation,
-        )
+    system, one = with_body(
+        "one", gravity=(0.1, -0.2, -9.7 * (1 + 0.1 * p)), mass=1.7 + 0.3 * p,
+        inertia=(0.31 + 0.1 * p, 0.42 + 0.2 * p, 0.37),
+        position=(0.1 + (0.02 * p if moving else 0.0), 0.2, -0.3),
+        center_of_mass=(0.05, 0.02 * p, -0.03), velocity=(0.4, 0.1 + 0.2 * p, -0.3),
+        angular_velocity=(0.3, -0.5 + 0.1 * p, 0.4), formulation=formulation,
     )  # fmt: skip
     two = system.add(
         mbd.RigidBody(

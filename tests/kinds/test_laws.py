@@ -6,7 +6,7 @@ import numba
 import numpy as np
 import pytest
 from recipes import Raw
-from scenes import hinged
+from scenes import hinged, with_point
 
 import mbd
 from mbd.model.workspace import Workspace
@@ -61,8 +61,7 @@ def test_derivatives_are_found_when_not_given(python_run):
 
 def test_a_linear_law_is_the_linear_spring():
     def build(**options):
-        system = mbd.System()
-        system.add(mbd.PointMass("m", mass=1.0, position=(1, 0, 0)))
+        system, _ = with_point("m", position=(1, 0, 0))
         system.add(mbd.Spring("s", system.ground, system["m"], **options))
         return mbd.simulate(system, 0.5, 1e-3)
 
@@ -73,8 +72,7 @@ def test_a_linear_law_is_the_linear_spring():
 
 
 def test_a_law_of_time_is_evaluated_at_the_end_of_the_step():
-    system = mbd.System()
-    system.add(mbd.PointMass("m", mass=2.0))
+    system, _ = with_point("m", mass=2.0)
     system.add(mbd.PointForce("f", system["m"], lambda t: (4 * t, 0, 0)))
     solution = mbd.simulate(system, 0.3, 1e-2)
     assert np.allclose(solution["m"].acceleration[:, 0], 2 * solution.t, rtol=0, atol=1e-12)

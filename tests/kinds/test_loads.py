@@ -15,6 +15,7 @@ from recipes import (
     elsewhere,
     pair,
 )
+from scenes import with_body
 from test_energy import check_told
 
 import mbd
@@ -93,10 +94,9 @@ def test_a_moment_gives_its_impulse_to_a_body_that_breathes(velocities, follow):
     """Spin and moment about z: 1 N m for 2 s is 2 N m s, however long the directors become."""
     gained = []
     for J, spin, size, t_end in ((1.0, 1.0, 1.0, 2.0), (0.4, -2.0, 0.7, 1.5)):
-        system = mbd.System()
-        body = system.add(
-            mbd.RigidBody("b", mass=1.0, inertia=(J, J, J), angular_velocity=(0, 0, spin),
-                          formulation=mbd.Scalable(rigid=False, velocities=velocities))
+        system, body = with_body(
+            "b", inertia=(J, J, J), angular_velocity=(0, 0, spin),
+            formulation=mbd.Scalable(rigid=False, velocities=velocities),
         )  # fmt: skip
         system.add(mbd.Moment("m", body, (0, 0, size), follow=follow))
         run = mbd.simulate(system, t_end, 2e-3)
@@ -108,9 +108,8 @@ def test_a_moment_gives_its_impulse_to_a_body_that_breathes(velocities, follow):
 
 def test_a_following_force_keeps_its_size_on_a_body_that_breathes():
     """Through the centre of a body that swells without turning: m a = F, the size given."""
-    system = mbd.System()
-    body = system.add(
-        mbd.RigidBody("b", mass=2.0, inertia=(1.0, 1.0, 1.0), formulation=mbd.Scalable(rigid=False))
+    system, body = with_body(
+        "b", mass=2.0, inertia=(1.0, 1.0, 1.0), formulation=mbd.Scalable(rigid=False)
     )
     system.add(mbd.ScalingForce("swell", body, 5.0))
     system.add(mbd.PointForce("f", body, (3.0, 0.0, 0.0), follow=True))
@@ -153,10 +152,9 @@ def test_forces_between_bodies_that_breathe(name, first):
 @pytest.mark.parametrize("velocities", ["rates", "u"])
 def test_a_motor_along_an_axis_that_breathes_gives_its_force(velocities):
     """A slider on a body that swells: its displacement is a length, its force the one given."""
-    system = mbd.System()
-    base = system.add(
-        mbd.RigidBody("base", mass=2.0, inertia=(1.0, 1.3, 1.6), angular_velocity=(0, 0, 0.0),
-                      formulation=mbd.Scalable(rigid=False, velocities=velocities))
+    system, base = with_body(
+        "base", mass=2.0, inertia=(1.0, 1.3, 1.6), angular_velocity=(0, 0, 0.0),
+        formulation=mbd.Scalable(rigid=False, velocities=velocities),
     )  # fmt: skip
     cart = system.add(mbd.RigidBody("cart", mass=0.5, inertia=(1.0, 1.0, 1.0)))
     slider = system.add(mbd.Prismatic("slider", base, cart, at=(0, 0, 0), axis=(1, 0, 0)))

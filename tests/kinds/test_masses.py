@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from families import some
 from recipes import FORMS, FORMULATIONS, MASSES, STILL, Raw, on_pairs, pair
+from scenes import with_body, with_point
 from scipy.integrate import quad, solve_ivp
 from scipy.special import elliprd
 
@@ -116,10 +117,9 @@ def kirchhoff(t_end):
 
 def free(formulation):
     """Return a free body with FULL added mass."""
-    system = mbd.System()
-    body = system.add(
-        mbd.RigidBody("body", mass=MASS, inertia=INERTIA, velocity=SPEED, angular_velocity=SPIN,
-                      formulation=formulation)
+    system, body = with_body(
+        "body", mass=MASS, inertia=INERTIA, velocity=SPEED, angular_velocity=SPIN,
+        formulation=formulation,
     )  # fmt: skip
     system.add(mbd.AddedMass("water", body, FULL))
     return system
@@ -199,10 +199,9 @@ LENGTH, BAR = 0.8, 1.5
 
 def pendulum(formulation, *, bar):
     """Return a bar hung from ground, released level: a body, or two ends with a mass between."""
-    system = mbd.System(gravity=(0, 0, -9.81))
-    tip = system.add(
-        mbd.RigidBody("tip", mass=0.5, inertia=(0.01, 0.02, 0.02), position=(LENGTH, 0, 0),
-                      formulation=formulation)
+    system, tip = with_body(
+        "tip", gravity=(0, 0, -9.81), mass=0.5, inertia=(0.01, 0.02, 0.02), position=(LENGTH, 0, 0),
+        formulation=formulation,
     )  # fmt: skip
     if bar:
         system.add(mbd.Revolute("hinge", system.ground, tip, at=(0, 0, 0), axis=(0, 1, 0)))
@@ -281,8 +280,7 @@ def test_frequencies_of_a_divided_bar():
 
 
 def test_statics_know_weight_alone():
-    system = mbd.System(gravity=(0, 0, -9.81))
-    body = system.add(mbd.RigidBody("body", mass=1.0, inertia=(0.1, 0.1, 0.1)))
+    system, body = with_body("body", gravity=(0, 0, -9.81))
     for angle in (0.0, 2 * np.pi / 3, -2 * np.pi / 3):
         x, y = np.cos(angle), np.sin(angle)
         system.add(mbd.Spring(f"{angle}", system.ground, body, at=(x, y, 1), to=(x, y, 0),
@@ -298,8 +296,7 @@ def test_statics_know_weight_alone():
 
 def test_a_conical_pendulum_of_a_bar():
     """cos = (m + b/2) g / ((m + b/3) w^2 l): moments about the eye in the turning frame."""
-    system = mbd.System(gravity=(0, 0, -9.81))
-    tip = system.add(mbd.PointMass("tip", mass=1.0, position=(0.5, 0, -0.8)))
+    system, tip = with_point("tip", gravity=(0, 0, -9.81), position=(0.5, 0, -0.8))
     system.add(mbd.Distance("rod", system.ground, tip))
     system.add(mbd.BarMass("bar", system.ground, tip, mass=1.5))
     length, w = np.hypot(0.5, 0.8), 4.5
@@ -329,14 +326,10 @@ def test_bars_alone_are_a_chain_of_rods():
 @pytest.mark.parametrize("mass", [1e-3, 1e-9])
 def test_a_light_body_in_a_heavy_fluid(mass):
     """What is added may be all there is: spin about the axes of an ellipsoid's fluid is Euler's."""
-    system = mbd.System()
-    body = system.add(
-        mbd.RigidBody("body", mass=mass, inertia=(mass, mass, mass), angular_velocity=SPIN)
-    )
+    system, body = with_body("body", mass=mass, inertia=(mass, mass, mass), angular_velocity=SPIN)
     J = np.array([0.3, 0.4, 0.5])
     system.add(mbd.AddedMass("water", body, (10.0, 11.0, 12.0, *J)))
-    other = mbd.System()
-    other.add(mbd.RigidBody("body", mass=1.0, inertia=J + mass, angular_velocity=SPIN))
+    other, _ = with_body("body", inertia=J + mass, angular_velocity=SPIN)
     one, two = (mbd.simulate(x, 2.0, 0.02, method=mbd.RadauCollocation()) for x in (system, other))
     assert np.allclose(one["body"].rotation, two["body"].rotation, rtol=0, atol=1e-11)
     assert np.abs(one["body"].position).max() < 1e-11
@@ -378,8 +371,7 @@ def test_bars_between_all_formulations(name, first, second):
 
 
 def test_the_mass_matrix_has_labels_and_couples():
-    system = mbd.System()
-    one = system.add(mbd.PointMass("one", mass=1.0))
+    system, one = with_point("one")
     two = system.add(mbd.PointMass("two", mass=2.0, position=(1, 0, 0)))
     system.add(mbd.BarMass("bar", one, two, mass=6.0))
     matrices = system.build().assemble()

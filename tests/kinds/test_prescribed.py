@@ -5,6 +5,7 @@ import pytest
 from moving import moving
 from numba import njit
 from recipes import STILL, pair, poses
+from scenes import with_body
 from scipy.spatial.transform import Rotation
 
 import mbd
@@ -185,10 +186,7 @@ def test_every_way_of_saying_it_runs_alike():
                                    (1.2, 1.2, 1.2), (-2, 1, 2)], ids=str)  # fmt: skip
 def test_a_pose_that_is_turned_over_is_refused(formulation, theta):
     """By half a turn, or a third about a diagonal, all products of axes vanish as well."""
-    system = mbd.System()
-    body = system.add(
-        mbd.RigidBody("body", mass=1, inertia=(0.3, 0.4, 0.5), formulation=formulation)
-    )
+    system, body = with_body("body", mass=1, inertia=(0.3, 0.4, 0.5), formulation=formulation)
     system.add(mbd.PrescribedMotion("turn", system.ground, body, rotation=theta))
     model = system.build()
     for find in (mbd.consistent, mbd.assemble_pose):
@@ -200,8 +198,7 @@ def test_a_law_that_jumps_by_half_a_turn_is_followed_or_stopped():
     def law(t):
         return (0.0, 0.0, np.pi if t > 0.0052 else 0.0)
 
-    system = mbd.System()
-    body = system.add(mbd.RigidBody("body", mass=1, inertia=(0.3, 0.4, 0.5)))
+    system, body = with_body("body", mass=1, inertia=(0.3, 0.4, 0.5))
     system.add(mbd.PrescribedMotion("turn", system.ground, body, rotation=law))
     run = mbd.simulate(system, 0.01, 1e-3, raise_on_failure=False)
     if run.success:
@@ -220,8 +217,7 @@ def test_redundant_and_contradicting_rows_are_named():
 
 
 def test_a_point_follows_a_path_against_a_moving_body():
-    system = mbd.System()
-    base = system.add(mbd.RigidBody("base", mass=1e3, inertia=(1e3, 1e3, 1e3)))
+    system, base = with_body("base", mass=1e3, inertia=(1e3, 1e3, 1e3))
     point = system.add(mbd.PointMass("point", mass=1.0, position=(1, 0, 0), velocity=(0, 0, 1)))
     path = (1.0, None, mbd.ConstantSpeed(1.0))
     system.add(mbd.PrescribedMotion("lift", base, point, position=path))
@@ -234,8 +230,7 @@ def test_a_point_follows_a_path_against_a_moving_body():
 
 # --- files and the door ---------------------------------------------------------------------------
 def test_files_say_it(tmp_path):
-    system = mbd.System()
-    body = system.add(mbd.RigidBody("body", mass=1, inertia=(1, 1, 1), position=(0, 0, 0.3)))
+    system, body = with_body("body", mass=1, inertia=(1, 1, 1), position=(0, 0, 0.3))
     frame = body.frame((0.1, 0, 0))
     system.add(
         mbd.PrescribedMotion(
@@ -305,15 +300,13 @@ CASES = (
 
 @pytest.mark.parametrize(("options", "words"), CASES)
 def test_refused(options, words):
-    system = mbd.System()
-    body = system.add(mbd.RigidBody("body", mass=1, inertia=(1, 1, 1)))
+    system, body = with_body("body", mass=1, inertia=(1, 1, 1))
     with pytest.raises((ValueError, TypeError), match=words):
         mbd.PrescribedMotion("p", system.ground, body, **options)
 
 
 def test_bodies_that_cannot_be_prescribed():
-    system = mbd.System()
-    body = system.add(mbd.RigidBody("body", mass=1, inertia=(1, 1, 1)))
+    system, body = with_body("body", mass=1, inertia=(1, 1, 1))
     point = system.add(mbd.PointMass("point", mass=1))
     with pytest.raises(ValueError, match="'point' is a point, it has no rotation"):
         mbd.PrescribedMotion("p", body, point, rotation=(0, 0, 0))

@@ -7,7 +7,7 @@ import warnings
 import numpy as np
 import pytest
 from charts import CHARTS
-from scenes import GRAVITY, body
+from scenes import GRAVITY, body, with_body
 
 import mbd
 from mbd.algebra.quaternions import scaled_rotation
@@ -214,9 +214,7 @@ def test_singular_poses_are_refused():
             "coordinates of rodrigues must return 6 numbers",
         ),
     ):
-        system = mbd.System()
-        system.add(mbd.RigidBody("rod", mass=1.0, inertia=(1, 1, 1), formulation=law,
-                                 rotation=pose))  # fmt: skip
+        system, _ = with_body("rod", inertia=(1, 1, 1), formulation=law, rotation=pose)
         with (
             pytest.raises(ValueError, match=match),
             np.errstate(all="ignore"),

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from families import spread
-from scenes import chain, four_bar, random_system
+from scenes import chain, four_bar, hinged, random_system
 from scipy.sparse.linalg import splu
 
 import mbd
@@ -285,12 +285,10 @@ def test_a_plate_without_thickness():
     """Its director has no mass along the thickness: rows change places inside the front."""
 
     def build(formulation):
-        system = mbd.System(gravity=(0, 0, -9.81))
-        plate = system.add(
-            mbd.RigidBody("plate", mass=1.0, inertia=(0.1, 0.2, 0.3), position=(0.5, 0, 0),
-                          angular_velocity=(0.4, 0, 0), formulation=formulation)
+        system, *_ = hinged(
+            "plate", "pin", kind="Spherical", inertia=(0.1, 0.2, 0.3), angular_velocity=(0.4, 0, 0),
+            formulation=formulation,
         )  # fmt: skip
-        system.add(mbd.Spherical("pin", system.ground, plate, at=(0, 0, 0)))
         return mbd.simulate(system, 0.2, 1e-3)
 
     flat, lie = build("directors"), build("so3")

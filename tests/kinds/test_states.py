@@ -5,6 +5,7 @@ import inspect
 import numpy as np
 import pytest
 from recipes import FORMS, FORMULATIONS
+from scenes import hinged, with_body
 
 import mbd
 from mbd.formulations import NAMES
@@ -17,10 +18,7 @@ SHORT = {"t_end": 2e-3, "step": 1e-3}
 
 def held_body(name):
     """A body at rest on a bushing."""
-    system = mbd.System()
-    rod = system.add(
-        mbd.RigidBody("rod", mass=1.0, inertia=(0.1, 0.2, 0.25), formulation=FORMS.get(name, name))
-    )
+    system, rod = with_body("rod", inertia=(0.1, 0.2, 0.25), formulation=FORMS.get(name, name))
     stiffness = np.full(6, 100.0)
     system.add(mbd.Bushing("bush", system.ground, rod, at=(0, 0, 0), stiffness=stiffness))
     return system.build()
@@ -28,11 +26,10 @@ def held_body(name):
 
 def driven_body(name):
     """A body on a hinge that a drive holds."""
-    system = mbd.System()
-    rod = system.add(
-        mbd.RigidBody("rod", mass=1.0, inertia=(0.1, 0.2, 0.25), formulation=FORMS.get(name, name))
-    )
-    hinge = system.add(mbd.Revolute("hinge", system.ground, rod, at=(0, 0, 0), axis="y"))
+    system, _rod, hinge = hinged(
+        "rod", "hinge", axis="y", gravity=(0, 0, 0), inertia=(0.1, 0.2, 0.25),
+        formulation=FORMS.get(name, name), position=(0, 0, 0),
+    )  # fmt: skip
     system.add(mbd.Drive("drive", hinge, position=0.0))
     return system.build()
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from families import spread
 from recipes import LOADS, PAIR_FORCES, ROW_PARTS, SCALINGS, STILL, pair
+from scenes import with_body, with_point
 
 import mbd
 
@@ -18,12 +19,7 @@ SIZE = 1e-4  # small beside what the bodies do: only the law tells
 
 def arm(make, formulation="so3"):
     """Return a body on a hinge with another part."""
-    system = mbd.System(gravity=(0, 0, 0))
-    rod = system.add(
-        mbd.RigidBody(
-            "rod", mass=1.0, inertia=(0.1, 0.1, 0.1), position=(0.5, 0, 0), formulation=formulation
-        )
-    )
+    system, rod = with_body("rod", gravity=(0, 0, 0), position=(0.5, 0, 0), formulation=formulation)
     if formulation == "so3":
         axle = mbd.Cylindrical("axle", system.ground, rod, at=(0, 0, 0), axis=(0, 1, 0))
         system.add(axle)
@@ -83,10 +79,7 @@ def remarks(key, law, h=H, steps=STEPS, **options):
     formulation = mbd.Scalable(rigid=False) if key[0] == "ScalingForce" else "so3"
     system = arm(PARTS[key](law), formulation)
     if key[0] == "PrescribedMotion":
-        system = mbd.System(gravity=(0, 0, 0))
-        rod = system.add(
-            mbd.RigidBody("rod", mass=1.0, inertia=(0.1, 0.1, 0.1), position=(0.5, 0, 0))
-        )
+        system, rod = with_body("rod", gravity=(0, 0, 0), position=(0.5, 0, 0))
         system.add(PARTS[key](law)(system, rod, None))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -200,8 +193,7 @@ METHODS = [
 @pytest.mark.parametrize("method", METHODS, ids=lambda x: type(x).__name__)
 def test_whatever_the_method_and_what_is_kept(method):
     def run(w, **options):
-        system = mbd.System(gravity=(0, 0, 0))
-        mass = system.add(mbd.PointMass("mass", mass=1.0))
+        system, mass = with_point("mass", gravity=(0, 0, 0))
         system.add(mbd.PointForce("part", mass, lambda t: (math.sin(w * t) ** 2, 0, 0)))
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")

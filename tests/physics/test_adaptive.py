@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from families import spread
-from scenes import chain
+from scenes import chain, with_point
 
 import mbd
 from mbd.machine import buffer as m
@@ -140,8 +140,6 @@ def test_the_method_follows_from_the_tolerance_and_the_formulations():
     run, member = runs(1e-5, "S2")
     assert run.method == mbd.GeneralizedAlpha(constraints="stabilized")
     assert np.array_equal(member, run["disc"].position[-1])
-    with pytest.raises(TypeError, match="rtol must be a number"):
-        runs("small")
     beam = scene("spin_up_beam").build().build()
     run = mbd.simulate(beam, 1e-5, rtol=1e-3)
     assert run.method == mbd.GeneralizedAlpha(constraints="stabilized")
@@ -223,8 +221,7 @@ def test_requested_times_are_interpolated_to_the_order_of_the_method():
 
 def test_many_requested_times_in_one_step():
     times = np.linspace(0, 1, 250_001)
-    system = mbd.System(gravity=(0, 0, -9.81))
-    system.add(mbd.PointMass("m", mass=1.0, velocity=(1, 0, 0)))
+    system, _ = with_point("m", gravity=(0, 0, -9.81), velocity=(1, 0, 0))
     solution = mbd.simulate(system, 1.0, rtol=1e-3, max_step=0.5, t_eval=times)
     assert np.array_equal(solution.t, times)
     assert np.abs(solution["m"].position[:, 2] + 0.5 * 9.81 * times**2).max() < 1e-13
@@ -251,8 +248,7 @@ def test_free_steps_go_on_from_a_state():
 
 @METHODS
 def test_a_law_that_jumps_makes_short_steps_and_no_harm(method):
-    system = mbd.System()
-    mass = system.add(mbd.PointMass("m", mass=1.0))
+    system, mass = with_point("m")
     force = mbd.PointForce("f", mass, force=lambda t: (1.0 if t > 0.3 else 0.0, 0, 0))
     system.add(force)
     solution = mbd.simulate(system, 1.0, rtol=1e-6, method=method)

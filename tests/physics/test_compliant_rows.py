@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+from scenes import hinged, with_body
 
 import mbd
 from mbd.machine import buffer as m
@@ -64,10 +65,9 @@ def test_matrix_of_the_time_loop_by_differences(name, first, second):
 
 def pendulum(kind, C, formulation="so3", second=False):
     """Return a body that hangs by a rod, or by two of which the second has twice the compliance."""
-    system = mbd.System(gravity=GRAVITY)
-    body = system.add(
-        mbd.RigidBody("body", mass=2.0, inertia=(0.1, 0.2, 0.15), position=(1.0, 0, 0),
-                      angular_velocity=(0.3, 0.2, 0.0), formulation=formulation)
+    system, body = with_body(
+        "body", gravity=GRAVITY, mass=2.0, inertia=(0.1, 0.2, 0.15), position=(1.0, 0, 0),
+        angular_velocity=(0.3, 0.2, 0.0), formulation=formulation,
     )  # fmt: skip
     ends = {"at": (0, 0, 0), "to": (0.9, 0.1, 0)}
     for name, c in (("one", C), ("two", 2 * C))[: 1 + second]:
@@ -147,8 +147,7 @@ def test_steps_within_a_tolerance_and_instants_between():
 
 def bench(C, kind="row", x=(-1.0, 0.0, 1.0), load=0.3):
     """Return a bar on rods, at x, all of the compliance C, that carries one newton at `load`."""
-    system = mbd.System()
-    bar = system.add(mbd.RigidBody("bar", mass=1.0, inertia=(0.1, 0.2, 0.2)))
+    system, bar = with_body("bar", inertia=(0.1, 0.2, 0.2))
     system.add(mbd.Planar("plane", system.ground, bar, at=(0, 0, 0), axis=(0, 1, 0)))
     for i, at in enumerate(x):
         ends = {"at": (at, 0, 5.0), "to": (at, 0, 0)}
@@ -200,11 +199,9 @@ def test_redundant_rows_beside_compliant_ones():
 
 def column(C, formulation="so3"):
     """Return a column of one metre that is clamped with an angular compliance."""
-    system = mbd.System()
-    bar = system.add(
-        mbd.RigidBody("bar", mass=1.0, inertia=(0.1, 0.11, 0.02), position=(0, 0, 0.5),
-                      formulation=formulation)
-    )  # fmt: skip
+    system, bar = with_body(
+        "bar", inertia=(0.1, 0.11, 0.02), position=(0, 0, 0.5), formulation=formulation
+    )
     system.add(mbd.Fixed("clamp", system.ground, bar, at=(0, 0, 0), angular_compliance=C))
     system.add(mbd.PointForce("load", bar, (0, 0, -1.0), at=(0, 0, 1.0)))
     return system
@@ -236,11 +233,10 @@ def test_buckling_modes_and_small_motions(formulation):
 def test_an_elastic_shaft(formulation):
     r"""With :math:`p^2 = 1/JC` a wheel starts as :math:`\omega t - (\omega/p)\sin pt`."""
     J, C, speed = 0.5, 2e-2, 3.0
-    system = mbd.System()
-    wheel = system.add(
-        mbd.RigidBody("wheel", mass=1.0, inertia=(0.3, 0.3, J), formulation=formulation)
-    )
-    axle = system.add(mbd.Revolute("axle", system.ground, wheel, at=(0, 0, 0), axis=(0, 0, 1)))
+    system, _wheel, axle = hinged(
+        "wheel", "axle", axis=(0, 0, 1), gravity=(0, 0, 0), inertia=(0.3, 0.3, J),
+        formulation=formulation, position=(0, 0, 0),
+    )  # fmt: skip
     motion = mbd.ConstantSpeed(speed)
     system.add(mbd.Drive("motor", axle.angle, position=motion, compliance=C))
     solution = mbd.simulate(system, t_end=3.0, step=1e-3)
@@ -337,8 +333,7 @@ def test_compliances_are_parameters_and_stand_in_files(tmp_path):
 
 
 def test_what_cannot_give_way_is_named():
-    system = mbd.System()
-    body = system.add(mbd.RigidBody("body", mass=1.0, inertia=(1, 1, 1)))
+    system, body = with_body("body", inertia=(1, 1, 1))
     at, C = {"at": (0, 0, 0)}, {"angular_compliance": 1e-3}
     with pytest.raises(ValueError, match="moments of a Spherical give way, but it has none"):
         mbd.Spherical("ball", system.ground, body, **at, **C)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scenes import with_body
 
 import mbd
 from mbd.formulations.pulled import pulled
@@ -45,12 +46,9 @@ def test_a_free_body_of_any_inertia_in_steps_of_any_turn(formulation, ratio, tur
 
 def breathing():
     """A balloon held inside a core by four springs, and a tail on a ball joint of its skin."""
-    system = mbd.System()
-    core = system.add(
-        mbd.RigidBody(
-            "core", mass=2.0, inertia=(0.3, 0.4, 0.5), center_of_mass=(0.05, 0.1, 0),
-            angular_velocity=(0.5, 0.2, 1.0), formulation="euler_parameters",
-        )
+    system, core = with_body(
+        "core", mass=2.0, inertia=(0.3, 0.4, 0.5), center_of_mass=(0.05, 0.1, 0),
+        angular_velocity=(0.5, 0.2, 1.0), formulation="euler_parameters",
     )  # fmt: skip
     balloon = system.add(
         mbd.RigidBody(
@@ -208,8 +206,7 @@ def coordinates():
     ids=lambda x: getattr(x, "name", x),
 )
 def test_formulations_without_such_a_step_are_refused_by_name(formulation):
-    system = mbd.System()
-    system.add(mbd.RigidBody("top", mass=1.0, inertia=(1, 1, 1), formulation=formulation))
+    system, _ = with_body("top", inertia=(1, 1, 1), formulation=formulation)
     with pytest.raises(ValueError, match="EnergyMomentum: 'top' is carried by .*'directors'"):
         mbd.simulate(system, 1.0, 1e-2, method=EXACT)
 

@@ -5,6 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
+from scenes import with_body, with_point
 
 import mbd
 from mbd.history.joints import OF_CONTACT
@@ -78,12 +79,9 @@ def test_a_state_that_was_changed_begins_anew():
 
 def thrown(height, speed, friction, restitution):
     """Return a ball of 1 kg and 0.1 m, solid, above a floor."""
-    system = mbd.System(gravity=(0, 0, -G))
-    ball = system.add(
-        mbd.RigidBody(
-            "ball", mass=1.0, inertia=(4e-3,) * 3, shape=mbd.Sphere(0.1),
-            position=(0, 0, 0.1 + height), velocity=(speed, 0, 0),
-        )
+    system, ball = with_body(
+        "ball", gravity=(0, 0, -G), inertia=(4e-3,) * 3, shape=mbd.Sphere(0.1),
+        position=(0, 0, 0.1 + height), velocity=(speed, 0, 0),
     )  # fmt: skip
     system.add(
         mbd.Contact("floor", system.ground, ball, friction=friction, restitution=restitution)
@@ -125,8 +123,7 @@ def test_friction_and_impacts_take_what_they_must(h):
         )
     with pytest.raises(AttributeError, match="did you mean 'gap'"):
         both["floor"].gaps  # noqa: B018
-    none = mbd.System()
-    none.add(mbd.PointMass("p", mass=1.0, velocity=(1, 0, 0)))
+    none, _ = with_point("p", velocity=(1, 0, 0))
     free = mbd.simulate(none, 0.1, 1e-2)
     assert not np.stack([free.energy.friction, free.energy.impacts]).any()
     assert len(free.impacts) == 0
@@ -164,12 +161,10 @@ def check_lines(impacts):
 @pytest.mark.parametrize("options", [{"every": 50}, {"stream": "run.nc"}, {"events": True}])
 def test_no_impact_is_lost(options, tmp_path):
     """Thinned, streamed, with events between: the lines of the run that keeps all steps."""
-    system = mbd.System(gravity=(0, 0, -G))
-    box = system.add(
-        mbd.RigidBody(
-            "box", mass=3.0, inertia=(0.0125, 0.025, 0.0325), shape=mbd.Box((0.3, 0.2, 0.1)),
-            position=(0, 0, 0.35), velocity=(1, 0, 0), angular_velocity=(4, 5, 6),
-        )
+    system, box = with_body(
+        "box", gravity=(0, 0, -G), mass=3.0, inertia=(0.0125, 0.025, 0.0325),
+        shape=mbd.Box((0.3, 0.2, 0.1)), position=(0, 0, 0.35), velocity=(1, 0, 0),
+        angular_velocity=(4, 5, 6),
     )  # fmt: skip
     system.add(mbd.Contact("floor", system.ground, box, friction=0.4, restitution=0.3))
     plain = mbd.simulate(system, 1.0, H)

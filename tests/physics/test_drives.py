@@ -7,6 +7,7 @@ import warnings
 import numba
 import numpy as np
 import pytest
+from scenes import with_body
 from scipy.special import lambertw
 
 import mbd
@@ -47,11 +48,9 @@ def test_crank_at_150_radians_per_second():
 
 
 def arm(formulation="so3", rate=0.0):
-    system = mbd.System(gravity=(0, 0, -G))
-    bar = system.add(
-        mbd.RigidBody("bar", mass=MASS, inertia=(J, J, J), position=(LENGTH, 0, 0),
-                      velocity=(0, 0, -rate * LENGTH), angular_velocity=(0, rate, 0),
-                      formulation=formulation)
+    system, bar = with_body(
+        "bar", gravity=(0, 0, -G), mass=MASS, inertia=(J, J, J), position=(LENGTH, 0, 0),
+        velocity=(0, 0, -rate * LENGTH), angular_velocity=(0, rate, 0), formulation=formulation,
     )  # fmt: skip
     hinge = mbd.Revolute("hinge", system.ground, bar, at=(0, 0, 0), axis=(0, 1, 0))
     return system, system.add(hinge)
@@ -227,8 +226,7 @@ def test_steps_that_do_not_resolve_a_contact_are_told(n, parts):
     ],
 )  # fmt: skip
 def test_stops_say_what_they_need(options, said):
-    system = mbd.System()
-    body = system.add(mbd.RigidBody("body", mass=1.0, inertia=(1, 1, 1)))
+    system, body = with_body("body", inertia=(1, 1, 1))
     rail = mbd.Prismatic("rail", system.ground, body, at=(0, 0, 0), axis=(1, 0, 0))
     with pytest.raises(ValueError, match=said):
         mbd.Stop("stop", rail, upper=0.0, **options)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from families import some
+from scenes import hinged
 from scipy.integrate import solve_ivp
 from scipy.optimize import fsolve
 from scipy.spatial.transform import Rotation
@@ -28,14 +29,10 @@ def hung_rod(angle=0.5, length=1.2, mass=2.0, formulation="so3"):
     """Return a system with a rod that hangs on a hinge along y."""
     turn = Rotation.from_rotvec([0, angle, 0]).as_matrix()
     inertia = mass * length**2 / 12
-    system = mbd.System(gravity=(0, 0, -G))
-    rod = system.add(
-        mbd.RigidBody(
-            "rod", mass=mass, inertia=(inertia, inertia, 1e-3), formulation=formulation,
-            position=turn @ [0, 0, -length / 2], rotation=turn,
-        )
+    system, rod, hinge = hinged(
+        "rod", "hinge", gravity=(0, 0, -G), mass=mass, inertia=(inertia, inertia, 1e-3),
+        formulation=formulation, position=turn @ [0, 0, -length / 2], rotation=turn,
     )  # fmt: skip
-    hinge = system.add(mbd.Revolute("hinge", system.ground, rod, at=(0, 0, 0), axis=(0, 1, 0)))
     return system, rod, hinge
 
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import scenes
+from scenes import with_body
 
 import mbd
 
@@ -107,12 +108,7 @@ def test_published_standard_rotation_is_conserved(formulation):
     # a rigid body with J = [[3, -1/7, 0], [-1/7, 4, 0], [0, 0, 5]], omega = (6, -18, 0): its energy
     # is 717.428571... J and its spatial momentum J omega (Gebhardt and Romero 2020, initial values)
     J = np.array([[3, -1 / 7, 0], [-1 / 7, 4, 0], [0, 0, 5]])
-    system = mbd.System()
-    system.add(
-        mbd.RigidBody(
-            "body", mass=1.0, inertia=J, angular_velocity=(6, -18, 0), formulation=formulation
-        )
-    )
+    system, _ = with_body("body", inertia=J, angular_velocity=(6, -18, 0), formulation=formulation)
     solution = mbd.simulate(system, 5.0, 5e-3, method=mbd.EnergyMomentum())
     np.testing.assert_allclose(solution.energy.kinetic, 717.428571428571, rtol=1e-12)
     np.testing.assert_allclose(
@@ -121,8 +117,7 @@ def test_published_standard_rotation_is_conserved(formulation):
 
 
 def test_other_coordinates_are_refused_with_a_reason():
-    system = mbd.System()
-    system.add(mbd.RigidBody("spinner", mass=1.0, inertia=(1, 1, 1)))
+    system, _ = with_body("spinner", inertia=(1, 1, 1))
     with pytest.raises(ValueError, match=r"'spinner' is carried by 'so3'.*formulation='directors'"):
         mbd.simulate(system, 1.0, 1e-2, method=mbd.EnergyMomentum())
 

@@ -4,6 +4,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+from scenes import with_body
 from scipy.spatial.transform import Rotation
 
 import mbd
@@ -38,12 +39,9 @@ def random_pose(seed):
 def thrown(formulation, seed, center=(0, 0, 0), gravity=GRAVITY):
     """Return a body with a force at a point, in a random state, solved for accelerations."""
     _, R, w = random_pose(seed)
-    system = mbd.System(gravity=gravity)
-    body = system.add(
-        mbd.RigidBody(
-            "body", mass=2.3, inertia=INERTIA, center_of_mass=center, rotation=R,
-            velocity=(0.3, 0.2, -0.4), angular_velocity_body=w, formulation=formulation,
-        )
+    system, body = with_body(
+        "body", gravity=gravity, mass=2.3, inertia=INERTIA, center_of_mass=center, rotation=R,
+        velocity=(0.3, 0.2, -0.4), angular_velocity_body=w, formulation=formulation,
     )  # fmt: skip
     system.add(mbd.PointForce("push", body, FORCE, at=R @ AT))
     model = system.build()

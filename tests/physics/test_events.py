@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from scenes import chain
+from scenes import chain, with_body, with_point
 
 import mbd
 from mbd.formulations import NAMES
@@ -52,8 +52,7 @@ def test_an_event_that_only_watches_changes_nothing(how):
 
 
 def test_direction_and_several_events_in_order():
-    system = mbd.System()
-    mass = system.add(mbd.PointMass("m", mass=1.0, position=(1, 0, 0)))
+    system, mass = with_point("m", position=(1, 0, 0))
     system.add(mbd.Spring("s", system.ground, mass, at=(-1, 0, 0), length=1.0, stiffness=4.0))
 
     def place(solution):
@@ -114,12 +113,9 @@ def test_a_released_pin_lets_go(formulation):
 @pytest.mark.parametrize("formulation", NAMES)
 def test_a_lock_is_a_plastic_impact(formulation):
     # a bar falls flat and is caught at its end: v_n' of the centre is 3/4 of v, omega = v/(4/3 l/2)
-    system = mbd.System(gravity=(0, 0, -9.81))
-    bar = system.add(
-        mbd.RigidBody(
-            "bar", mass=1.0, inertia=(1e-3, 1 / 12, 1 / 12), position=(0.5, 0, 1),
-            formulation=formulation,
-        )
+    system, bar = with_body(
+        "bar", gravity=(0, 0, -9.81), inertia=(1e-3, 1 / 12, 1 / 12), position=(0.5, 0, 1),
+        formulation=formulation,
     )  # fmt: skip
     end = bar.frame((-0.5, 0, 0))  # the hook waits below
     system.add(mbd.Spherical("hook", system.ground.frame(), end))

@@ -8,6 +8,7 @@ from multiprocessing import get_context
 import numba
 import numpy as np
 import pytest
+from scenes import with_body, with_point
 
 import mbd
 
@@ -80,8 +81,7 @@ def height(x, y):
 
 def test_a_small_bowl_swings_with_its_curvatures():
     """Of z = x^2 + 2 y^2 the bottom has the frequencies sqrt(2 g) and sqrt(4 g); g compiled."""
-    system = mbd.System(gravity=(0, 0, -g))
-    bead = system.add(mbd.PointMass("bead", mass=0.3, position=(0, 0, 0)))
+    system, bead = with_point("bead", gravity=(0, 0, -g), mass=0.3, position=(0, 0, 0))
     system.add(mbd.Row("bowl", lambda p: p[2] - height(p[0], p[1]), on=[bead]))
     omega = np.sort(mbd.modes(system).frequency) * 2 * math.pi
     np.testing.assert_allclose(omega, [math.sqrt(2 * g), math.sqrt(4 * g)], rtol=1e-9)
@@ -113,17 +113,10 @@ def test_a_surface_moves_with_its_body(formulation):
     """Two rows in the axes of a body are the joint of a point on a line of it."""
 
     def run(rows):
-        system = mbd.System(gravity=(0, 0, -g))
-        disc = system.add(
-            mbd.RigidBody(
-                "disc",
-                mass=2.0,
-                inertia=(0.2, 0.2, 0.4),
-                velocity=(1, 0, 0),
-                angular_velocity=(1, 2, 3),
-                formulation=formulation,
-            )
-        )
+        system, disc = with_body(
+            "disc", gravity=(0, 0, -g), mass=2.0, inertia=(0.2, 0.2, 0.4), velocity=(1, 0, 0),
+            angular_velocity=(1, 2, 3), formulation=formulation,
+        )  # fmt: skip
         bead = system.add(mbd.PointMass("bead", mass=0.3, position=(0.3, 0.2, 0.4),
                                         velocity=(1.2, 0.5, -0.5)))  # fmt: skip
         rod = disc.frame((0.3, 0.2, 0.0))
@@ -141,8 +134,7 @@ def test_a_surface_moves_with_its_body(formulation):
 
 def test_a_gauge_is_a_coordinate():
     """Its history is the function over time; a drive, a stop and friction act along it."""
-    system = mbd.System()
-    ball = system.add(mbd.PointMass("ball", mass=2.0, position=(3, 4, 0), velocity=(-1, 0, 0)))
+    system, ball = with_point("ball", mass=2.0, position=(3, 4, 0), velocity=(-1, 0, 0))
     reach = system.add(mbd.Gauge("reach", lambda p: (p @ p) ** 0.5, on=[ball]))
     system.add(mbd.Drive("winch", reach, position=lambda t: 5 - 0.6 * t + t**2))
     solution = mbd.simulate(system, 1.0, 1e-3)
@@ -161,8 +153,7 @@ def test_a_gauge_is_a_coordinate():
 
 def test_compliance_is_a_spring():
     """A point on a plane that gives way by C sinks by C m g."""
-    system = mbd.System(gravity=(0, 0, -g))
-    ball = system.add(mbd.PointMass("ball", mass=2.0))
+    system, ball = with_point("ball", gravity=(0, 0, -g), mass=2.0)
     system.add(mbd.Row("floor", lambda p: p[2], on=[ball], compliance=1e-4))
     for i, name in enumerate("xy"):
         system.add(mbd.Row(name, lambda p, i=i: p[i], on=[ball]))
@@ -171,8 +162,7 @@ def test_compliance_is_a_spring():
 
 
 def test_where_the_row_is_not_met_the_run_begins_on_it():
-    system = mbd.System(gravity=(0, 0, -g))
-    ball = system.add(mbd.PointMass("ball", mass=2.0, position=(1, 0, 0.3)))
+    system, ball = with_point("ball", gravity=(0, 0, -g), mass=2.0, position=(1, 0, 0.3))
     system.add(mbd.Row("bowl", lambda p: p[2] - p[0] ** 2, on=[ball]))
     with pytest.raises(ValueError, match=r"'bowl.function' by -0.7 m; correct them"):
         mbd.simulate(system, 0.1, 1e-3)
@@ -192,8 +182,7 @@ def rolled(place):
         x, y, z = p - c
         return z - 0.25 * (x * x + y * y)
 
-    system = mbd.System()
-    ball = system.add(mbd.PointMass("ball", mass=2, position=c + RIM, velocity=(0, 1, 0)))
+    system, ball = with_point("ball", mass=2, position=c + RIM, velocity=(0, 1, 0))
     other = system.add(mbd.PointMass("other", mass=1.0, position=c + ABOVE))
     system.add(mbd.Row("bowl", mbd.Function(bowl, c=c), on=[ball]))
     system.add(mbd.Load("pull", lambda p, q: 2 * (p - q)[2] + (p - q) @ (p - q), on=[ball, other]))
@@ -216,8 +205,7 @@ def test_far_from_the_origin_functions_are_those_of_inertial_positions(place):
 # --- numbers that vary, other processes -----------------------------------------------------------
 def sloping(a):
     """Return a ball on a slope, z = a x."""
-    system = mbd.System(gravity=(0, 0, -g))
-    ball = system.add(mbd.PointMass("ball", mass=2.0))
+    system, ball = with_point("ball", gravity=(0, 0, -g), mass=2.0)
     plane = mbd.Function(lambda p, a: p[2] - a * p[0], a=a)
     system.add(mbd.Row("plane", plane, on=[ball]))
     system.add(mbd.Row("wall", lambda p: p[1], on=[ball]))

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from charts import TOP
+from scenes import hinged
 
 import mbd
 
@@ -56,14 +57,10 @@ def test_heavy_top_keeps_energy_and_its_vertical_angular_momentum(formulation):
 def test_heavy_top_with_the_body_frame_in_the_pin_tends_to_the_same_motion():
     # the rotation alone carries the motion: seventy times the error of the frame in the centre of
     # mass, whose translation is slow; the order is the same
-    system = mbd.System(gravity=(0, 0, -9.81))
-    top = system.add(
-        mbd.RigidBody(
-            "top", mass=15.0, inertia=(0.234375, 0.46875, 0.234375), center_of_mass=(0, 1, 0),
-            angular_velocity=(0, 150, -4.61538),
-        )
+    system, *_ = hinged(
+        "top", "pin", kind="Spherical", mass=15.0, inertia=(0.234375, 0.46875, 0.234375),
+        center_of_mass=(0, 1, 0), angular_velocity=(0, 150, -4.61538), position=(0, 0, 0),
     )  # fmt: skip
-    system.add(mbd.Spherical("pin", system.ground, top, at=(0, 0, 0)))
     at = "top(0, 1, 0)"
     run = ends(system, 1.0, x=f"{at}.position", v=f"{at}.velocity", reaction="pin.force")
     exact = published("heavy top")["1.0"]

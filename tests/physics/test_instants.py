@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from scenes import chain
+from scenes import chain, hinged, with_point
 
 import mbd
 from mbd.formulations import NAMES
@@ -74,8 +74,7 @@ def test_the_order_given_is_the_order_applied():
         mbd.Event("twice", lambda s: s.t - 0.25, change=times(2.0, 0.0)),
         mbd.Event("faster", lambda s: s.t - 0.25, change=times(1.0, 1.0)),
     ]
-    system = mbd.System()
-    system.add(mbd.PointMass("m", mass=1.0, velocity=(1, 0, 0)))
+    system, _ = with_point("m", velocity=(1, 0, 0))
     for order, speed in ((events, 3.0), (events[::-1], 4.0)):
         solution = mbd.simulate(system, 1.0, 1e-2, events=order)
         assert names(solution) == [event.name for event in order]
@@ -154,8 +153,7 @@ def test_events_that_undo_each_other_at_one_instant_do_not_loop(how):
         mbd.Event("down", speed, direction=-1, change=turn),
         mbd.Event("up", speed, direction=1, change=turn),
     ]
-    system = mbd.System()
-    system.add(mbd.PointMass("m", mass=1.0, velocity=(1, 0, 0)))
+    system, _ = with_point("m", velocity=(1, 0, 0))
     solution = mbd.simulate(system, 1.0, events=events, **how)
     assert names(solution) == ["start", "down", "up"]
     assert solution["m"].velocity[-1, 0] == -1.0
@@ -164,11 +162,10 @@ def test_events_that_undo_each_other_at_one_instant_do_not_loop(how):
 @on_all
 def test_a_brake_that_stops_at_zero_is_locked_once(how):
     # a locked function is zero to round-off: that is no event again
-    system = mbd.System()
-    disc = system.add(
-        mbd.RigidBody("disc", mass=1.0, inertia=(1, 1, 2), angular_velocity=(0, 0, 0.5))
-    )
-    axle = system.add(mbd.Revolute("axle", system.ground, disc, at=(0, 0, 0), axis=(0, 0, 1)))
+    system, _disc, axle = hinged(
+        "disc", "axle", axis=(0, 0, 1), gravity=(0, 0, 0), inertia=(1, 1, 2),
+        angular_velocity=(0, 0, 0.5), position=(0, 0, 0),
+    )  # fmt: skip
     system.add(mbd.Motor("rubs", axle.angle, lambda t, u, rate: -2.0 * (t < 2)))
     system.add(mbd.Drive("brake", axle.angle, velocity=0.0))
     system.add(mbd.PointMass("flies on", mass=1.0, velocity=(1, 0, 0)))
@@ -222,8 +219,7 @@ def test_a_change_that_only_slows_goes_on_through_zero(how):
     def turn(model, state):  # the function is a velocity: forces alone carry it through zero
         return state.replace(v=state.v + np.array([1.0, 0.0, 0.0]))
 
-    system = mbd.System(gravity=(0, 0, -9.81))
-    system.add(mbd.PointMass("ball 0", mass=1.0, position=(0, 0, 1), velocity=(0, 0, 1)))
+    system, _ = with_point("ball 0", gravity=(0, 0, -9.81), position=(0, 0, 1), velocity=(0, 0, 1))
     events = [
         mbd.Event("water", height(0), change=water),
         mbd.Event("top", lambda s: s["ball 0"].velocity[:, 2], change=turn),
@@ -335,8 +331,7 @@ def test_what_is_on_or_off_already_is_said():
 
 def test_two_events_that_undo_each_other_for_ever_are_stopped():
     # a mass on the border of two winds that blow it back: it can be on no side
-    system = mbd.System()
-    system.add(mbd.PointMass("m", mass=1.0, position=(1, 0, 0), velocity=(-1, 0, 0)))
+    system, _ = with_point("m", position=(1, 0, 0), velocity=(-1, 0, 0))
 
     def place(solution):
         return solution["m"].position[:, 0]

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from families import spread
-from scenes import hinged
+from scenes import hinged, with_body, with_point
 from scipy.special import ellipk
 
 import mbd
@@ -35,8 +35,7 @@ def test_the_tolerance_is_met_over_the_whole_run(method, rtol):
 
 def cart_under(begins, degree, top=False):
     """Return a cart that t^degree pushes from an instant on, x = 3 t^(d + 2)/(2 (d + 1)(d + 2))."""
-    system = mbd.System()
-    cart = system.add(mbd.PointMass("cart", mass=2.0))
+    system, cart = with_point("cart", mass=2.0)
     system.add(mbd.PointForce("push", cart, lambda t: (3.0 * (t - begins) ** degree * (t >= begins),
                                                        0.0, 0.0)))  # fmt: skip
     if top:  # what is at rest is of the kind of what is fast
@@ -146,8 +145,7 @@ def test_events_are_located_to_round_off_and_the_run_goes_on_behind_them(method)
     """A pendulum passes the lowest point at a quarter of its period, in Jacobi's functions."""
 
     def swing():
-        system = mbd.System(gravity=(0, 0, -9.81))
-        bob = system.add(mbd.PointMass("bob", mass=1.0, position=(1, 0, 0)))
+        system, bob = with_point("bob", gravity=(0, 0, -9.81), position=(1, 0, 0))
         system.add(mbd.Distance("rod", system.ground, bob))
         return system
 
@@ -198,9 +196,8 @@ def test_a_run_goes_on_and_takes_over_from_another_method(method):
 # --- velocities without a scale, large round-off --------------------------------------------------
 def pushed(power, formulation):
     """A free body at rest under a force 3 t^p: x = 3 t^(p + 2)/((p + 1)(p + 2))."""
-    system = mbd.System(gravity=(0, 0, 0))
-    body = system.add(
-        mbd.RigidBody("b", mass=1.0, inertia=(0.1, 0.2, 0.25), formulation=formulation)
+    system, body = with_body(
+        "b", gravity=(0, 0, 0), inertia=(0.1, 0.2, 0.25), formulation=formulation
     )
     system.add(mbd.PointForce("f", body, lambda t: (3 * t**power, 0, 0)))
     return system, lambda run: run["b"].position[-1, 0], 1.0

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from charts import YAW
+from scenes import with_body, with_point
 from scipy.spatial.transform import Rotation
 
 import mbd
@@ -28,10 +29,9 @@ def name(x):
 
 
 def middle_axis(formulation):
-    system = mbd.System()
-    system.add(
-        mbd.RigidBody("body", mass=1.0, inertia=(5.2988, 1.1775, 4.3568),
-                      angular_velocity_body=(0.01, 0, 100), formulation=formulation)
+    system, _ = with_body(
+        "body", inertia=(5.2988, 1.1775, 4.3568), angular_velocity_body=(0.01, 0, 100),
+        formulation=formulation,
     )  # fmt: skip
     return system
 
@@ -197,8 +197,7 @@ def test_a_body_that_breathes_is_free(velocities):
 
 @pytest.mark.parametrize("method", [METHOD, COMPOSED, QUATERNION], ids=name)
 def test_mass_point_falls_exactly(method):
-    system = mbd.System(gravity=(0, 0, -10.0))
-    system.add(mbd.PointMass("m", mass=2.0, velocity=(1, 0, 3)))
+    system, _ = with_point("m", gravity=(0, 0, -10.0), mass=2.0, velocity=(1, 0, 3))
     solution = mbd.simulate(system, 1.05, 0.1, method=method)
     t = solution.t
     assert np.isclose(t[-1], 1.05, rtol=1e-15)
@@ -257,8 +256,7 @@ def test_what_it_cannot_do_is_refused():
 
 @pytest.mark.parametrize("method", [METHOD, COMPOSED, QUATERNION], ids=name)
 def test_a_step_that_is_too_large_ends_in_an_error_that_says_so(method):
-    system = mbd.System()
-    body = system.add(mbd.RigidBody("body", mass=1.0, inertia=(1, 1, 1), formulation="se3"))
+    system, body = with_body("body", inertia=(1, 1, 1), formulation="se3")
     system.add(mbd.Spring("s", system.ground, body, at=(0, 0, 1), stiffness=1e8, length=0.9))
     with pytest.raises(mbd.SimulationError, match=r"step failed at .*(not a number at )?'body\."):
         mbd.simulate(system, 10.0, 1e-2, method=method)

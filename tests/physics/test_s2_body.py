@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scenes import with_body
 
 import mbd
 from mbd.algebra import s2
@@ -16,11 +17,9 @@ TURNED = ((1, 0, 0), (0, 0, -1), (0, 1, 0))
 
 def scene(row, joint=None, *, spring=True):
     """Return an eccentric body that does not twist, on a spring; by a joint it bears a bar."""
-    system = mbd.System(gravity=(0, 1, -9.81))
-    body = system.add(
-        mbd.RigidBody("body", mass=1.3, inertia=J, center_of_mass=(0.1, 0.2, -0.3),
-                      angular_velocity_body=(1.0, -2.0, 0.0), rotation=TURNED,
-                      formulation="so3" if row else "S2")
+    system, body = with_body(
+        "body", gravity=(0, 1, -9.81), mass=1.3, inertia=J, center_of_mass=(0.1, 0.2, -0.3),
+        angular_velocity_body=(1.0, -2.0, 0.0), rotation=TURNED, formulation="so3" if row else "S2",
     )  # fmt: skip
     if row:
         system.add(mbd.NonTwisting("frame", body))
@@ -156,8 +155,7 @@ def test_what_must_twist_refuses_it():
 
 # --- twist, holonomy, scalar curvature ------------------------------------------------------------
 def test_twist_angle_is_the_integral_of_the_spin():
-    system = mbd.System()
-    system.add(mbd.RigidBody("top", mass=1, inertia=(2, 2, 3), angular_velocity=(0.5, 0, 4)))
+    system, _ = with_body("top", mass=1, inertia=(2, 2, 3), angular_velocity=(0.5, 0, 4))
     errors = []
     for h in (2e-2, 1e-2):
         top = mbd.simulate(system, 4.0, h)["top"]

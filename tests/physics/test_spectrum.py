@@ -6,6 +6,7 @@ Laws that hold for every size: stiffness-proportional damping, drags, discs on d
 import numpy as np
 import pytest
 from families import spread
+from scenes import hinged, with_body
 
 import mbd
 from mbd.base.tolerances import ROUND_OFF
@@ -87,8 +88,7 @@ def test_free_beams_of_any_slenderness(stiffness, tau):
 @pytest.mark.parametrize("stiff", [1.0, 1e8])
 def test_drags_of_any_size_bring_to_rest(c, stiff):
     """s = -c/m of a body in a drag on its translations, beside a spring of any stiffness."""
-    system = mbd.System()
-    body = system.add(mbd.RigidBody("body", mass=2.0, inertia=(0.1, 0.2, 0.25)))
+    system, body = with_body("body", mass=2.0, inertia=(0.1, 0.2, 0.25))
     system.add(mbd.Bushing("drag", system.ground, body, at=(0, 0, 0), damping=(c, c, c, 0, 0, 0)))
     other = system.add(mbd.PointMass("other", mass=1.0, position=(5, 0, 0)))
     system.add(mbd.PointOnLine("line", system.ground, other, at=(5, 0, 0), axis="z"))
@@ -107,11 +107,10 @@ def test_drags_of_any_size_bring_to_rest(c, stiff):
 def test_damping_inside_a_shaft_makes_it_unstable(speed, axial):
     """A mass on a hub that spins: m s^2 + c (s - i speed) + k = 0, however stiff it is along."""
     m, c, k = 2.0, 5.0, 3200.0
-    system = mbd.System()
-    hub = system.add(
-        mbd.RigidBody("hub", mass=1.0, inertia=(0.1, 0.1, 0.2), angular_velocity=(0, 0, speed))
-    )
-    system.add(mbd.Revolute("bearing", system.ground, hub, at=(0, 0, 0), axis="z"))
+    system, hub, _ = hinged(
+        "hub", "bearing", axis="z", gravity=(0, 0, 0), inertia=(0.1, 0.1, 0.2),
+        angular_velocity=(0, 0, speed), position=(0, 0, 0),
+    )  # fmt: skip
     mass = system.add(mbd.RigidBody("mass", mass=m, inertia=(0.1, 0.1, 0.1)))
     system.add(
         mbd.Bushing("shaft", hub, mass, at=(0, 0, 0), stiffness=(k, k, axial, 0, 0, 0),
@@ -129,8 +128,7 @@ def test_damping_inside_a_shaft_makes_it_unstable(speed, axial):
 
 def test_a_spinning_rotor_may_turn_and_drift():
     """Levels of a free body that spins about its axis: it may move, turn, and spin faster."""
-    system = mbd.System()
-    system.add(mbd.RigidBody("top", mass=1.0, inertia=(0.1, 0.1, 0.2), angular_velocity=(0, 0, 9)))
+    system, _ = with_body("top", inertia=(0.1, 0.1, 0.2), angular_velocity=(0, 0, 9))
     found = mbd.modes(system)
     assert found.free_levels[0] >= 4
     assert sum(found.free_levels) == 10

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from families import some
-from scenes import chain
+from scenes import chain, hinged, with_body
 from scipy.spatial.transform import Rotation
 
 import mbd
@@ -100,10 +100,9 @@ def test_quadratic_velocities_of_newton_and_euler():  # Eqs. (97), (100), (105)
 
 
 def test_mass_matrix_of_a_body_is_the_printed_one():
-    system = mbd.System()
-    system.add(
-        mbd.RigidBody("body", mass=M_, inertia=(J1, J2, J3), formulation="unified",
-                      rotation=Rotation.from_rotvec((0.3, 0.4, -0.2)))
+    system, _ = with_body(
+        "body", mass=M_, inertia=(J1, J2, J3), formulation="unified",
+        rotation=Rotation.from_rotvec((0.3, 0.4, -0.2)),
     )  # fmt: skip
     A = system.build().assemble()
     assert np.allclose(
@@ -120,8 +119,7 @@ def test_mass_matrix_of_a_body_is_the_printed_one():
 def test_the_length_of_a_set_is_that_of_the_body(radius, length):
     assert unified.length_of(radius) == length
     J = radius**2 * np.array([0.5, 0.7, 0.8])
-    system = mbd.System()
-    system.add(mbd.RigidBody("body", mass=2.0, inertia=2.0 * J, formulation="unified"))
+    system, _ = with_body("body", mass=2.0, inertia=2.0 * J, formulation="unified")
     model = system.build()
     assert model.state.q[7] == length
     M = model.assemble().M.toarray()
@@ -208,13 +206,11 @@ def test_what_is_not_a_number_is_refused(options):
 
 # --- runs ----------------------------------------------------------------------------------------
 def top(formulation):
-    system = mbd.System(gravity=(0, 0, -9.81))
-    body = system.add(
-        mbd.RigidBody("top", mass=15.0, inertia=(0.234375, 0.46875, 0.234375), position=(0, 1, 0),
-                      velocity=(4.61538, 0, 0), angular_velocity=(0, 150, -4.61538),
-                      formulation=formulation)
+    system, *_ = hinged(
+        "top", "pin", kind="Spherical", mass=15.0, inertia=(0.234375, 0.46875, 0.234375),
+        position=(0, 1, 0), velocity=(4.61538, 0, 0), angular_velocity=(0, 150, -4.61538),
+        formulation=formulation,
     )  # fmt: skip
-    system.add(mbd.Spherical("pin", system.ground, body, at=(0, 0, 0)))
     return system
 
 
@@ -233,14 +229,11 @@ def test_se3_does_not_know_where_the_origin_of_the_body_is():
     """The step is the same whichever point of the body carries the frame; so3's is not."""
 
     def run(formulation, c):
-        system = mbd.System(gravity=(0, 0, -9.81))
-        body = system.add(
-            mbd.RigidBody("top", mass=15.0, inertia=(0.234375, 0.46875, 0.234375),
-                          position=(0, 1 - c, 0), center_of_mass=(0, c, 0),
-                          velocity=(4.61538 * (1 - c), 0, 0),
-                          angular_velocity=(0, 150, -4.61538), formulation=formulation)
+        system, *_ = hinged(
+            "top", "pin", kind="Spherical", mass=15.0, inertia=(0.234375, 0.46875, 0.234375),
+            position=(0, 1 - c, 0), center_of_mass=(0, c, 0), velocity=(4.61538 * (1 - c), 0, 0),
+            angular_velocity=(0, 150, -4.61538), formulation=formulation,
         )  # fmt: skip
-        system.add(mbd.Spherical("pin", system.ground, body, at=(0, 0, 0)))
         solution = mbd.simulate(system, 0.1, 1e-3, method=SHARP)
         return solution["top"].at((0, c, 0)).position
 
@@ -252,10 +245,9 @@ def test_se3_does_not_know_where_the_origin_of_the_body_is():
 @pytest.mark.parametrize("formulation", ["se3", "unified"])
 def test_screw_motion_is_exact_in_one_step(formulation):
     """A free body on a screw about a principal axis stands still in body-fixed velocities."""
-    system = mbd.System()
-    system.add(
-        mbd.RigidBody("body", mass=2.0, inertia=(1, 2, 3), position=(0.4, 0, 0),
-                      velocity=(0, 0, 0.5), angular_velocity=(0, 0, 2.0), formulation=formulation)
+    system, _ = with_body(
+        "body", mass=2.0, inertia=(1, 2, 3), position=(0.4, 0, 0), velocity=(0, 0, 0.5),
+        angular_velocity=(0, 0, 2.0), formulation=formulation,
     )  # fmt: skip
     body = mbd.simulate(system, 1.0, 0.5)["body"]
     R = Rotation.from_rotvec((0, 0, 2.0)).as_matrix()
@@ -267,10 +259,9 @@ def test_screw_motion_is_exact_in_one_step(formulation):
 def test_example_of_the_paper_on_other_sets(other):
     """Spin about the middle axis, section 6: order two and the exact rates."""
     exact = {k: published("R03")["0.1"][k] for k in ("Omega", "R")}
-    system = mbd.System()
-    system.add(
-        mbd.RigidBody("body", mass=1.0, inertia=(5.2988, 1.1775, 4.3568),
-                      angular_velocity_body=(0.01, 0, 100), formulation=mbd.Unified(**other))
+    system, _ = with_body(
+        "body", inertia=(5.2988, 1.1775, 4.3568), angular_velocity_body=(0.01, 0, 100),
+        formulation=mbd.Unified(**other),
     )  # fmt: skip
     run = ends(system, 0.1, Omega="body.angular_velocity_body", R="body.rotation")
     converge(run, exact, step=1e-4, tolerance={"Omega": 5e-7, "R": 1e-8})

@@ -1,6 +1,7 @@
 """A model with a bit of everything, and its runs."""
 
 import numpy as np
+from scenes import with_body
 
 import mbd
 from mbd.formulations import NAMES
@@ -45,10 +46,7 @@ def everything(law: bool = False):
 
 def spinner():
     """Return a wheel on a rotational spring that makes many turns: an angle that is counted."""
-    system = mbd.System()
-    wheel = system.add(
-        mbd.RigidBody("wheel", mass=1, inertia=(1, 1, 2), angular_velocity=(0, 0, 40))
-    )
+    system, wheel = with_body("wheel", mass=1, inertia=(1, 1, 2), angular_velocity=(0, 0, 40))
     hinge = mbd.Revolute("hinge", system.ground, wheel, at=(0, 0, 0), axis=(0, 0, 1))
     system.add(hinge)
     system.add(mbd.RotationalSpring("spring", hinge, stiffness=2.0))

@@ -8,6 +8,7 @@ import sys
 import numba
 import numpy as np
 import pytest
+from scenes import with_body, with_point
 
 import mbd
 from mbd.drawing.curves import curves
@@ -163,10 +164,9 @@ def test_compiled_code_writes_the_same_numbers(run):
 @pytest.mark.parametrize("formulation", ["so3", "directors"])
 def test_an_accelerometer_feels_no_free_fall(formulation):
     """On a turning body it feels what turns it, -omega^2 r, to the error of steps of 1e-3 s."""
-    system = mbd.System(gravity=(0, 0, -9.81))
-    system.add(
-        mbd.RigidBody("top", mass=1, inertia=(1, 1, 2), angular_velocity=(0, 0, 3.0),
-                      formulation=formulation)
+    system, _ = with_body(
+        "top", gravity=(0, 0, -9.81), mass=1, inertia=(1, 1, 2), angular_velocity=(0, 0, 3.0),
+        formulation=formulation,
     )  # fmt: skip
     stepper = mbd.Stepper(system, 1e-3)
     observation = stepper.model.observe(
@@ -179,8 +179,7 @@ def test_an_accelerometer_feels_no_free_fall(formulation):
 
 
 def test_points_distances_and_functions():
-    system = mbd.System()
-    cart = system.add(mbd.PointMass("cart", mass=2.0, velocity=(3.0, 0, 0)))
+    system, cart = with_point("cart", mass=2.0, velocity=(3.0, 0, 0))
     rod = system.add(
         mbd.RigidBody("rod", mass=1, inertia=(1, 1, 2), position=(0, 4, 0), velocity=(3.0, 4.0, 0))
     )
@@ -236,8 +235,7 @@ def two(x, y):
     ],
 )
 def test_what_cannot_be_observed_is_said(what, error, message):
-    system = mbd.System()
-    system.add(mbd.RigidBody("rod", mass=1, inertia=(1, 1, 2)))
+    system, _ = with_body("rod", mass=1, inertia=(1, 1, 2))
     system.add(mbd.PointMass("bob", mass=1))
     with pytest.raises(error, match=message):
         system.build().observe(what)
@@ -245,8 +243,7 @@ def test_what_cannot_be_observed_is_said(what, error, message):
 
 def test_rows_that_depend_on_others_share_the_load_as_in_results():
     """Of a bar on two collinear hinges each carries half of its weight, not one all of it."""
-    system = mbd.System(gravity=(0, 0, -9.81))
-    door = system.add(mbd.RigidBody("door", mass=2.0, inertia=(1, 1, 1)))
+    system, door = with_body("door", gravity=(0, 0, -9.81), mass=2.0, inertia=(1, 1, 1))
     for i, y in enumerate((-1.0, 1.0)):
         system.add(mbd.Revolute(f"hinge {i}", system.ground, door, at=(0, y, 0), axis=(0, 1, 0)))
     stepper = mbd.Stepper(system, STEP)

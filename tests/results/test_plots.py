@@ -5,6 +5,7 @@ import matplotlib.pyplot as plt
 import networkx as nx
 import numpy as np
 import pytest
+from scenes import with_body, with_point
 
 import mbd
 from mbd.drawing.topology import _crossings, _places
@@ -140,11 +141,9 @@ def test_topology_marks_redundant_joints():
 
 
 def test_topology_of_other_shapes():
-    one = mbd.System()
-    one.add(mbd.PointMass("m", mass=1.0))
+    one, _ = with_point("m")
     assert [t.get_text() for t in one.build().plot_topology().axes[0].texts] == ["m"]
-    two = mbd.System()
-    bar = two.add(mbd.RigidBody("bar", mass=1, inertia=(1, 1, 1)))
+    two, bar = with_body("bar", mass=1, inertia=(1, 1, 1))
     for i in range(3):
         two.add(mbd.Spherical(f"pin {i}", two.ground, bar, at=(i, 0, 0)))
     two.add(mbd.Spring("rope", two.ground, bar, at=(0, 0, 1), stiffness=1))
@@ -205,8 +204,7 @@ def test_few_edges_cross():
 def test_figures_do_not_pile_up():
     """pyplot knows those that it shows in windows only, so that it does not warn of many."""
     plt.close("all")
-    model = mbd.System()
-    model.add(mbd.PointMass("m", mass=1.0))
+    model, _ = with_point("m")
     for _ in range(3):
         model.build().plot_topology()
     assert plt.get_fignums() == []

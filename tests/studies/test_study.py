@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 import scipy.stats
 from families import spread
+from scenes import hinged, with_point
 
 import mbd
 from mbd.drawing.curves import curves
@@ -265,8 +266,7 @@ def test_warnings_are_messages():
 @pytest.mark.parametrize("every", [1, 5])
 def test_large_steps_of_a_method_of_fourth_order(every):
     """Heavy masses swing slower, by steps that are small enough for them."""
-    system = mbd.System()
-    mass = system.add(mbd.PointMass("mass", mass=1.0, position=(1.2, 0, 0)))
+    system, mass = with_point("mass", position=(1.2, 0, 0))
     system.add(mbd.Spring("spring", system.ground, mass, stiffness=25.0, length=1.0))
     method = mbd.LieRungeKutta4()
     done = mbd.study(system, {"mass.mass": [1.0, 4.0]}, t_end=4.0, step=0.2, method=method,
@@ -318,8 +318,7 @@ def test_arguments_that_do_not_go_together_are_refused_member_by_member():
 
 def test_parameters_that_arguments_share():
     length = mbd.Parameter("length", 0.4)
-    system = mbd.System(gravity=(0, 0, -9.81))
-    one = system.add(mbd.PointMass("one", mass=1.0, position=(length, 0, 0)))
+    system, one = with_point("one", gravity=(0, 0, -9.81), position=(length, 0, 0))
     system.add(mbd.Distance("rod", system.ground, one, at=(0, 0, 0), length=length))
     done = mbd.study(system, {"length": [0.4, 0.9]}, t_end=T, step=H, outputs=["one.position"])
     for i, value in enumerate((0.4, 0.9)):
@@ -331,11 +330,10 @@ def test_angles_count_their_turns():
     """A wheel that begins beyond half a turn, and turns on, in batches and alone."""
 
     def wheel(mass=1.0):
-        system = mbd.System()
-        body = system.add(
-            mbd.RigidBody("wheel", mass=mass, inertia=(1, 1, 1), angular_velocity=(0, 0, 30.0))
-        )
-        hinge = system.add(mbd.Revolute("hinge", system.ground, body, at=(0, 0, 0), axis=(0, 0, 1)))
+        system, _body, hinge = hinged(
+            "wheel", "hinge", axis=(0, 0, 1), gravity=(0, 0, 0), mass=mass, inertia=(1, 1, 1),
+            angular_velocity=(0, 0, 30.0), position=(0, 0, 0),
+        )  # fmt: skip
         system.add(mbd.RotationalSpring("spring", hinge, stiffness=0.01))
         return system
 
@@ -497,8 +495,7 @@ def test_chunks_workers_and_their_order_change_no_bit(way):
 
 def test_members_that_choose_their_steps_run_together(monkeypatch):
     """But one that needs very many steps: that runs alone."""
-    system = mbd.System(gravity=(0, 0, -9.81))
-    ball = system.add(mbd.PointMass("ball", mass=1.0, position=(1.0, 0, 0)))
+    system, ball = with_point("ball", gravity=(0, 0, -9.81), position=(1.0, 0, 0))
     system.add(mbd.Spring("spring", system.ground, ball, stiffness=10.0, length=1.0))
     alone = []
     run = chunks.simulate
