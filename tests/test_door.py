@@ -49,16 +49,13 @@ def test_rigid_body(options, match):
         body(**options)
 
 
-@pytest.mark.parametrize(
-    ("options", "match"),
-    [
-        ({"mass": None}, r"bar: mass must be a number \[kg\], got None"),
-        ({"position": None}, r"bar: position must be 3 numbers \[m\], got None"),
-        ({"inertia": None}, r"bar: inertia must be 3 or 3x3 .*, got None"),
-        ({"rotation": "upright"}, r"bar: rotation must be a scipy Rotation .*, got 'upright'"),
-        ({"formulation": 3}, r"bar: formulation must be a name \(so3, directors.*got 3"),
-    ],
-)
+@pytest.mark.parametrize(("options", "match"), [
+    ({"mass": None}, r"bar: mass must be a number \[kg\], got None"),
+    ({"position": None}, r"bar: position must be 3 numbers \[m\], got None"),
+    ({"inertia": None}, r"bar: inertia must be 3 or 3x3 .*, got None"),
+    ({"rotation": "upright"}, r"bar: rotation must be a scipy Rotation .*, got 'upright'"),
+    ({"formulation": 3}, r"bar: formulation must be a name \(so3, directors.*got 3"),
+])  # fmt: skip
 def test_rigid_body_of_the_wrong_type(options, match):
     with raises(match, TypeError):
         body(**options)
@@ -289,16 +286,13 @@ def test_forces():
 
 
 # --- method and run ------------------------------------------------------------------------------
-@pytest.mark.parametrize(
-    ("options", "match"),
-    [
-        ({"rho": 1.2}, r"GeneralizedAlpha: rho must be in \[0, 1\] \[-\], got 1.2"),
-        ({"tol": 0.0}, r"tol must be in \(0, 1\)"),
-        ({"max_iterations": 0}, r"max_iterations must be a whole number, at least 1, got 0"),
-        ({"newton": "quasi"}, r"newton must be one of modified, full, got 'quasi'"),
-        ({"linear_solver": "lu"}, r"linear_solver must be one of fronts, splu, got 'lu'"),
-    ],
-)
+@pytest.mark.parametrize(("options", "match"), [
+    ({"rho": 1.2}, r"GeneralizedAlpha: rho must be in \[0, 1\] \[-\], got 1.2"),
+    ({"tol": 0.0}, r"tol must be in \(0, 1\)"),
+    ({"max_iterations": 0}, r"max_iterations must be a whole number, at least 1, got 0"),
+    ({"newton": "quasi"}, r"newton must be one of modified, full, got 'quasi'"),
+    ({"linear_solver": "lu"}, r"linear_solver must be one of fronts, splu, got 'lu'"),
+])  # fmt: skip
 def test_method(options, match):
     with raises(match):
         mbd.GeneralizedAlpha(**options)
@@ -309,16 +303,13 @@ def test_method_of_the_wrong_type():
         mbd.GeneralizedAlpha(rh=0.5)
 
 
-@pytest.mark.parametrize(
-    ("t_end", "step", "options", "match"),
-    [
-        (1.0, 0.0, {}, r"simulate: step must be positive \[s\], got 0"),
-        (1.0, -1e-3, {}, r"simulate: step must be positive \[s\], got -0.001"),
-        (0.0, 1e-3, {}, r"simulate: t_end must be positive \[s\], got 0"),
-        (1.0, 1e-3, {"every": 0}, r"simulate: every must be a whole number from 1, got 0"),
-        (1.0, 1e-3, {"every": 1.5}, r"simulate: every must be a whole number from 1, got 1.5"),
-    ],
-)
+@pytest.mark.parametrize(("t_end", "step", "options", "match"), [
+    (1.0, 0.0, {}, r"simulate: step must be positive \[s\], got 0"),
+    (1.0, -1e-3, {}, r"simulate: step must be positive \[s\], got -0.001"),
+    (0.0, 1e-3, {}, r"simulate: t_end must be positive \[s\], got 0"),
+    (1.0, 1e-3, {"every": 0}, r"simulate: every must be a whole number from 1, got 0"),
+    (1.0, 1e-3, {"every": 1.5}, r"simulate: every must be a whole number from 1, got 1.5"),
+])  # fmt: skip
 def test_run(t_end, step, options, match):
     with raises(match):
         mbd.simulate(chain(1), t_end, step, **options)

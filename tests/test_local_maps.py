@@ -82,13 +82,10 @@ def test_methods_keep_their_order(make, method, order):
     np.testing.assert_allclose(tight, exact, atol=1e-9)
 
 
-@pytest.mark.parametrize(
-    ("method", "options", "said"),
-    [
-        (mbd.LieRungeKutta4("commutator_free"), {}, "'commutator_free' composes exponentials"),
-        (mbd.GeneralizedAlpha(), {"rtol": 1e-4}, "use RadauCollocation for rtol"),
-    ],
-)
+@pytest.mark.parametrize(("method", "options", "said"), [
+    (mbd.LieRungeKutta4("commutator_free"), {}, "'commutator_free' composes exponentials"),
+    (mbd.GeneralizedAlpha(), {"rtol": 1e-4}, "use RadauCollocation for rtol"),
+])  # fmt: skip
 def test_methods_that_need_canonical_coordinates_refuse(method, options, said):
     with pytest.raises(ValueError, match=f"'top' is carried by 'so3 .cayley.', .*{said}"):
         spun(mbd.SO3("cayley"), None if options else 1e-2, method, **options)
@@ -104,16 +101,13 @@ def test_a_map_of_ones_own_is_carried_and_told():
         mbd.write(system, "top.toml")
 
 
-@pytest.mark.parametrize(
-    ("make", "error", "said"),
-    [
-        (lambda: mbd.SO3("caley"), ValueError, "SO3: local_map must be one of .*mean 'cayley'"),
-        (lambda: mbd.SE3(replace(OWN, tangent_blocks=None)), ValueError, "SE3: .*tangent_blocks"),
-        (lambda: replace(OWN, tangent=3), TypeError, "LocalMap 'mine': tangent must be a compiled"),
-        (lambda: replace(OWN, quaternion=lambda x: x), TypeError, "quaternion must be .*@jit"),
-        (lambda: LocalMap("", *[so3.tangent] * 4), ValueError, "LocalMap: name must be a non-"),
-    ],
-)
+@pytest.mark.parametrize(("make", "error", "said"), [
+    (lambda: mbd.SO3("caley"), ValueError, "SO3: local_map must be one of .*mean 'cayley'"),
+    (lambda: mbd.SE3(replace(OWN, tangent_blocks=None)), ValueError, "SE3: .*tangent_blocks"),
+    (lambda: replace(OWN, tangent=3), TypeError, "LocalMap 'mine': tangent must be a compiled"),
+    (lambda: replace(OWN, quaternion=lambda x: x), TypeError, "quaternion must be .*@jit"),
+    (lambda: LocalMap("", *[so3.tangent] * 4), ValueError, "LocalMap: name must be a non-"),
+])  # fmt: skip
 def test_wrong_maps_are_named(make, error, said):
     with pytest.raises(error, match=said):
         make()

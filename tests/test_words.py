@@ -33,22 +33,17 @@ def test_words_mean_the_object(words):
     assert bar(words).formulation is WORDS[words]
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (
-            "quaternions",
-            "must be one of so3, .*unified, or one of SO3, SE3, S2, EulerParameters, Unified, Sc",
-        ),
-        ("point", "must be one of so3, .*got 'point', which has no axes; use PointMass"),
-        ("EulerParametersX('full')", "must be one of so3"),
-        ("Unified('tetrahedral'", "must be a name, .*or one with options, such as"),
-        ("Unified(length=x)", "must be a name, .*or one with options, such as"),
-        ("Unified(3, 4)", "Unified takes the options kind, points, .*too many positional"),
-        ("EulerParameters(kind=3)", "EulerParameters takes the options form, force_map"),
-        ("EulerParameters('half')", "EulerParameters: form must be one of full"),
-    ],
-)
+@pytest.mark.parametrize(("words", "said"), [
+    ("quaternions",
+     "must be one of so3, .*unified, or one of SO3, SE3, S2, EulerParameters, Unified, Sc"),
+    ("point", "must be one of so3, .*got 'point', which has no axes; use PointMass"),
+    ("EulerParametersX('full')", "must be one of so3"),
+    ("Unified('tetrahedral'", "must be a name, .*or one with options, such as"),
+    ("Unified(length=x)", "must be a name, .*or one with options, such as"),
+    ("Unified(3, 4)", "Unified takes the options kind, points, .*too many positional"),
+    ("EulerParameters(kind=3)", "EulerParameters takes the options form, force_map"),
+    ("EulerParameters('half')", "EulerParameters: form must be one of full"),
+])  # fmt: skip
 def test_wrong_words_are_named(words, said):
     with pytest.raises(ValueError, match=f"^bar: .*{said}"):
         bar(words)

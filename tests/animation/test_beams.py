@@ -103,14 +103,11 @@ def test_colours_are_symmetric_and_follow_the_force():
     assert np.allclose(force[[32, -1]], (3, 0), atol=1e-6)
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"color_by": "M"}, "color_by must be one of N, V2, V3, T, M2, M3, got 'M'"),
-        ({"ghosts": range(9)}, "up to 8 instants"),
-        ({"ghosts": "now"}, "ghosts must be"),
-    ],
-)
+@pytest.mark.parametrize(("options", "message"), [
+    ({"color_by": "M"}, "color_by must be one of N, V2, V3, T, M2, M3, got 'M'"),
+    ({"ghosts": range(9)}, "up to 8 instants"),
+    ({"ghosts": "now"}, "ghosts must be"),
+])  # fmt: skip
 def test_wrong_options(options, message):
     with pytest.raises((ValueError, TypeError), match=message):
         drawing(**options)

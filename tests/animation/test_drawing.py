@@ -111,15 +111,12 @@ def test_long_chains_can_be_seen():
     assert all(isinstance(x, mbd.Capsule) and x.radius > 1e-3 * size for x in bars)
 
 
-@pytest.mark.parametrize(
-    ("shape", "volume"),
-    [
-        (mbd.Box((1, 2, 3), at=(1, 1, 1)), 6.0),
-        (mbd.Sphere(0.5, at=(3, 0, 0)), np.pi / 6),
-        (mbd.Cylinder(0.5, 2.0, axis=(1, 1, 0)), np.pi / 2),
-        (mbd.Capsule(0.5, 2.0, axis=(0, -1, 0)), np.pi / 2 + np.pi / 6),
-    ],
-)
+@pytest.mark.parametrize(("shape", "volume"), [
+    (mbd.Box((1, 2, 3), at=(1, 1, 1)), 6.0),
+    (mbd.Sphere(0.5, at=(3, 0, 0)), np.pi / 6),
+    (mbd.Cylinder(0.5, 2.0, axis=(1, 1, 0)), np.pi / 2),
+    (mbd.Capsule(0.5, 2.0, axis=(0, -1, 0)), np.pi / 2 + np.pi / 6),
+])  # fmt: skip
 def test_surfaces_are_closed_and_look_outwards(shape, volume):
     vertices, faces = surface(shape)
     a, b, c, d = (vertices[faces[:, i]] for i in range(4))
@@ -523,26 +520,20 @@ def test_hidden_plates_are_not_fitted_into_the_picture():
     assert without.high[1] < 0.5 * with_plate.high[1]
 
 
-@pytest.mark.parametrize(
-    ("options", "error", "match"),
-    [
-        ({"lines": ["rod"]}, TypeError, "a line must be two or more points, each of them the name"),
-        ({"lines": [("rod", "r")]}, ValueError, "lines must be of bodies, got 'r'; there are rod"),
-        (
-            {"trails": ["rodd"]},
-            ValueError,
-            r"trails must be of bodies, got 'rodd' \(did you mean 'rod'\?\); there are rod",
-        ),
-        ({"trails": [3]}, TypeError, r"a trail must be the name of a body, or \(name, point"),
-        ({"trails": [("rod", (1, 2))]}, ValueError, r"trail of 'rod' must be 3 numbers \[m\]"),
-        ({"show": ["everything"]}, ValueError, "show must be one of bodies, joints.*'everything'"),
-        ({"speed": 0}, ValueError, "animate: speed must be positive"),
-        ({"follow": "x"}, ValueError, "follow must name a body, got 'x'; there are rod"),
-        ({"up": (0, 1, 1)}, ValueError, "up must be along x, y or z, got"),
-        ({"view": (0, 0)}, ValueError, "animate: view must be 3 numbers"),
-        ({"color": 1}, TypeError, "color"),
-    ],
-)
+@pytest.mark.parametrize(("options", "error", "match"), [
+    ({"lines": ["rod"]}, TypeError, "a line must be two or more points, each of them the name"),
+    ({"lines": [("rod", "r")]}, ValueError, "lines must be of bodies, got 'r'; there are rod"),
+    ({"trails": ["rodd"]}, ValueError,
+     r"trails must be of bodies, got 'rodd' \(did you mean 'rod'\?\); there are rod"),
+    ({"trails": [3]}, TypeError, r"a trail must be the name of a body, or \(name, point"),
+    ({"trails": [("rod", (1, 2))]}, ValueError, r"trail of 'rod' must be 3 numbers \[m\]"),
+    ({"show": ["everything"]}, ValueError, "show must be one of bodies, joints.*'everything'"),
+    ({"speed": 0}, ValueError, "animate: speed must be positive"),
+    ({"follow": "x"}, ValueError, "follow must name a body, got 'x'; there are rod"),
+    ({"up": (0, 1, 1)}, ValueError, "up must be along x, y or z, got"),
+    ({"view": (0, 0)}, ValueError, "animate: view must be 3 numbers"),
+    ({"color": 1}, TypeError, "color"),
+])  # fmt: skip
 def test_wrong_options(options, error, match):
     with pytest.raises(error, match=match):
         pendulum().animate(**options)

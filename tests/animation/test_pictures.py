@@ -94,15 +94,12 @@ def test_vector_graphics(tmp_path):
     assert "<svg" in path.read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize(
-    ("path", "options", "match"),
-    [
-        ("a.jpeg", {}, r"must end in .png, .pdf or .svg, got 'a.jpeg'"),
-        ("a.png", {"t": 0.7}, r"t must be within the run, 0 to 0.5 \[s\], got 0.7"),
-        ("a.png", {"size": (5, 5)}, r"size must be 16 to 10000 pixels each, got \(5, 5\)"),
-        ("a.png", {"size": 5}, r"size must be 2 numbers"),
-    ],
-)
+@pytest.mark.parametrize(("path", "options", "match"), [
+    ("a.jpeg", {}, r"must end in .png, .pdf or .svg, got 'a.jpeg'"),
+    ("a.png", {"t": 0.7}, r"t must be within the run, 0 to 0.5 \[s\], got 0.7"),
+    ("a.png", {"size": (5, 5)}, r"size must be 16 to 10000 pixels each, got \(5, 5\)"),
+    ("a.png", {"size": 5}, r"size must be 2 numbers"),
+])  # fmt: skip
 def test_wrong_input(path, options, match):
     with pytest.raises(ValueError, match=match):
         pendulum().snapshot(path, **options)

@@ -94,54 +94,45 @@ def test_what_is_doubtful_is_warned_of():
     assert min(x.mass for x in beam.nodes()) > 0
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"stiffness": (1, 1, 1, 1, 1, 0)}, "stiffness must be symmetric with a positive diagonal"),
-        ({"stiffness": (0,) * 6}, "stiffness must be symmetric with a positive diagonal"),
-        ({"stiffness": np.eye(6) + np.eye(6, k=1)}, "stiffness must be symmetric"),
-        ({"stiffness": np.ones((6, 6))}, "stiffness must be positive definite"),
-        ({"stiffness": (1, 1, 1, 1, 1, np.nan)}, "entries that are not finite"),
-        ({"mass": 0.0}, "mass must be positive"),
-        ({"inertia": (5, 1, 1)}, "none above the sum of the others"),
-        ({"inertia": [[1, 0.5, 0], [0, 1, 0], [0, 0, 1]]}, "inertia must be symmetric"),
-        ({"outline": [(0, 0), (1, 0), (0, np.nan)]}, "outline must be finite"),
-    ],
-)
+@pytest.mark.parametrize(("options", "message"), [
+    ({"stiffness": (1, 1, 1, 1, 1, 0)}, "stiffness must be symmetric with a positive diagonal"),
+    ({"stiffness": (0,) * 6}, "stiffness must be symmetric with a positive diagonal"),
+    ({"stiffness": np.eye(6) + np.eye(6, k=1)}, "stiffness must be symmetric"),
+    ({"stiffness": np.ones((6, 6))}, "stiffness must be positive definite"),
+    ({"stiffness": (1, 1, 1, 1, 1, np.nan)}, "entries that are not finite"),
+    ({"mass": 0.0}, "mass must be positive"),
+    ({"inertia": (5, 1, 1)}, "none above the sum of the others"),
+    ({"inertia": [[1, 0.5, 0], [0, 1, 0], [0, 0, 1]]}, "inertia must be symmetric"),
+    ({"outline": [(0, 0), (1, 0), (0, np.nan)]}, "outline must be finite"),
+])  # fmt: skip
 def test_bad_sections_are_refused(options, message):
     with pytest.raises(ValueError, match="Section: .*" + message):
         mbd.Section(**({"stiffness": ONE, "mass": 1.0} | options))
 
 
-@pytest.mark.parametrize(
-    ("shape", "sizes", "options", "message"),
-    [
-        ("rectangle", (-1, 1), {}, "rectangle: width must be positive"),
-        ("circle", (np.nan,), {}, "circle: radius must be finite"),
-        ("tube", (1, 2), {}, "tube: thickness must not exceed the radius 1"),
-        ("from_plate", (1, 0), {}, "from_plate: thickness must be positive"),
-        ("circle", (1,), {"poisson": 0.7}, "circle: poisson must be in"),
-        ("circle", (1,), {"shear": 1.0}, "circle: give poisson .* or shear"),
-        ("circle", (1,), {"density": 0.0}, "circle: density must be positive"),
-    ],
-)
+@pytest.mark.parametrize(("shape", "sizes", "options", "message"), [
+    ("rectangle", (-1, 1), {}, "rectangle: width must be positive"),
+    ("circle", (np.nan,), {}, "circle: radius must be finite"),
+    ("tube", (1, 2), {}, "tube: thickness must not exceed the radius 1"),
+    ("from_plate", (1, 0), {}, "from_plate: thickness must be positive"),
+    ("circle", (1,), {"poisson": 0.7}, "circle: poisson must be in"),
+    ("circle", (1,), {"shear": 1.0}, "circle: give poisson .* or shear"),
+    ("circle", (1,), {"density": 0.0}, "circle: density must be positive"),
+])  # fmt: skip
 def test_bad_shapes_are_refused(shape, sizes, options, message):
     material = {"young": 1.0, "poisson": 0.3, "density": 1.0} | options
     with pytest.raises(ValueError, match=r"Section\." + message):
         getattr(mbd.Section, shape)(*sizes, **material)
 
 
-@pytest.mark.parametrize(
-    ("force", "options", "message"),
-    [
-        (lambda p: (1, 2), {}, r"force\(p\) must be 3 numbers"),
-        (fails, {}, "force, a function of p .*, raised RuntimeError: a bug"),
-        ((1, 2, 3), {"law": 3.0}, "law must be a function of time"),
-        ((1, 2, 3), {"law": lambda t: "x"}, "the law of time must return a number, got 'x'"),
-        ((1, 2, 3), {"law": fails}, "its law f.t. raised RuntimeError: a bug"),
-        ((1, 2, 3), {"follow": "yes"}, "follow must be True or False"),
-    ],
-)
+@pytest.mark.parametrize(("force", "options", "message"), [
+    (lambda p: (1, 2), {}, r"force\(p\) must be 3 numbers"),
+    (fails, {}, "force, a function of p .*, raised RuntimeError: a bug"),
+    ((1, 2, 3), {"law": 3.0}, "law must be a function of time"),
+    ((1, 2, 3), {"law": lambda t: "x"}, "the law of time must return a number, got 'x'"),
+    ((1, 2, 3), {"law": fails}, "its law f.t. raised RuntimeError: a bug"),
+    ((1, 2, 3), {"follow": "yes"}, "follow must be True or False"),
+])  # fmt: skip
 def test_bad_line_loads_are_refused(force, options, message):
     with pytest.raises((ValueError, TypeError), match="load: " + message):
         mbd.LineLoad("load", mbd.Beam("beam", **GOOD), force, **options)

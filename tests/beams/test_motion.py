@@ -25,15 +25,12 @@ CLAMPED = (261.9635645130101, 1622.577531532337, 4461.353438875138)
 FREE = (1655.242174759962, 4488.591995188552, 8600.309606380784)
 
 
-@pytest.mark.parametrize(
-    ("n", "clamped", "errors"),
-    [
-        (8, True, (-1.1e-4, 3.5e-3, 1.8e-2)),
-        (8, False, (4.5e-3, 2.1e-2, -2.1e-2)),
-        (16, True, (-6.9e-6, -6.8e-5, 2.9e-4)),
-        (16, False, (-5.7e-6, 6.1e-4, 2.9e-3)),
-    ],
-)
+@pytest.mark.parametrize(("n", "clamped", "errors"), [
+    (8, True, (-1.1e-4, 3.5e-3, 1.8e-2)),
+    (8, False, (4.5e-3, 2.1e-2, -2.1e-2)),
+    (16, True, (-6.9e-6, -6.8e-5, 2.9e-4)),
+    (16, False, (-5.7e-6, 6.1e-4, 2.9e-3)),
+])  # fmt: skip
 def test_frequencies_have_the_errors_of_fitted_masses(n, clamped, errors):
     system = mbd.System()
     fixed = {"first": system.ground} if clamped else {}

@@ -140,16 +140,13 @@ def test_diagrams_are_the_section_forces_along_the_beam(runs, stored):
     assert len(source.diagram("free", "V2", "N", t=[0, 0.01]).axes) == 2
 
 
-@pytest.mark.parametrize(
-    ("names", "options", "message"),
-    [
-        (("corner.0",), {}, "'corner.0' is no beam"),
-        (("corner", "M"), {}, "there is no 'M' .did you mean 'M3'.*there are N, V2, V3, T"),
-        (("corner",), {"t": range(6)}, "1 to 5 instants"),
-        (("corner",), {"t": float("nan")}, "1 to 5 instants"),
-        (("corner",), {"ax": True}, "must be axes of matplotlib"),
-    ],
-)
+@pytest.mark.parametrize(("names", "options", "message"), [
+    (("corner.0",), {}, "'corner.0' is no beam"),
+    (("corner", "M"), {}, "there is no 'M' .did you mean 'M3'.*there are N, V2, V3, T"),
+    (("corner",), {"t": range(6)}, "1 to 5 instants"),
+    (("corner",), {"t": float("nan")}, "1 to 5 instants"),
+    (("corner",), {"ax": True}, "must be axes of matplotlib"),
+])  # fmt: skip
 def test_wrong_diagrams_are_refused(names, options, message, runs):
     with pytest.raises((ValueError, TypeError), match=message):
         runs[0].diagram(*names, **options)

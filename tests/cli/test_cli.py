@@ -168,20 +168,17 @@ def test_every_scene_is_documented_and_can_be_built(name):
     found.build({})
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["run", "nosuch.py"], "no such file"),
-        (["run", "README.md"], "must be a Python file"),
-        (["run", FOURBAR, "-p", "lenght=3"], "no parameter 'lenght'; it has formulation, closing"),
-        (["run", FOURBAR, "-p", "lenght"], "must be written name=value"),
-        (["run", FOURBAR, "-p", "formulation=quaternions"], "one of so3"),
-        (["run", FOURBAR, "--step", "-1"], "step must be positive [s], got -1"),
-        (["run", FOURBAR, "--rho", "2"], "rho must be in [0, 1]"),
-        (["run", FOURBAR, "-o", "results.txt"], "must end in .nc or .npz or .csv or .mat or .pvd"),
-        (["demo", "nosuch"], "there are andrews"),
-    ],
-)
+@pytest.mark.parametrize(("arguments", "said"), [
+    (["run", "nosuch.py"], "no such file"),
+    (["run", "README.md"], "must be a Python file"),
+    (["run", FOURBAR, "-p", "lenght=3"], "no parameter 'lenght'; it has formulation, closing"),
+    (["run", FOURBAR, "-p", "lenght"], "must be written name=value"),
+    (["run", FOURBAR, "-p", "formulation=quaternions"], "one of so3"),
+    (["run", FOURBAR, "--step", "-1"], "step must be positive [s], got -1"),
+    (["run", FOURBAR, "--rho", "2"], "rho must be in [0, 1]"),
+    (["run", FOURBAR, "-o", "results.txt"], "must end in .nc or .npz or .csv or .mat or .pvd"),
+    (["demo", "nosuch"], "there are andrews"),
+])  # fmt: skip
 def test_wrong_input_is_one_line_and_code_2(arguments, said, capsys, monkeypatch):
     monkeypatch.chdir(ROOT)
     assert main(arguments) == 2
@@ -334,23 +331,13 @@ def test_ctrl_c_keeps_results(tmp_path):
         assert 0.1 < data["t"][-1] < 1000
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        "run pendulum --t-end 0.01",
-        "run pendulum --t-end 0.01 -o run.npz",
-        "run free.py --t-end 0.01 --step 1e-3 -p mass=2.0",
-        "run pendulum --t-end 0.01 -o run.csv",
-        "view pendulum --t-end 0.01 --no-open -o page.html",
-        "info slider_crank",
-        "equilibrium pendulum",
-        "convert pendulum model.py",
-        "convert pendulum model.toml",
-        "schema -o mbd.json",
-        "demo pendulum --t-end 0.01",
-        "demo",
-    ],
-)
+@pytest.mark.parametrize("words", [
+    "run pendulum --t-end 0.01", "run pendulum --t-end 0.01 -o run.npz",
+    "run free.py --t-end 0.01 --step 1e-3 -p mass=2.0", "run pendulum --t-end 0.01 -o run.csv",
+    "view pendulum --t-end 0.01 --no-open -o page.html", "info slider_crank",
+    "equilibrium pendulum", "convert pendulum model.py", "convert pendulum model.toml",
+    "schema -o mbd.json", "demo pendulum --t-end 0.01", "demo",
+])  # fmt: skip
 def test_what_comes_next_can_be_done(words, tmp_path, monkeypatch, capsys):
     """At a terminal a command ends with the next one, and that one works as it stands."""
     monkeypatch.chdir(tmp_path)

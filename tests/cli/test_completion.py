@@ -9,20 +9,17 @@ import mbd.cli
 from mbd.cli import main
 
 
-@pytest.mark.parametrize(
-    ("words", "nearest"),
-    [
-        ("rnu pendulum", "run"),
-        ("run pendulm", "pendulum"),
-        ("run pendulum --t-edn 1", "--t-end"),
-        ("modes pendulum --animtae=x.html", "--animate"),
-        ("run pendulum -p formulaton=so3", "formulation"),
-        ("run pendulum --method EnergyMomentun", "EnergyMomentum"),
-        ("compare pendulum --formulations so4", "so3"),
-        ("view pendulum --trail rdo --t-end 0.01 --no-open", "rod"),
-        ("completion bsh", "bash"),
-    ],
-)
+@pytest.mark.parametrize(("words", "nearest"), [
+    ("rnu pendulum", "run"),
+    ("run pendulm", "pendulum"),
+    ("run pendulum --t-edn 1", "--t-end"),
+    ("modes pendulum --animtae=x.html", "--animate"),
+    ("run pendulum -p formulaton=so3", "formulation"),
+    ("run pendulum --method EnergyMomentun", "EnergyMomentum"),
+    ("compare pendulum --formulations so4", "so3"),
+    ("view pendulum --trail rdo --t-end 0.01 --no-open", "rod"),
+    ("completion bsh", "bash"),
+])  # fmt: skip
 def test_a_word_that_is_nearly_right_is_answered_with_the_right_one(words, nearest, capsys):
     with pytest.raises(SystemExit, match="2"):
         raise SystemExit(main(words.split()))

@@ -90,18 +90,15 @@ def test_a_missing_library_is_said_before_the_run(tmp_path, monkeypatch, capsys)
     assert "pip install 'mbd[results]'" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        ([FOURBAR, "x.yaml"], "OUT must end in .toml, .py, got 'x.yaml'"),
-        ([FOURBAR, "x.csv"], "OUT must end in .toml, .py, got 'x.csv'"),
-        (["none.npz", "x.txt"], "OUT must end in .toml, .py, .nc, .npz, .csv, .mat, .pvd"),
-        (["none.npz", "x.csv"], "none.npz"),
-        ([FOURBAR, "there.toml"], "there is a file already; --force writes over it"),
-        ([FOURBAR, "x.toml", "-p", "length=3"], "build has no parameter 'length'"),
-        ([CRANK, "x.py", "-p", "length=3"], "build has no parameter 'length'; it has formulation"),
-    ],
-)
+@pytest.mark.parametrize(("arguments", "said"), [
+    ([FOURBAR, "x.yaml"], "OUT must end in .toml, .py, got 'x.yaml'"),
+    ([FOURBAR, "x.csv"], "OUT must end in .toml, .py, got 'x.csv'"),
+    (["none.npz", "x.txt"], "OUT must end in .toml, .py, .nc, .npz, .csv, .mat, .pvd"),
+    (["none.npz", "x.csv"], "none.npz"),
+    ([FOURBAR, "there.toml"], "there is a file already; --force writes over it"),
+    ([FOURBAR, "x.toml", "-p", "length=3"], "build has no parameter 'length'"),
+    ([CRANK, "x.py", "-p", "length=3"], "build has no parameter 'length'; it has formulation"),
+])  # fmt: skip
 def test_wrong_input_is_one_line_and_code_2(arguments, said, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "there.toml").write_text("")

@@ -164,18 +164,15 @@ def test_warnings_of_a_failed_run_are_single_lines_said_once(failing, capsys):
     assert len(set(lines)) == len(lines)
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        ["run", FOURBAR, "--t-end", "-1"],
-        ["run", FOURBAR, "--t-end", "soon"],
-        ["run", "nowhere.py"],
-        ["run", FOURBAR, "--no-such-option"],
-        ["info", "nowhere.nc"],
-        ["convert", FOURBAR, "x.doc"],
-        ["modes", FOURBAR, "-p", "nonsense"],
-    ],
-)
+@pytest.mark.parametrize("command", [
+    ["run", FOURBAR, "--t-end", "-1"],
+    ["run", FOURBAR, "--t-end", "soon"],
+    ["run", "nowhere.py"],
+    ["run", FOURBAR, "--no-such-option"],
+    ["info", "nowhere.nc"],
+    ["convert", FOURBAR, "x.doc"],
+    ["modes", FOURBAR, "-p", "nonsense"],
+])  # fmt: skip
 def test_wrong_input_is_json_too(command, capsys):
     try:
         code = main([*command, "--json"])

@@ -58,15 +58,12 @@ def test_a_sample_of_paths_and_failures(scene, capsys):
     assert "1 of 2 members failed" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
-    ("words", "text"),
-    [
-        (["--vary", "mass=a", "--keep", "rod.position"], "NAME=1,2,3 or low:high:n"),
-        (["--vary", "mass=1,2", "--keep", "rod.positoin"], "nothing is called"),
-        (["--vary", "mass=1", "--vary", "rod.mass=1", "--keep", "gap"], "not both"),
-        (["--vary", "mass=1", "--keep", "gap", "-o", "x.txt"], "must end in .nc"),
-    ],
-)
+@pytest.mark.parametrize(("words", "text"), [
+    (["--vary", "mass=a", "--keep", "rod.position"], "NAME=1,2,3 or low:high:n"),
+    (["--vary", "mass=1,2", "--keep", "rod.positoin"], "nothing is called"),
+    (["--vary", "mass=1", "--vary", "rod.mass=1", "--keep", "gap"], "not both"),
+    (["--vary", "mass=1", "--keep", "gap", "-o", "x.txt"], "must end in .nc"),
+])  # fmt: skip
 def test_what_is_refused(scene, capsys, words, text):
     assert main(["sweep", scene, *words]) == 2
     assert text in capsys.readouterr().err

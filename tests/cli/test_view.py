@@ -67,15 +67,12 @@ def test_a_saved_run_without_its_model_is_explained(tmp_path, capsys, opened):
     assert "does not hold its model" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["view", "pendulumm"], "there is no scene 'pendulumm'"),
-        (["view", "pendulum", "-o", "a.mp4"], "must end in .html or .gif, got 'a.mp4'"),
-        (["view", "pendulum", "--no-open", "--trail", "road"], "trails must be of bodies, got"),
-        (["view", "pendulum", "--speed", "-1"], "speed must be positive"),
-    ],
-)
+@pytest.mark.parametrize(("arguments", "said"), [
+    (["view", "pendulumm"], "there is no scene 'pendulumm'"),
+    (["view", "pendulum", "-o", "a.mp4"], "must end in .html or .gif, got 'a.mp4'"),
+    (["view", "pendulum", "--no-open", "--trail", "road"], "trails must be of bodies, got"),
+    (["view", "pendulum", "--speed", "-1"], "speed must be positive"),
+])  # fmt: skip
 def test_wrong_input_is_code_2(arguments, said, capsys, opened):
     assert main(arguments) == 2
     assert said in capsys.readouterr().err

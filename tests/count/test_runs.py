@@ -14,16 +14,13 @@ TIGHT = mbd.GeneralizedAlpha(tol=1e-11)
 
 
 # --- times ---------------------------------------------------------------------------------------
-@pytest.mark.parametrize(
-    ("t_end", "step", "expected"),
-    [
-        (0.3, 0.1, [0, 0.1, 0.2, 0.3]),
-        (0.25, 0.1, [0, 0.1, 0.2, 0.25]),
-        (0.05, 0.1, [0, 0.05]),
-        (0.1, 0.1, [0, 0.1]),
-        (0.7, 0.1, np.arange(8) * 0.1),
-    ],
-)
+@pytest.mark.parametrize(("t_end", "step", "expected"), [
+    (0.3, 0.1, [0, 0.1, 0.2, 0.3]),
+    (0.25, 0.1, [0, 0.1, 0.2, 0.25]),
+    (0.05, 0.1, [0, 0.05]),
+    (0.1, 0.1, [0, 0.1]),
+    (0.7, 0.1, np.arange(8) * 0.1),
+])  # fmt: skip
 @pytest.mark.filterwarnings("ignore:steps of")  # coarse ones: when they end is all that counts
 def test_the_last_step_is_shortened(t_end, step, expected):
     solution = mbd.simulate(chain(1), t_end, step)

@@ -51,18 +51,14 @@ def test_two_threads_are_within_one_kernel_at_once(wait, size):
     assert F[4:6].tolist() == [1, 1]
 
 
-@pytest.mark.parametrize(
-    ("method", "rtol"),
-    [
-        (mbd.GeneralizedAlpha(), np.inf),
-        (mbd.GeneralizedAlpha(constraints="stabilized"), 1e-3),
-        (mbd.EnergyMomentum(), np.inf),
-        (mbd.LieRungeKutta4(), np.inf),
-        (mbd.ExplicitRungeKutta(), 1e-3),
-        (mbd.LieRungeKutta4("commutator_free"), np.inf),
-    ],
-    ids=str,
-)
+@pytest.mark.parametrize(("method", "rtol"), [
+    (mbd.GeneralizedAlpha(), np.inf),
+    (mbd.GeneralizedAlpha(constraints="stabilized"), 1e-3),
+    (mbd.EnergyMomentum(), np.inf),
+    (mbd.LieRungeKutta4(), np.inf),
+    (mbd.ExplicitRungeKutta(), 1e-3),
+    (mbd.LieRungeKutta4("commutator_free"), np.inf),
+], ids=str)  # fmt: skip
 def test_python_goes_on_beside_a_loop(method, rtol, monkeypatch):
     """A thread that sleeps for a thousandth of a second wakes up within one call of the loop."""
     monkeypatch.setattr(record, "_CHUNK_BYTES", 1000)

@@ -260,14 +260,11 @@ def test_what_is_refused(options, message):
 HEIGHT = mbd.Objective(terminal=lambda last: last["top"].position[2])
 
 
-@pytest.mark.parametrize(
-    ("terms", "message"),
-    [
-        ({"terminal": lambda last: last["top"].position}, "must return one number"),
-        ({"running": lambda run: 1.0}, "one for each instant"),
-        ({"terminal": lambda last: np.nan}, "must be finite"),
-    ],
-)
+@pytest.mark.parametrize(("terms", "message"), [
+    ({"terminal": lambda last: last["top"].position}, "must return one number"),
+    ({"running": lambda run: 1.0}, "one for each instant"),
+    ({"terminal": lambda last: np.nan}, "must be finite"),
+])  # fmt: skip
 def test_terms_that_are_no_numbers(terms, message):
     with pytest.raises(ValueError, match=message):
         mbd.gradient(mbd.Objective(**terms), top(), ["top.mass"], 0.05, 0.01)

@@ -249,17 +249,14 @@ class Releases(Raises):
         return new if state.t <= 0.045 else new.replace(off=("A",))
 
 
-@pytest.mark.parametrize(
-    ("own", "words"),
-    [
-        (Raises, r"Raises.step raised FloatingPointError at t = 0.05 s: given up"),
-        (NoState, "NoState.step must return a State, .* got None"),
-        (Late, r"Late.step must return the state at t = 0.06 s, got that at 0.05 s"),
-        (NoNumbers, "NoNumbers.step: lam of the state must be finite"),
-        (Other, "Other.step: q of the state must be .* numbers"),
-        (Releases, "Releases.step must leave off"),
-    ],
-)
+@pytest.mark.parametrize(("own", "words"), [
+    (Raises, r"Raises.step raised FloatingPointError at t = 0.05 s: given up"),
+    (NoState, "NoState.step must return a State, .* got None"),
+    (Late, r"Late.step must return the state at t = 0.06 s, got that at 0.05 s"),
+    (NoNumbers, "NoNumbers.step: lam of the state must be finite"),
+    (Other, "Other.step: q of the state must be .* numbers"),
+    (Releases, "Releases.step must leave off"),
+])  # fmt: skip
 def test_what_goes_wrong_keeps_what_was_before(own, words):
     with pytest.raises(mbd.SimulationError, match=words) as told:
         mbd.simulate(four_bar(), 0.2, 0.01, method=own())

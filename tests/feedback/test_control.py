@@ -125,23 +125,20 @@ def described(**parts):
     return mbd.Stepper(system, H)
 
 
-@pytest.mark.parametrize(
-    ("name", "value", "text"),
-    [
-        ("turn.position", 1.0, "would make positions jump; drive a velocity"),
-        ("law.force", (1, 0, 0), "must be described by numbers"),
-        ("one.mass", 2.0, "cannot be set while a run goes on"),
-        ("hinge.axis", (1, 0, 0), "positions jump"),
-        ("gravity", (1, 0), "must be 3 finite numbers"),
-        ("gravity", (1, 0, np.nan), "must be 3 finite numbers"),
-        ("gravity", (1, 0, "x"), "'gravity' must be 3 finite numbers"),
-        ("gravity", (1, 0, 1j), "'gravity' must be 3 finite numbers"),
-        ("gravity", (1, 0, 10**400), "must be 3 finite numbers"),
-        ("gravity", (1, 0, 1e200), "must not exceed 1e\\+100"),
-        ("lwa.force", 1.0, "no part 'lwa'"),
-        ("law.froce", 1.0, "no argument 'froce' .did you mean 'force'"),
-    ],
-)
+@pytest.mark.parametrize(("name", "value", "text"), [
+    ("turn.position", 1.0, "would make positions jump; drive a velocity"),
+    ("law.force", (1, 0, 0), "must be described by numbers"),
+    ("one.mass", 2.0, "cannot be set while a run goes on"),
+    ("hinge.axis", (1, 0, 0), "positions jump"),
+    ("gravity", (1, 0), "must be 3 finite numbers"),
+    ("gravity", (1, 0, np.nan), "must be 3 finite numbers"),
+    ("gravity", (1, 0, "x"), "'gravity' must be 3 finite numbers"),
+    ("gravity", (1, 0, 1j), "'gravity' must be 3 finite numbers"),
+    ("gravity", (1, 0, 10**400), "must be 3 finite numbers"),
+    ("gravity", (1, 0, 1e200), "must not exceed 1e\\+100"),
+    ("lwa.force", 1.0, "no part 'lwa'"),
+    ("law.froce", 1.0, "no argument 'froce' .did you mean 'force'"),
+])  # fmt: skip
 def test_what_cannot_be_set(name, value, text):
     stepper = described()
     with pytest.raises((TypeError, ValueError), match=text):

@@ -82,17 +82,14 @@ def model(tmp_path, inside, name="m.xml", head=""):
 BALL = '<geom type="sphere" size="0.1"/>'
 
 
-@pytest.mark.parametrize(
-    ("said", "turn"),
-    [
-        ('quat="0.5 0.5 0.5 0.5"', Rotation.from_rotvec(np.full(3, 2 * np.pi / 3 / 3**0.5))),
-        ('axisangle="0 2 0 30"', Rotation.from_euler("y", 30, degrees=True)),
-        ('euler="10 20 30"', Rotation.from_euler("XYZ", (10, 20, 30), degrees=True)),
-        ('xyaxes="0 2 0 -1 5 0"', Rotation.from_euler("z", 90, degrees=True)),
-        ('zaxis="3 0 0"', Rotation.from_euler("y", 90, degrees=True)),
-        ('zaxis="0 0 -1"', Rotation.from_euler("x", 180, degrees=True)),
-    ],
-)
+@pytest.mark.parametrize(("said", "turn"), [
+    ('quat="0.5 0.5 0.5 0.5"', Rotation.from_rotvec(np.full(3, 2 * np.pi / 3 / 3**0.5))),
+    ('axisangle="0 2 0 30"', Rotation.from_euler("y", 30, degrees=True)),
+    ('euler="10 20 30"', Rotation.from_euler("XYZ", (10, 20, 30), degrees=True)),
+    ('xyaxes="0 2 0 -1 5 0"', Rotation.from_euler("z", 90, degrees=True)),
+    ('zaxis="3 0 0"', Rotation.from_euler("y", 90, degrees=True)),
+    ('zaxis="0 0 -1"', Rotation.from_euler("x", 180, degrees=True)),
+])  # fmt: skip
 def test_orientations(said, turn, tmp_path):
     body = f'<body name="a" {said}><freejoint/>{BALL}</body>'
     assert np.allclose(mbd.read(model(tmp_path, body)).system["a"].rotation, turn.as_matrix())

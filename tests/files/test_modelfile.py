@@ -88,15 +88,11 @@ def test_every_part_can_be_said(name):
     words.arguments(part)  # an argument of unknown type is a LookupError that says where to add it
 
 
-@pytest.mark.parametrize(
-    "maker",
-    [
-        *words.methods().values(),
-        *words.makers("parts.shapes").values(),
-        *words.makers("formulations.").values(),
-    ],
-    ids=lambda x: x.__name__,
-)
+@pytest.mark.parametrize("maker", [
+    *words.methods().values(),
+    *words.makers("parts.shapes").values(),
+    *words.makers("formulations.").values(),
+], ids=lambda x: x.__name__)  # fmt: skip
 def test_every_option_can_be_said(maker):
     words.arguments(maker)
 
@@ -709,18 +705,15 @@ def test_files_meet_the_schema(validator):
         validator.validate(tomllib.loads(text))
 
 
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ("schema = 1", "schema = 2"),
-        ("mass =", "mas ="),
-        ('"Revolute"', '"Spring"'),
-        ("[0.1, 0.17, 0.17]", "[1, 2]"),
-        ('body = "crank"\nforce', "force"),
-        ("rho=0.7", "rh=0.7"),
-        ("[system]", "[sistem]"),
-    ],
-)
+@pytest.mark.parametrize(("old", "new"), [
+    ("schema = 1", "schema = 2"),
+    ("mass =", "mas ="),
+    ('"Revolute"', '"Spring"'),
+    ("[0.1, 0.17, 0.17]", "[1, 2]"),
+    ('body = "crank"\nforce', "force"),
+    ("rho=0.7", "rh=0.7"),
+    ("[system]", "[sistem]"),
+])  # fmt: skip
 def test_the_schema_refuses_what_the_reader_refuses(old, new, validator):
     assert not validator.is_valid(tomllib.loads(GOOD.replace(old, new, 1)))
 

@@ -111,16 +111,13 @@ def joint(kind: str, parent: str, child: str, extra: str = "", name: str = "") -
     )
 
 
-@pytest.mark.parametrize(
-    ("kind", "made"),
-    [
-        ("revolute", mbd.Revolute),
-        ("continuous", mbd.Revolute),
-        ("prismatic", mbd.Prismatic),
-        ("fixed", mbd.Fixed),
-        ("planar", mbd.Planar),
-    ],
-)
+@pytest.mark.parametrize(("kind", "made"), [
+    ("revolute", mbd.Revolute),
+    ("continuous", mbd.Revolute),
+    ("prismatic", mbd.Prismatic),
+    ("fixed", mbd.Fixed),
+    ("planar", mbd.Planar),
+])  # fmt: skip
 def test_every_type_of_joint(kind, made, tmp_path):
     text = '<link name="base"/>' + link("arm") + joint(kind, "base", "arm", '<axis xyz="0 2 0"/>')
     system = mbd.read(robot(tmp_path, text)).system

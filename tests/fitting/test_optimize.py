@@ -176,16 +176,13 @@ def test_the_spring_that_answers_most():
     assert both["push.force.z"] == pytest.approx(0.8 * both["spring.stiffness"], rel=1e-8)
 
 
-@pytest.mark.parametrize(
-    ("of", "term", "message"),
-    [
-        (mbd.modes, lambda x: x.shapes[0, 0], "'shapes' of Modes has no derivative; there are eig"),
-        (mbd.modes, lambda x: x.frequency, "one number, got shape"),
-        (mbd.modes, lambda x: x.frequency[0] * np.nan, "must be finite"),
-        (lambda model: 3.0, lambda x: x, "must return an Equilibrium, Modes"),
-        (lambda model: model.nothing, lambda x: x, "of raised AttributeError"),
-    ],
-)
+@pytest.mark.parametrize(("of", "term", "message"), [
+    (mbd.modes, lambda x: x.shapes[0, 0], "'shapes' of Modes has no derivative; there are eig"),
+    (mbd.modes, lambda x: x.frequency, "one number, got shape"),
+    (mbd.modes, lambda x: x.frequency[0] * np.nan, "must be finite"),
+    (lambda model: 3.0, lambda x: x, "must return an Equilibrium, Modes"),
+    (lambda model: model.nothing, lambda x: x, "of raised AttributeError"),
+])  # fmt: skip
 def test_what_is_no_number_of_a_result(of, term, message):
     objective = mbd.Objective(of=of, terminal=term)
     with pytest.raises((ValueError, TypeError, RuntimeError), match=message):

@@ -58,13 +58,10 @@ def test_intervals_hold_the_truth_in_nine_of_ten_draws(encoder, draws):
     assert all(abs(x - 0.9 * draws) <= 3 * deviation for x in hits.values()), hits
 
 
-@pytest.mark.parametrize(
-    ("sensors", "error", "words"),
-    [
-        ({"hinge.angel": mbd.Sensor(offset=0.0)}, ValueError, "did you mean 'hinge.angle'"),
-        ({"hinge.angle": 0.0}, TypeError, "sensors must be"),
-    ],
-)
+@pytest.mark.parametrize(("sensors", "error", "words"), [
+    ({"hinge.angel": mbd.Sensor(offset=0.0)}, ValueError, "did you mean 'hinge.angle'"),
+    ({"hinge.angle": 0.0}, TypeError, "sensors must be"),
+])  # fmt: skip
 def test_what_sensors_cannot_be_is_said(encoder, sensors, error, words):
     shown, t = encoder
     with pytest.raises(error, match=words):

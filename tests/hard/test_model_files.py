@@ -252,20 +252,17 @@ def test_any_quantity_is_a_number_or_refused(text, unit):
     assert x is None or (np.isfinite(x) and not said)
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("table(t,[],[])", r"must be table\(x, \[x1"),
-        ("table(t,[1, 1],[2, 3])", "must increase"),
-        ("min(t)", "min in 'min.t.' must have 2 arguments or more, got 1"),
-        ("sin(t, t)", "sin in .* must have 1 argument, got 2"),
-        ("log(t, 2, 3)", "log in .* must have 1 argument or more, got 3"),
-        ("1e400", "a number that a float cannot hold"),
-        ("1" + "0" * 400 + "*t", "a number that a float cannot hold"),
-        ("1_0", "underscore that does not part thousands"),
-        ("t" * 3000, "must be shorter"),
-    ],
-)
+@pytest.mark.parametrize(("text", "said"), [
+    ("table(t,[],[])", r"must be table\(x, \[x1"),
+    ("table(t,[1, 1],[2, 3])", "must increase"),
+    ("min(t)", "min in 'min.t.' must have 2 arguments or more, got 1"),
+    ("sin(t, t)", "sin in .* must have 1 argument, got 2"),
+    ("log(t, 2, 3)", "log in .* must have 1 argument or more, got 3"),
+    ("1e400", "a number that a float cannot hold"),
+    ("1" + "0" * 400 + "*t", "a number that a float cannot hold"),
+    ("1_0", "underscore that does not part thousands"),
+    ("t" * 3000, "must be shorter"),
+])  # fmt: skip
 def test_expressions_are_refused_by_name(text, said):
     with pytest.raises(ValueError, match=said):
         mbd.Expression(text)

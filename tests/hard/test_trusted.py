@@ -47,17 +47,10 @@ force = [{}, 0, 0]
 """
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "__import__('os').mkdir('trap')",
-        "(lambda: 1)()",
-        "t.__class__",
-        "open('trap', 'w')",
-        "[x for x in (1,)][0]",
-        "(t := 1)",
-    ],
-)
+@pytest.mark.parametrize("text", [
+    "__import__('os').mkdir('trap')", "(lambda: 1)()", "t.__class__", "open('trap', 'w')",
+    "[x for x in (1,)][0]", "(t := 1)",
+])  # fmt: skip
 def test_expressions_in_model_files_are_no_programs(tmp_path, monkeypatch, text):
     monkeypatch.chdir(tmp_path)
     for mass, force in ((f'"{text}"', 0), (1, f'"{text}"')):

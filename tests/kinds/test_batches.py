@@ -123,16 +123,12 @@ def test_every_part(key):
     assert clean == (0 if models[0].laws else len(MASSES))
 
 
-@pytest.mark.parametrize(
-    "method",
-    [
-        mbd.GeneralizedAlpha(constraints="stabilized"),
-        mbd.GeneralizedAlpha(constraints="velocity"),
-        mbd.GeneralizedAlpha.hht(0.1),
-        mbd.LieRungeKutta4(),
-    ],
-    ids=str,
-)
+@pytest.mark.parametrize("method", [
+    mbd.GeneralizedAlpha(constraints="stabilized"),
+    mbd.GeneralizedAlpha(constraints="velocity"),
+    mbd.GeneralizedAlpha.hht(0.1),
+    mbd.LieRungeKutta4(),
+], ids=str)  # fmt: skip
 def test_methods(method):
     system = mbd.System(gravity=(0.0, 0.0, -9.81))
     system.add(

@@ -140,23 +140,20 @@ def test_functions_of_places_are_told_of_records(name):
         replace(named("so3"), name="mine", **{name: of_places})
 
 
-@pytest.mark.parametrize(
-    ("change", "text"),
-    [
-        ({"velocities": "xyzabc"}, "velocities must be a tuple of names, got 'xyzabc'"),
-        ({"velocities": ("x",) * 6}, "velocities must differ from each other"),
-        ({"velocity_kinds": (TRANSLATION,) * 5}, "velocity_kinds must be a tuple of 6 kinds"),
-        ({"velocity_kinds": (OWN,) * 6}, "velocity_kinds must be of TRANSLATION, ROTATION, DIR"),
-        ({"own_rows": ("row",)}, "own_kinds must be a tuple of 1 kinds"),
-        ({"own_rows": ["row"]}, "own_rows must be a tuple of names"),
-        ({"own_rows": ("row",), "own_kinds": (TRANSLATION,)}, "own_kinds must be of FORCE"),
-        ({"n_q": 0}, "n_q must be a whole number, at least 1"),
-        ({"n_q": 7.0}, "n_q must be a whole number"),
-        ({"n_faces": 0}, "n_faces must be a whole number, at least 1"),
-        ({"n_inner": 1}, "n_inner must be below n_faces"),
-        ({"sized": True}, "initial must take .* size"),
-    ],
-)
+@pytest.mark.parametrize(("change", "text"), [
+    ({"velocities": "xyzabc"}, "velocities must be a tuple of names, got 'xyzabc'"),
+    ({"velocities": ("x",) * 6}, "velocities must differ from each other"),
+    ({"velocity_kinds": (TRANSLATION,) * 5}, "velocity_kinds must be a tuple of 6 kinds"),
+    ({"velocity_kinds": (OWN,) * 6}, "velocity_kinds must be of TRANSLATION, ROTATION, DIR"),
+    ({"own_rows": ("row",)}, "own_kinds must be a tuple of 1 kinds"),
+    ({"own_rows": ["row"]}, "own_rows must be a tuple of names"),
+    ({"own_rows": ("row",), "own_kinds": (TRANSLATION,)}, "own_kinds must be of FORCE"),
+    ({"n_q": 0}, "n_q must be a whole number, at least 1"),
+    ({"n_q": 7.0}, "n_q must be a whole number"),
+    ({"n_faces": 0}, "n_faces must be a whole number, at least 1"),
+    ({"n_inner": 1}, "n_inner must be below n_faces"),
+    ({"sized": True}, "initial must take .* size"),
+])  # fmt: skip
 def test_facts_that_contradict_each_other_are_refused(change, text):
     with pytest.raises((TypeError, ValueError), match=f"Formulation 'mine': {text}"):
         replace(named("so3"), name="mine", **change)

@@ -209,14 +209,11 @@ def test_stored_states_satisfy_the_equations(name, options):
     assert residual(mbd.simulate(SCENES[name](), 0.1, 2e-3, method=method)) < 1e-6
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        {},
-        {"newton": "full"},
-        {"linear_solver": "splu"},
-    ],
-)
+@pytest.mark.parametrize("options", [
+    {},
+    {"newton": "full"},
+    {"linear_solver": "splu"},
+])  # fmt: skip
 def test_stored_states_satisfy_the_equations_with_redundant_rows(options):
     """Taking the loose part out of the multipliers must leave B^T lam as it is."""
     method = mbd.GeneralizedAlpha(tol=1e-10, **options)

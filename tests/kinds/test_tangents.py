@@ -69,13 +69,10 @@ def test_a_frame_is_not_an_item():
 
 
 # --- the kit itself must find what is wrong ------------------------------------------------------
-@pytest.mark.parametrize(
-    ("law", "block"),
-    [
-        (lambda u, rate, t: (u * u + rate, 2.001 * u, 1.0), "K"),
-        (lambda u, rate, t: (u * u + rate, 2 * u, 1.001), "G"),
-    ],
-)
+@pytest.mark.parametrize(("law", "block"), [
+    (lambda u, rate, t: (u * u + rate, 2.001 * u, 1.0), "K"),
+    (lambda u, rate, t: (u * u + rate, 2 * u, 1.001), "G"),
+])  # fmt: skip
 def test_a_wrong_derivative_is_named(law, block):
     _, one, two = pair("so3", "directors")
     wrong = mbd.Spring("wrong", one, two, law=law)

@@ -161,18 +161,15 @@ def test_weights_of_two_parts_at_one_point_may_come_apart():
     same(other, twice((-0.5, 0.3, 0)).build())
 
 
-@pytest.mark.parametrize(
-    ("values", "words"),
-    [
-        ({"rod.formulation": "directors"}, "rod.formulation would change the structure"),
-        ({"rod.mas": 1.0}, "no argument 'mas'"),
-        ({"bar.mass": 1.0}, "no part 'bar'"),
-        ({"mass": 1.0}, "the system has no argument 'mass'"),
-        ({"rod.name": "bar"}, "a part keeps its name"),
-        ({"rod.mass": -1.0}, "mass"),
-        ({"spring.stiffness": np.nan}, "stiffness"),
-    ],
-)
+@pytest.mark.parametrize(("values", "words"), [
+    ({"rod.formulation": "directors"}, "rod.formulation would change the structure"),
+    ({"rod.mas": 1.0}, "no argument 'mas'"),
+    ({"bar.mass": 1.0}, "no part 'bar'"),
+    ({"mass": 1.0}, "the system has no argument 'mass'"),
+    ({"rod.name": "bar"}, "a part keeps its name"),
+    ({"rod.mass": -1.0}, "mass"),
+    ({"spring.stiffness": np.nan}, "stiffness"),
+])  # fmt: skip
 def test_refused(values, words):
     model = rod().build()
     before = model.F.copy()

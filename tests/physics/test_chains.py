@@ -40,15 +40,12 @@ def test_hanging_chain(name, formulation):
     converge(run, table(name), step=1e-3, tolerance=TOLERANCE)
 
 
-@pytest.mark.parametrize(
-    "mix",
-    [
-        ("so3", "directors"),
-        ("directors", "so3", "so3"),
-        (RODRIGUES, "so3"),
-        (VECTOR, YAW, RODRIGUES),
-    ],
-)
+@pytest.mark.parametrize("mix", [
+    ("so3", "directors"),
+    ("directors", "so3", "so3"),
+    (RODRIGUES, "so3"),
+    (VECTOR, YAW, RODRIGUES),
+])  # fmt: skip
 def test_chain_of_mixed_formulations_agrees_with_the_table(mix):
     converge(bars(n=10, formulation=mix), table("sph_N10"), step=1e-3, tolerance=TOLERANCE)
 

@@ -191,20 +191,16 @@ def coordinates():
     )
 
 
-@pytest.mark.parametrize(
-    "formulation",
-    [
-        "so3",
-        mbd.EulerParameters("reduced"),
-        mbd.EulerParameters("projected"),
-        mbd.EulerParameters("full", "B1"),
-        mbd.EulerParameters("full", "H"),
-        mbd.EulerParameters("full", "Q_p2"),
-        mbd.Scalable(velocities="u"),
-        coordinates(),
-    ],
-    ids=lambda x: getattr(x, "name", x),
-)
+@pytest.mark.parametrize("formulation", [
+    "so3",
+    mbd.EulerParameters("reduced"),
+    mbd.EulerParameters("projected"),
+    mbd.EulerParameters("full", "B1"),
+    mbd.EulerParameters("full", "H"),
+    mbd.EulerParameters("full", "Q_p2"),
+    mbd.Scalable(velocities="u"),
+    coordinates(),
+], ids=lambda x: getattr(x, "name", x))  # fmt: skip
 def test_formulations_without_such_a_step_are_refused_by_name(formulation):
     system, _ = with_body("top", inertia=(1, 1, 1), formulation=formulation)
     with pytest.raises(ValueError, match="EnergyMomentum: 'top' is carried by .*'directors'"):

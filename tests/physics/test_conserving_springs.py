@@ -84,17 +84,13 @@ def length(solution, system):
 
 
 @pytest.mark.parametrize("step", [0.1, 0.02])
-@pytest.mark.parametrize(
-    ("law", "energy"),
-    [
-        (cubic, cubic_energy),
-        (numba.njit(cubic_with_derivatives), cubic_energy),
-        (exponential, exponential_energy),
-        (string, string_energy),
-        (clutch, clutch_energy),
-    ],
-    ids=["cubic", "jitted", "exponential", "string", "clutch"],
-)
+@pytest.mark.parametrize(("law", "energy"), [
+    (cubic, cubic_energy),
+    (numba.njit(cubic_with_derivatives), cubic_energy),
+    (exponential, exponential_energy),
+    (string, string_energy),
+    (clutch, clutch_energy),
+], ids=["cubic", "jitted", "exponential", "string", "clutch"])  # fmt: skip
 def test_a_law_of_the_length_keeps_energy_and_momenta(law, energy, step):
     system = two(law)
     solution = run(system, step, 20.0 if law is not clutch else 2.0)

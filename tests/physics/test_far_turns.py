@@ -155,17 +155,14 @@ def test_a_wheel_under_a_moment_turns_as_its_equation_says(steps, stages):
     assert outcome(s, read, {"method": method, **steps}) == pytest.approx(turned(END), abs=0.05)
 
 
-@pytest.mark.parametrize(
-    ("method", "formulation", "last"),
-    [
-        (mbd.EnergyMomentum(), "directors", 5e-3),
-        (mbd.GeneralizedAlpha(constraints="stabilized"), "so3", 0.1),
-        (mbd.RadauCollocation(), "directors", 0.1),
-        (mbd.ExplicitRungeKutta(), "so3", 0.2),
-        (mbd.LieRungeKutta4(), "so3", 0.2),
-        (mbd.LieRungeKutta4(scheme="quaternion"), "directors", 0.2),
-    ],
-)
+@pytest.mark.parametrize(("method", "formulation", "last"), [
+    (mbd.EnergyMomentum(), "directors", 5e-3),
+    (mbd.GeneralizedAlpha(constraints="stabilized"), "so3", 0.1),
+    (mbd.RadauCollocation(), "directors", 0.1),
+    (mbd.ExplicitRungeKutta(), "so3", 0.2),
+    (mbd.LieRungeKutta4(), "so3", 0.2),
+    (mbd.LieRungeKutta4(scheme="quaternion"), "directors", 0.2),
+])  # fmt: skip
 def test_a_wound_spring_swings_back(method, formulation, last):
     """Let a disc of 0.2 kg m^2 wind up a spring of 0.2 N m/rad, from 50 rad/s: u = 50 sin t."""
     for step in (1e-3, last):

@@ -244,16 +244,13 @@ def change_of(**new):
 
 
 @on_all
-@pytest.mark.parametrize(
-    ("event", "said"),
-    [
-        ({"change": change_of(t=lambda t: 0.0)}, "e at t = 0.2 s: change must leave the time"),
-        ({"change": change_of(t=lambda t: t + 1e-9)}, "e at t = 0.2 s: change must leave the time"),
-        ({"change": change_of(q=lambda q: q + 1)}, "e at t = 0.2 s: change"),
-        ({"change": change_of(q=lambda q: q[:-1])}, "e at t = 0.2 s: change returned what is no"),
-        ({"change": change_of(v=lambda v: v * np.nan)}, "e at t = 0.2 s: change returned what is"),
-    ],
-)
+@pytest.mark.parametrize(("event", "said"), [
+    ({"change": change_of(t=lambda t: 0.0)}, "e at t = 0.2 s: change must leave the time"),
+    ({"change": change_of(t=lambda t: t + 1e-9)}, "e at t = 0.2 s: change must leave the time"),
+    ({"change": change_of(q=lambda q: q + 1)}, "e at t = 0.2 s: change"),
+    ({"change": change_of(q=lambda q: q[:-1])}, "e at t = 0.2 s: change returned what is no"),
+    ({"change": change_of(v=lambda v: v * np.nan)}, "e at t = 0.2 s: change returned what is"),
+])  # fmt: skip
 def test_changes_that_are_no_state_end_the_run(how, event, said):
     how = how | {"t_eval": None}
     event = mbd.Event("e", lambda s: s.t - 0.2, **event)

@@ -58,14 +58,11 @@ def test_energy_tells_where_steps_are_not_all_kept(every):
         mbd.simulate(load("cart_pole").build(), 1.0, 1e-3, every=every)
 
 
-@pytest.mark.parametrize(
-    ("scene", "step", "t_end", "options"),
-    [
-        ("elastic_crank", 1e-2, 0.1, {}),
-        ("flexible_rod", 3e-3, 0.1, {}),
-        ("planetary_gear", 1e-2, 1.0, {"formulation": "directors"}),
-    ],
-)
+@pytest.mark.parametrize(("scene", "step", "t_end", "options"), [
+    ("elastic_crank", 1e-2, 0.1, {}),
+    ("flexible_rod", 3e-3, 0.1, {}),
+    ("planetary_gear", 1e-2, 1.0, {"formulation": "directors"}),
+])  # fmt: skip
 def test_energy_tells_where_steps_are_coarse_for_drives(scene, step, t_end, options):
     """A rod swings within the steps of its crank: poses are right, and power is not resolved."""
     with pytest.warns(RuntimeWarning, match=r"balance of energies departs by .* such as"):

@@ -165,17 +165,13 @@ def test_position_level_starts_without_ringing():
     assert second.max() < 1e-2 * np.abs(force).max()
 
 
-@pytest.mark.parametrize(
-    "method",
-    [
-        mbd.GeneralizedAlpha.newmark(constraints="stabilized"),
-        mbd.GeneralizedAlpha.hht(0.1),
-        mbd.GeneralizedAlpha.hht(0.3, constraints="velocity"),
-        mbd.GeneralizedAlpha.bossak(0.1),
-        mbd.GeneralizedAlpha.bossak(0.2, constraints="stabilized"),
-    ],
-    ids=lambda m: f"{m.weights} {m.constraints}",
-)
+@pytest.mark.parametrize("method", [
+    mbd.GeneralizedAlpha.newmark(constraints="stabilized"),
+    mbd.GeneralizedAlpha.hht(0.1),
+    mbd.GeneralizedAlpha.hht(0.3, constraints="velocity"),
+    mbd.GeneralizedAlpha.bossak(0.1),
+    mbd.GeneralizedAlpha.bossak(0.2, constraints="stabilized"),
+], ids=lambda m: f"{m.weights} {m.constraints}")  # fmt: skip
 def test_other_members_of_the_family_are_second_order(method):
     fine = mbd.simulate(
         chain(2, ("so3", "directors")), 0.4, 1e-4, method=mbd.GeneralizedAlpha(tol=1e-10)
@@ -198,14 +194,11 @@ def test_newmark_with_damping_is_of_first_order_and_loses_energy():
     assert solution.energy.total[-1] < solution.energy.total[0]
 
 
-@pytest.mark.parametrize(
-    ("make", "said"),
-    [
-        (lambda: mbd.GeneralizedAlpha(constraints="index2"), "constraints must be one of position"),
-        (lambda: mbd.GeneralizedAlpha.hht(0.5), r"alpha must be in \[0, 1/3\]"),
-        (lambda: mbd.GeneralizedAlpha.bossak(-0.1), r"alpha must be in \[0, 1/3\]"),
-    ],
-)
+@pytest.mark.parametrize(("make", "said"), [
+    (lambda: mbd.GeneralizedAlpha(constraints="index2"), "constraints must be one of position"),
+    (lambda: mbd.GeneralizedAlpha.hht(0.5), r"alpha must be in \[0, 1/3\]"),
+    (lambda: mbd.GeneralizedAlpha.bossak(-0.1), r"alpha must be in \[0, 1/3\]"),
+])  # fmt: skip
 def test_wrong_members_are_refused(make, said):
     with pytest.raises(ValueError, match=said):
         make()

@@ -34,13 +34,10 @@ def momenta(solution: mbd.Solution) -> np.ndarray:
     return solution["body"].angular_velocity_body @ J.T
 
 
-@pytest.mark.parametrize(
-    ("case", "table"),
-    [
-        (1, (20.571428, -72.857142, 717.428571)),
-        (2, (-61.749731, -26.845155, 746.591699)),
-    ],
-)
+@pytest.mark.parametrize(("case", "table"), [
+    (1, (20.571428, -72.857142, 717.428571)),
+    (2, (-61.749731, -26.845155, 746.591699)),
+])  # fmt: skip
 def test_published_tables_to_every_digit(case, table):
     solution = mbd.simulate(body("directors", case), 5.0, 5e-3, method=mbd.EnergyMomentum())
     after = solution.t >= 1.0 - 1e-9

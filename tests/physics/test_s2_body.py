@@ -123,15 +123,12 @@ def test_modes_are_those_of_the_row():
     np.testing.assert_allclose(found[0], found[1], rtol=1e-9)
 
 
-@pytest.mark.parametrize(
-    ("method", "said"),
-    [
-        (mbd.RadauCollocation(), "does not say how increments go along with velocities"),
-        (mbd.LieRungeKutta4(), "'commutator_free'"),
-        (mbd.LieRungeKutta4("quaternion"), "does not say how a unit quaternion moves it"),
-        (mbd.EnergyMomentum(), "whose face is not linear"),
-    ],
-)
+@pytest.mark.parametrize(("method", "said"), [
+    (mbd.RadauCollocation(), "does not say how increments go along with velocities"),
+    (mbd.LieRungeKutta4(), "'commutator_free'"),
+    (mbd.LieRungeKutta4("quaternion"), "does not say how a unit quaternion moves it"),
+    (mbd.EnergyMomentum(), "whose face is not linear"),
+])  # fmt: skip
 def test_methods_that_cannot_move_it_say_so(method, said):
     with pytest.raises(ValueError, match=f"'body' is carried by 's2'.*{said}"):
         end(scene(False), 1e-2, method, project=False)

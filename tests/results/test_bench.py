@@ -111,20 +111,17 @@ def test_forms_of_a_paper_have_the_multipliers_of_the_paper():
     assert own == pytest.approx([module.multiplier(*x) for x in forms], abs=1e-6)
 
 
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        ({"problem": 3}, "bench: problem must be a function"),
-        ({"problem": "heavy_tip"}, "bench: there is no scene 'heavy_tip'"),
-        ({"methods": []}, "bench: method must be an integrator, or several"),
-        ({"methods": "euler"}, "bench: method must be one of GeneralizedAlpha"),
-        ({"formulations": "so4"}, "bench: formulations must be all or of so3"),
-        ({"steps": [2.0]}, "bench: steps must not be longer than t_end = 1 s"),
-        ({"watch": "tip"}, "bench: there is no body or joint 'tip' to watch; there are top, pin"),
-        ({"reference": {"top.colour": 1}}, "bench: the reference may have top.position"),
-        ({"length": 2.0}, "bench: heavy_top has no parameter 'length'"),
-    ],
-)
+@pytest.mark.parametrize(("options", "said"), [
+    ({"problem": 3}, "bench: problem must be a function"),
+    ({"problem": "heavy_tip"}, "bench: there is no scene 'heavy_tip'"),
+    ({"methods": []}, "bench: method must be an integrator, or several"),
+    ({"methods": "euler"}, "bench: method must be one of GeneralizedAlpha"),
+    ({"formulations": "so4"}, "bench: formulations must be all or of so3"),
+    ({"steps": [2.0]}, "bench: steps must not be longer than t_end = 1 s"),
+    ({"watch": "tip"}, "bench: there is no body or joint 'tip' to watch; there are top, pin"),
+    ({"reference": {"top.colour": 1}}, "bench: the reference may have top.position"),
+    ({"length": 2.0}, "bench: heavy_top has no parameter 'length'"),
+])  # fmt: skip
 def test_wrong_input_is_named(options, said):
     given = {"problem": "heavy_top", "formulations": "so3", "turns": 0, **options}
     with pytest.raises((ValueError, TypeError), match=said):

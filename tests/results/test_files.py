@@ -181,17 +181,14 @@ def test_numbers_of_the_model_alone_give_all_others(tmp_path, monkeypatch):
     assert np.array_equal(one.q, two.q)
 
 
-@pytest.mark.parametrize(
-    ("options", "error", "text"),
-    [
-        ({"quantities": ["positon"]}, ValueError, "did you mean 'position'"),
-        ({"quantities": [b"q"]}, ValueError, "got b'q'"),
-        ({"quantities": ["last_alg"]}, ValueError, "there are position"),
-        ({"quantities": "position"}, TypeError, "list of names"),
-        ({"quantities": []}, TypeError, "list of names"),
-        ({"single": 1}, TypeError, "single"),
-    ],
-)
+@pytest.mark.parametrize(("options", "error", "text"), [
+    ({"quantities": ["positon"]}, ValueError, "did you mean 'position'"),
+    ({"quantities": [b"q"]}, ValueError, "got b'q'"),
+    ({"quantities": ["last_alg"]}, ValueError, "there are position"),
+    ({"quantities": "position"}, TypeError, "list of names"),
+    ({"quantities": []}, TypeError, "list of names"),
+    ({"single": 1}, TypeError, "single"),
+])  # fmt: skip
 def test_what_cannot_be_chosen_is_named(solution, tmp_path, options, error, text):
     with pytest.raises(error, match=f"save: .*{text}"):
         solution.save(tmp_path / "run.nc", **options)

@@ -216,24 +216,21 @@ def two(x, y):
     return x + y
 
 
-@pytest.mark.parametrize(
-    ("what", "error", "message"),
-    [
-        ("rod.position", TypeError, "what must be a list of names"),
-        (["rod.positon"], KeyError, r"nothing is called 'rod.positon' \(did you mean 'position'"),
-        (["rood.position"], KeyError, "nothing is called 'rood.position'"),
-        (["rod"], KeyError, "'rod' stands for several quantities; name one of rod.position"),
-        (["rod.position.w"], KeyError, "'rod.position' has: x, y, z"),
-        (["energy.work"], ValueError, "adds up since the start of a run"),
-        ([3], TypeError, "a quantity must be a name"),
-        ([("rod", "bob", "distance_of")], ValueError, "of two distance, distance_rate"),
-        ([("rod", (0, 1), "position")], ValueError, "the point of 'rod' must be 3 numbers"),
-        ([("bob", (0, 0, 1), "position")], ValueError, "'bob' is a point, it has no axes"),
-        ([("ground", "accelerometer")], ValueError, "must be on a body, got ground"),
-        ([("sum", plain, ["rod.position"])], TypeError, r"@numba\.njit"),
-        ([("sum", two, ["rod.position"])], TypeError, "must take 3 numbers"),
-    ],
-)
+@pytest.mark.parametrize(("what", "error", "message"), [
+    ("rod.position", TypeError, "what must be a list of names"),
+    (["rod.positon"], KeyError, r"nothing is called 'rod.positon' \(did you mean 'position'"),
+    (["rood.position"], KeyError, "nothing is called 'rood.position'"),
+    (["rod"], KeyError, "'rod' stands for several quantities; name one of rod.position"),
+    (["rod.position.w"], KeyError, "'rod.position' has: x, y, z"),
+    (["energy.work"], ValueError, "adds up since the start of a run"),
+    ([3], TypeError, "a quantity must be a name"),
+    ([("rod", "bob", "distance_of")], ValueError, "of two distance, distance_rate"),
+    ([("rod", (0, 1), "position")], ValueError, "the point of 'rod' must be 3 numbers"),
+    ([("bob", (0, 0, 1), "position")], ValueError, "'bob' is a point, it has no axes"),
+    ([("ground", "accelerometer")], ValueError, "must be on a body, got ground"),
+    ([("sum", plain, ["rod.position"])], TypeError, r"@numba\.njit"),
+    ([("sum", two, ["rod.position"])], TypeError, "must take 3 numbers"),
+])  # fmt: skip
 def test_what_cannot_be_observed_is_said(what, error, message):
     system, _ = with_body("rod", mass=1, inertia=(1, 1, 2))
     system.add(mbd.PointMass("bob", mass=1))

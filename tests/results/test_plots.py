@@ -97,20 +97,14 @@ def test_axes_of_the_caller(solution):
         solution.plot("flier.position", "flier.velocity", ax=right)
 
 
-@pytest.mark.parametrize(
-    ("name", "told"),
-    [
-        ("fleir", r"did you mean 'flier'\?\); there are: body, so3"),
-        ("flier.positon", r"did you mean 'position'\?\); 'flier' has: position, velocity"),
-        ("bob.quaternion", r"'bob' has: position, velocity, acceleration"),
-        ("flier.position.w", r"'flier.position' has: x, y, z"),
-        (
-            "energy.potental",
-            r"did you mean 'potential'\?\); 'energy' has: kinetic, potential, total",
-        ),
-        ("joint 0.angel", r"did you mean 'angle'"),
-    ],
-)
+@pytest.mark.parametrize(("name", "told"), [
+    ("fleir", r"did you mean 'flier'\?\); there are: body, so3"),
+    ("flier.positon", r"did you mean 'position'\?\); 'flier' has: position, velocity"),
+    ("bob.quaternion", r"'bob' has: position, velocity, acceleration"),
+    ("flier.position.w", r"'flier.position' has: x, y, z"),
+    ("energy.potental", r"did you mean 'potential'\?\); 'energy' has: kinetic, potential, total"),
+    ("joint 0.angel", r"did you mean 'angle'"),
+])  # fmt: skip
 def test_wrong_names_list_the_right_ones(solution, name, told):
     with pytest.raises(KeyError, match=told):
         solution.plot(name)

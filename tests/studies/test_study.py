@@ -113,16 +113,12 @@ def test_every_quantity_has_the_bits_of_a_plain_run():
             assert np.array_equal(done[f"{name} final"].values[i], values[-1]), name
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"every": 5},
-        {"rtol": 1e-5, "t_eval": [0.0, 0.01, 0.02]},
-        {"method": mbd.GeneralizedAlpha(rho=0.5, constraints="stabilized")},
-        {"step": 0.0015},
-    ],
-    ids=str,
-)
+@pytest.mark.parametrize("options", [
+    {"every": 5},
+    {"rtol": 1e-5, "t_eval": [0.0, 0.01, 0.02]},
+    {"method": mbd.GeneralizedAlpha(rho=0.5, constraints="stabilized")},
+    {"step": 0.0015},
+], ids=str)  # fmt: skip
 def test_options_of_runs(options):
     options = {"step": H} | options
     done = mbd.study(pair(), [{"one.mass": 2.0}, {"one.mass": 0.9}], t_end=T,
