@@ -201,90 +201,6 @@ def test_a_body_that_was_not_added():
     assert not system.forces
 
 
-# --- joints --------------------------------------------------------------------------------------
-def test_joints():
-    system = mbd.System()
-    a, b, point = body("a"), body("b"), mbd.PointMass("p", mass=1.0)
-    here = {"at": (0, 0, 0)}
-    with raises(r"j: at must be a point \[m\].*give at=\(x, y, z\)"):
-        mbd.Spherical("j", a, b)
-    with raises(r"j: axis must be given for a Revolute; axis=\(x, y, z\)"):
-        mbd.Revolute("j", a, b, **here)
-    with raises(r"j: axis must have a direction, got \[0.0, 0.0, 0.0\]"):
-        mbd.Revolute("j", a, b, **here, axis=(0, 0, 0))
-    with raises(r"j: must join two bodies, got 'a' twice"):
-        mbd.Spherical("j", a, a, **here)
-    with raises(r"j: first must be a body, system.ground or a Frame, got 'a'", TypeError):
-        mbd.Spherical("j", "a", b, **here)
-    with raises(r"j: second must be a body, system.ground or a Frame, got None", TypeError):
-        mbd.Spherical("j", a, None, **here)
-    with raises(r"j: first must be .*got System", TypeError):
-        mbd.Spherical("j", system, b, **here)
-    with raises(r"j: a Frame says where it is, that of 'a' does; leave out at= and axes"):
-        mbd.Spherical("j", a.frame(), b, **here)
-    with raises(r"j: a Frame says where it is, that of 'a' does; leave out at= and axes"):
-        mbd.Spherical("j", a.frame(), b.frame(), **here)
-    with raises(r"j: Revolute needs axes, but 'p' is a point.*use Spherical"):
-        mbd.Revolute("j", a, point, **here, axis=(0, 0, 1))
-    with raises(r"j: Fixed needs axes, but 'p' is a point"):
-        mbd.Fixed("j", a, point, **here)
-    with raises(r"j: PointInPlane needs axes, but 'p' is a point"):
-        mbd.PointInPlane("j", point, a, **here, axis=(0, 0, 1))
-    with raises(r"j: 'p' is a point and can be held at its position only.*offset of \[1.0"):
-        mbd.Spherical("j", a, point, at=(1, 0, 0))
-    with raises(r"j: a Universal needs axis= .*and second_axis="):
-        mbd.Universal("j", a, b, **here, axis=(1, 0, 0))
-    with raises(r"j: axis and second_axis must be normal to each other, got a cosine of 0.7"):
-        mbd.Universal("j", a, b, **here, axis=(1, 0, 0), second_axis=(1, 1, 0))
-    with raises(r"j: length must be positive \[m\], got 0"):
-        mbd.Distance("j", a, b)
-    with raises(r"j: length must be positive \[m\], got -2"):
-        mbd.Distance("j", a, b, to=(1, 0, 0), length=-2)
-    with raises(r"Spherical: name must be"):
-        mbd.Spherical("", a, b, **here)
-
-
-# --- forces --------------------------------------------------------------------------------------
-def test_forces():
-    system = mbd.System()
-    a, b, point = body("a"), body("b"), mbd.PointMass("p", mass=1.0)
-    with raises(r"f: must act on a body of the system, got", TypeError):
-        mbd.PointForce("f", system.ground, (1, 0, 0))
-    with raises(r"f: must act on a body of the system, got 'a'", TypeError):
-        mbd.PointForce("f", "a", (1, 0, 0))
-    with raises(r"f: 'p' is a point; a force acts at its position, leave out at="):
-        mbd.PointForce("f", point, (1, 0, 0), at=(1, 0, 0))
-    with raises(r"f: a load that follows 'p' needs its axes"):
-        mbd.PointForce("f", point, (1, 0, 0), follow=True)
-    with raises(r"m: a moment needs axes, but 'p' is a point"):
-        mbd.Moment("m", point, (0, 0, 1))
-    with raises(r"s: length must not be negative \[m\], got -1"):
-        mbd.Spring("s", a, b, length=-1)
-    with raises(r"s: 'p' is a point; hold it at its position"):
-        mbd.Spring("s", a, point, to=(1, 0, 0))
-    with raises(r"s: expected a body, system.ground or a Frame, got 'a'", TypeError):
-        mbd.Spring("s", "a", b)
-    with raises(r"s: a Frame says where it is; leave out at="):
-        mbd.Spring("s", a.frame(), b, at=(0, 0, 0))
-    with raises(r"s: law must be a function .*got 3", TypeError):
-        mbd.Spring("s", a, b, law=3)
-    with raises(r"r: joint must be one with an axis .*Revolute.*got", TypeError):
-        mbd.RotationalSpring("r", mbd.Spherical("j", a, b, at=(0, 0, 0)))
-    for kind in (mbd.Prismatic, mbd.Planar, mbd.PointOnLine):
-        other = kind("j", a, b, at=(0, 0, 0), axis=(0, 0, 1))
-        if kind is not mbd.Planar:  # a planar joint turns about its normal
-            with raises(r"r: joint must be one with an axis", TypeError):
-                mbd.RotationalSpring("r", other)
-    with raises(r"b: stiffness must be symmetric .* got 2 in row 1, column 4 and 0 across"):
-        mbd.Bushing("b", a, b, at=(0, 0, 0), stiffness=np.eye(6) + 2 * np.eye(6, k=3))
-    with raises(r"b: at must be a point"):
-        mbd.Bushing("b", a, b, stiffness=(1,) * 6)
-    with raises(r"b: axes must be orthogonal"):
-        mbd.Bushing("b", a, b, at=(0, 0, 0), axes=np.ones((3, 3)))
-    with raises(r"b: Bushing needs axes, but 'p' is a point"):
-        mbd.Bushing("b", a, point, at=(0, 0, 0))
-
-
 # --- method and run ------------------------------------------------------------------------------
 @pytest.mark.parametrize(("options", "match"), [
     ({"rho": 1.2}, r"GeneralizedAlpha: rho must be in \[0, 1\] \[-\], got 1.2"),
@@ -478,7 +394,7 @@ def test_a_body_cannot_be_changed_behind_the_model():
         body().mass = 3.0
 
 
-# --- drives, transmissions, rolling ---------------------------------------------------------------
+# --- joints, forces, drives, transmissions, rolling -----------------------------------------------
 @pytest.fixture
 def parts():
     system = mbd.System()
@@ -494,7 +410,48 @@ def parts():
     return system, one, two, point, hinge, slide, both, ball
 
 
+X, S = np.array([1.0, 0, 0]), np.eye(6) + 2 * np.eye(6, k=3)
 CASES = (  # what is written, what is said, what is raised if not a ValueError
+    ("Spherical('j', a, b)", r"j: at must be a point \[m\].*give at=\(x, y, z\)"),
+    ("Revolute('j', a, b, at=X)", r"j: axis must be given for a Revolute; axis=\(x, y, z\)"),
+    ("Revolute('j', a, b, at=X, axis=0 * X)", r"axis must have a direction, got \[0.0, 0.0, 0.0"),
+    ("Spherical('j', a, a, at=X)", "j: must join two bodies, got 'one' twice"),
+    ("Spherical('j', 'a', b, at=X)",
+     "j: first must be a body, system.ground or a Frame, got 'a'", TypeError),
+    ("Spherical('j', a, None, at=X)",
+     "j: second must be a body, system.ground or a Frame, got None", TypeError),
+    ("Spherical('j', s, b, at=X)", "j: first must be .*got System", TypeError),
+    ("Spherical('j', a.frame(), b, at=X)",
+     "j: a Frame says where it is, that of 'one' does; leave out at= and axes"),
+    ("Spherical('j', a.frame(), b.frame(), at=X)",
+     "j: a Frame says where it is, that of 'one' does; leave out at= and axes"),
+    ("Revolute('j', a, p, at=X, axis=X)", "Revolute needs axes, but 'point' is a.*use Spherical"),
+    ("Fixed('j', a, p, at=X)", "j: Fixed needs axes, but 'point' is a point"),
+    ("PointInPlane('j', p, a, at=X, axis=X)", "PointInPlane needs axes, but 'point' is a point"),
+    ("Spherical('j', a, p, at=4 * X)",
+     r"j: 'point' is a point and can be held at its position only.*offset of \[1.0"),
+    ("Universal('j', a, b, at=X, axis=X)", "j: a Universal needs axis= .*and second_axis="),
+    ("Universal('j', a, b, at=X, axis=X, second_axis=(1, 1, 0))",
+     "j: axis and second_axis must be normal to each other, got a cosine of 0.7"),
+    ("Distance('j', a, b, to=(0, 0, 1))", r"j: length must be positive \[m\], got 0"),
+    ("Distance('j', a, b, to=X, length=-2)", r"j: length must be positive \[m\], got -2"),
+    ("Spherical('', a, b, at=X)", "Spherical: name must be"),
+    ("PointForce('f', s.ground, X)", "f: must act on a body of the system, got", TypeError),
+    ("PointForce('f', 'a', X)", "f: must act on a body of the system, got 'a'", TypeError),
+    ("PointForce('f', p, X, at=X)", "'point' is a point; a force acts at its position, leave out"),
+    ("PointForce('f', p, X, follow=True)", "f: a load that follows 'point' needs its axes"),
+    ("Moment('m', p, X)", "m: a moment needs axes, but 'point' is a point"),
+    ("Spring('s', a, b, length=-1)", r"s: length must not be negative \[m\], got -1"),
+    ("Spring('s', a, p, to=X)", "s: 'point' is a point; hold it at its position"),
+    ("Spring('s', 'a', b)", "s: expected a body, system.ground or a Frame, got 'a'", TypeError),
+    ("Spring('s', a.frame(), b, at=X)", "s: a Frame says where it is; leave out at="),
+    ("Spring('s', a, b, law=3)", "s: law must be a function .*got 3", TypeError),
+    *((f"RotationalSpring('r', {x})", "r: joint must be one with an axis.*Revolute.*got", TypeError)
+      for x in ("o", "l", "PointOnLine('j', a, b, at=X, axis=X)")),  # not Planar, which turns
+    ("Bushing('b', a, b, at=X, stiffness=S)", "must be symmetric .*got 2 in row 1, column 4 and 0"),
+    ("Bushing('b', a, b, stiffness=(1,) * 6)", "b: at must be a point"),
+    ("Bushing('b', a, b, at=X, axes=S[:3, :3] + 1)", "b: axes must be orthogonal"),
+    ("Bushing('b', a, p, at=X)", "b: Bushing needs axes, but 'point' is a point"),
     ("Drive('d', h)", "d: give position= or"),
     ("Drive('d', h, position=1, velocity=1)", "both"),
     ("Drive('d', a, position=1)", "act on a joint", TypeError),
@@ -553,7 +510,8 @@ CASES = (  # what is written, what is said, what is raised if not a ValueError
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case[0])
 def test_refused(parts, case):
     text, words, error = (*case, ValueError)[:3]
-    names = {x: getattr(mbd, x) for x in mbd.__all__} | dict(zip("sabphlco", parts, strict=True))
+    names = {x: getattr(mbd, x) for x in mbd.__all__} | {"X": X, "S": S}
+    names |= dict(zip("sabphlco", parts, strict=True))
     with pytest.raises(error, match=words):
         eval(text, names)
 
