@@ -8,7 +8,6 @@ from scipy.spatial.transform import Rotation
 import mbd
 from mbd.formulations import NAMES
 from mbd.model.model import Model
-from mbd.model.state import State
 
 GRAVITY = (0.0, 0.0, -9.81)
 
@@ -176,11 +175,6 @@ def increment(model: Model, rng, size=0.3):
 def by_label(labels, values):
     """Return a dictionary label -> value."""
     return dict(zip(labels, values, strict=True))
-
-
-def same_pose(model: Model) -> State:
-    """Return the described state with consistent accelerations."""
-    return mbd.consistent(model, project=True)
 
 
 def parallelograms(n=1, mass=1.0, lean=0.5, length=1.0, formulation="so3", speed=0.0):

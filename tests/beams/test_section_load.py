@@ -436,11 +436,6 @@ def force_alone(v):
 
 
 @njit
-def out_of_a_table(polar):
-    return (polar[7], 0.0, 0.0), (0.0, 0.0, 0.0)
-
-
-@njit
 def raising(v):
     if v[0] < 1.0:
         raise ValueError("too slow")

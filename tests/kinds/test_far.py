@@ -9,7 +9,6 @@ import mbd
 from mbd.formulations import NAMES
 
 PLACES = [(2048.0, 0.0, -3072.0), (-7.0e5, 2.0**20, 0.0), (1e9, -(2.0**31), 1.5 * 2.0**30)]
-WHERE = ["AT", "TO", "BELOW"]
 
 
 @pytest.fixture(autouse=True)

@@ -6,8 +6,6 @@ from scenes import with_body
 import mbd
 from mbd.formulations import NAMES
 
-EACH = [*NAMES, "point"]
-
 
 def everything(law: bool = False):
     """Return one body of every formulation on a chain, a worn row, springs, and a load."""
