@@ -97,6 +97,18 @@ def chain(
     return system
 
 
+def two_links(rate, mass=1.0, last=None):
+    """Return two links of 1 m that turn about a pin, level at first."""
+    system, rod, _ = hinged(
+        "rod", "pin", kind="Spherical", mass=mass, position=(1, 0, 0),
+        angular_velocity=(0, rate, 0), velocity=(0, 0, -rate),
+    )  # fmt: skip
+    given = {"mass": mass if last is None else last, "velocity": (0, 0, -2 * rate)}
+    end = system.add(mbd.PointMass("end", position=(2, 0, 0), **given))
+    system.add(mbd.Spherical("tip", rod, end, at=(2, 0, 0)))
+    return system
+
+
 def four_bar(formulations=("so3",)):
     """Return a parallelogram of three bars and four parallel hinges: three redundant rows."""
     system = mbd.System(gravity=GRAVITY)

@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from scenes import four_bar, hinged, random_system, with_body, with_point
+from scenes import four_bar, hinged, random_system, two_links, with_point
 from scipy.integrate import solve_ivp
 
 import mbd
@@ -225,29 +225,21 @@ def test_no_change_is_foretold_across_a_jump():
 
 
 # --- Newton ---------------------------------------------------------------------------------------
-def two_links(step, rate, last=1.0, **options):
-    """Return a run of 20 steps of two links of 1 m that fall from the horizontal."""
-    system, rod = with_body(
-        "rod", gravity=(0, 0, -9.81), position=(1, 0, 0), angular_velocity=(0, rate, 0),
-        velocity=(0, 0, -rate), formulation="so3",
-    )  # fmt: skip
-    end = system.add(
-        mbd.PointMass("end", mass=last, position=(2, 0, 0), velocity=(0, 0, -2 * rate))
-    )
-    system.add(mbd.Spherical("pin", system.ground, rod, at=(0, 0, 0)))
-    system.add(mbd.Spherical("tip", rod, end, at=(2, 0, 0)))
-    return mbd.simulate(system, 20 * step, step, method=mbd.GeneralizedAlpha(**options))
+def fallen(step, rate, last=1.0, **options):
+    """Return a run of 20 steps of two links that fall from the horizontal."""
+    method = mbd.GeneralizedAlpha(**options)
+    return mbd.simulate(two_links(rate, last=last), 20 * step, step, method=method)
 
 
 def test_steps_that_need_more_iterations_than_allowed_get_them():
-    few, many = two_links(0.02, 2.0, max_iterations=2), two_links(0.02, 2.0)
+    few, many = fallen(0.02, 2.0, max_iterations=2), fallen(0.02, 2.0)
     assert few.stats["rejected"] > 0
     assert np.allclose(few.q, many.q, rtol=0, atol=1e-8)
 
 
 @pytest.mark.parametrize(("last", "level"), [(1.0, "stabilized"), (1e-9, "position")])
 def test_three_iterations_are_enough(last, level):
-    run = two_links(0.01, 0.0, last, constraints=level)
+    run = fallen(0.01, 0.0, last, constraints=level)
     assert run.stats["iterations"] < 3.3 * run.stats["steps"]
 
 

@@ -2,11 +2,10 @@
 
 import numpy as np
 import pytest
+from kinds.test_pulled import MADE
 from scenes import with_body
 
 import mbd
-from mbd.formulations.pulled import pulled
-from mbd.machine.buffer import DIRECTOR, TRANSLATION
 
 from .tools import scene
 
@@ -176,21 +175,6 @@ def test_what_is_far_from_the_origin_keeps_as_many_digits_as_it_has():
     assert np.ptp(solution.energy.total) < 1e-11 * abs(solution.energy.total[0])
 
 
-def coordinates():
-    """Return the quaternion map made by `pulled`: quadratic, with no step of its own."""
-    from mbd.algebra.quaternions import scaled_rotation
-    from mbd.algebra.rotations import quaternion_from_matrix
-
-    return pulled(
-        "mine",
-        dict.fromkeys("xyz", TRANSLATION) | {f"p{i}": DIRECTOR for i in range(4)},
-        lambda q: np.concatenate([q[:3], scaled_rotation(q[3:]).T.ravel()]),
-        lambda x, R: np.concatenate([x, quaternion_from_matrix(R)]),
-        ("|p|",),
-        lambda y: [(y[3:] @ y[3:] / 3 - 1) / 4],
-    )
-
-
 @pytest.mark.parametrize("formulation", [
     "so3",
     mbd.EulerParameters("reduced"),
@@ -199,7 +183,7 @@ def coordinates():
     mbd.EulerParameters("full", "H"),
     mbd.EulerParameters("full", "Q_p2"),
     mbd.Scalable(velocities="u"),
-    coordinates(),
+    MADE["pulled parameters"],  # the quaternion map, quadratic, with no step of its own
 ], ids=lambda x: getattr(x, "name", x))  # fmt: skip
 def test_formulations_without_such_a_step_are_refused_by_name(formulation):
     system, _ = with_body("top", inertia=(1, 1, 1), formulation=formulation)

@@ -7,7 +7,7 @@ import pytest
 from hard.linkages import linkage
 from hard.published import outcome
 from models.test_scenes import load
-from scenes import chain, spinning_disc
+from scenes import chain, spinning_disc, two_links
 
 import mbd
 from mbd.cli import main
@@ -20,21 +20,6 @@ def sum_of_errors(solution, h, in_a_row=True):
     c, order = solution.method.facts.error
     paces = paces_of(solution.v, solution.a, solution.model.units, order)
     return step_errors(paces, np.diff(solution.t), h, c, in_a_row)[0]
-
-
-def two_links(rate, mass=1.0):
-    """Two links of 1 m that turn about a pin, level at first."""
-    system = mbd.System(gravity=(0, 0, -9.81))
-    rod = mbd.RigidBody(
-        "rod", mass=mass, inertia=(0.1, 0.1, 0.1), position=(1, 0, 0),
-        angular_velocity=(0, rate, 0), velocity=(0, 0, -rate),
-    )  # fmt: skip
-    end = mbd.PointMass("end", mass=mass, position=(2, 0, 0), velocity=(0, 0, -2 * rate))
-    system.add(rod)
-    system.add(end)
-    system.add(mbd.Spherical("pin", system.ground, rod, at=(0, 0, 0)))
-    system.add(mbd.Spherical("tip", rod, end, at=(2, 0, 0)))
-    return system
 
 
 @pytest.mark.parametrize(("rate", "step"), [(5.0, 0.3), (11.0, 0.15), (0.3, 0.8)])
@@ -137,7 +122,7 @@ def test_changes_at_events_take_energy():
 def test_the_command_line_says_it_too(tmp_path, capsys):
     file = tmp_path / "links.py"
     file.write_text(
-        "from physics.test_large_steps import two_links\n"
+        "from scenes import two_links\n"
         "RUN = {'t_end': 6.0, 'step': 0.3}\n\n\ndef build():\n    return two_links(5.0)\n"
     )
     assert main(["run", str(file), "--quiet"]) == 0
