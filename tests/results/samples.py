@@ -1,7 +1,7 @@
 """A model with a bit of everything, and its runs."""
 
 import numpy as np
-from scenes import with_body
+from tests.scenes import with_body
 
 import mbd
 from mbd.formulations import NAMES
