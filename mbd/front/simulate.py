@@ -211,7 +211,8 @@ def _judged(solution: Solution, run: Run, plan: Plan, start: float, raises: bool
         solution.message += f"; {beyond}"
     if run.stretch is None or (failed and raises):
         return ""
-    if lowered := solution.impacts.lowered(solution.model.system):
+    set_valued = solution.model.set_valued  # without, there are no impacts to look at
+    if set_valued and (lowered := solution.impacts.lowered(solution.model.system)):
         solution.message += f"; {lowered}"
     remarks = [beyond, *_trouble(solution, run.stretch, plan, start)]
     if trouble := "; ".join(filter(None, remarks)):

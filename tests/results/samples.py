@@ -1,10 +1,10 @@
 """A model with a bit of everything, and its runs."""
 
 import numpy as np
-from tests.scenes import with_body
 
 import mbd
 from mbd.formulations import NAMES
+from tests.scenes import with_body
 
 
 def everything(law: bool = False):
