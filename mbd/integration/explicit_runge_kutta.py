@@ -341,7 +341,7 @@ def local_error(I: Any, F: Any, h: float, allowed: float) -> float:
             change = larger(change, abs(fast) / speed)
             change_lower = larger(change_lower, abs(fast_lower) / speed)
     error = combined(larger(way, change), larger(way_lower, change_lower))
-    at_bound = driven > F[b + STABLE] ** 2 * moved
+    at_bound = moved > 0.0 and driven > F[b + STABLE] ** 2 * moved
     short = covers < STIFF_COVERS * allowed**power and (error / allowed) ** power > 0.5
     F[b + STIFF_STEP] = 1.0 if F[b + STABLE] < math.inf and (at_bound or short) else 0.0
     if error <= allowed or F[b + NOW_NEAR] * RANK_STAYS**2 > F[b + FIRST_NEAR]:
