@@ -158,7 +158,7 @@ def main():
                 ]
                 own, other = (min(x) / count for x in zip(*turns, strict=True))
                 print(
-                    f"{n:2} {joint:5} {name:8} rtol {rtol:.0e}, {there:.0e}: {1 / own:5.0f} a second "
+                    f"{n:2} {joint:5} {name:8} {rtol:.0e}, {there:.0e}: {1 / own:5.0f} a second "
                     f"and core; RK4 {theirs_there:.0e}, {steps} steps: {1 / other:5.0f} "
                     f"({other / own:.2f})", flush=True,
                 )  # fmt: skip
