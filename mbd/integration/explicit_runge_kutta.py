@@ -486,7 +486,7 @@ class ExplicitRungeKutta:
         coarsest tolerances [1]_. "tsit5": order 5 by Tsitouras, six stages [2]_. "rk4": the
         classical method of order 4, with steps of one size only.
     stiff : {"stay", "radau"}
-        With ``rtol``, where steps come to be bound by stability: "radau" lets
+        With ``rtol``, where steps are stiff, fifteen with few others: "radau" lets
         ``RadauCollocation(stages=3)`` go on from there, in the same run; its message says when.
         Only of "dop853".
 
