@@ -342,7 +342,7 @@ def local_error(I: Any, F: Any, h: float, allowed: float) -> float:
             change = larger(change, abs(fast) / speed)
             change_lower = larger(change_lower, abs(fast_lower) / speed)
     error = combined(larger(way, change), larger(way_lower, change_lower))
-    at_bound = driven > F[b + STABLE] ** 2 * moved
+    at_bound = moved > 0.0 and driven > F[b + STABLE] ** 2 * moved
     short = covers < STIFF_COVERS * allowed**power and (error / allowed) ** power > 0.5
     F[b + STIFF_STEP] = 1.0 if F[b + STABLE] < math.inf and (at_bound or short) else 0.0
     if error <= allowed or F[b + NOW_NEAR] * RANK_STAYS**2 > F[b + FIRST_NEAR]:
@@ -487,7 +487,7 @@ class ExplicitRungeKutta:
         coarsest tolerances [1]_. "tsit5": order 5 by Tsitouras, six stages [2]_. "rk4": the
         classical method of order 4, with steps of one size only.
     stiff : {"stay", "radau"}
-        With ``rtol``, where steps come to be bound by stability: "radau" lets
+        With ``rtol``, where steps are stiff, fifteen with few others: "radau" lets
         ``RadauCollocation(stages=3)`` go on from there, in the same run; its message says when.
         Only of "dop853".
 
