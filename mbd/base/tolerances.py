@@ -205,9 +205,8 @@ the same section."""
 
 # --- runs that are lost ---------------------------------------------------------------------------
 
-LOOKED_AT = 64
-"""[-] Instants that tell of a run: the last ones whether its multipliers oscillate from step to
-step, a sample of all whether energies keep their balance."""
+OSCILLATION_INSTANTS = 40
+"""[-] Instants from whose multipliers an oscillation from step to step is told."""
 
 OSCILLATION_SHARE = 0.3
 """[largest multiplier] Part that oscillates, from which the user is warned."""
@@ -249,6 +248,9 @@ LARGE_STEP_THROW = 0.25
 LARGE_STEP_COARSE = 8e-3
 """[way of the motion] What a hundred steps may add to it without a look at the energies: those of a
 tenth of a radian of an oscillation do."""
+
+LARGE_STEP_INSTANTS = 64
+"""[-] Instants that are evaluated for energies: all, or a sample where it tells enough."""
 
 # --- laws that steps do not resolve ---------------------------------------------------------------
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from mbd.base.above import from_above
 from mbd.base.checked import file_path, flag, names
-from mbd.base.tolerances import LOOKED_AT
+from mbd.base.tolerances import OSCILLATION_INSTANTS
 from mbd.front.richardson import checked_order, of_order
 from mbd.front.solution import Solution
 from mbd.history.beams import beyond_limits
@@ -229,7 +229,7 @@ def _trouble(solution: Solution, stretch: Stretch, plan: Plan, start: float) -> 
         if by_step:
             yield short_contacts(solution, plan.step)
     if each_step and not solution.events and stretch.facts.oscillation:
-        last = solution.acting_lam(slice(-LOOKED_AT, None))
+        last = solution.acting_lam(slice(-OSCILLATION_INSTANTS, None))
         yield oscillation(solution.model, last, stretch.facts.oscillation * stretch.h**2)
     if solution.success and not np.isfinite(plan.rtol):
         yield too_large(solution, plan.step, each_step and stretch.facts.error is not None)

@@ -260,6 +260,19 @@ def add_stiffness(I: Any, F: Any, e: Any, p: int, a: int, b: int, s: float, K: A
 
 
 @jit
+def add_damping(I: Any, F: Any, e: Any, p: int, a: int, b: int, G: Any) -> None:
+    """Add P_a G (w_G P_V,b + w_K P_D,b)^T to the block of pair p, if any; G by the rate of b."""
+    if coupled(I, F, e, p):
+        V, PV_b, DP_b = vector(I, a, 0), velocity_map(I, F, e, b), map_of(I, b, m.DP)
+        wG, wK, n = F[m.W_G], F[m.W_K], I[I[e.ends + b] + m.ATT_N]
+        for c in range(3):
+            x, y, z = G[3 * c], G[3 * c + 1], G[3 * c + 2]
+            set_map(F, V + m.MAP_ROW * c, PV_b, n, wG * x, wG * y, wG * z)
+            add_map(F, V + m.MAP_ROW * c, DP_b, n, wK * x, wK * y, wK * z)
+        _add_product(I, F, e, p, a, b, 1.0, V)
+
+
+@jit
 def add_inertia(I: Any, F: Any, e: Any, a: int, b: int, n: int, by: Any) -> None:
     """Add P_a (M, G, K through the maps of b)^T to the block of a and b, of n attachments, if any.
 

@@ -537,7 +537,7 @@ class JointCoordinates:
     @property
     def steps(self) -> np.ndarray:
         """Steps of differences (n,) [m, rad] along ``add``."""
-        return FOURTH * self.sizes[self._independent]
+        return read_only(FOURTH * self.sizes[self._independent])
 
     def difference(self, q1: Any, q2: Any) -> np.ndarray:
         """Return dv (n,) [m, rad] with add(q1, dv) = q2."""

@@ -224,11 +224,11 @@ def energy_departure(history: History, h: float, in_a_row: bool, thorough: bool 
     n, model = len(history.t), history.model
     if n < 2:
         return 0.0
-    few = thorough or n <= tolerances.LOOKED_AT
+    few = thorough or n <= tolerances.LARGE_STEP_INSTANTS
     if history.stored is None and not few:
         if len(model.memory) and model.kernels[m.ENERGY]:
             return 0.0
-        sample = np.unique(np.linspace(0, n - 1, tolerances.LOOKED_AT).astype(int))
+        sample = np.unique(np.linspace(0, n - 1, tolerances.LARGE_STEP_INSTANTS).astype(int))
         history = history.part(sample, history.before)
     kinetic, potential, *exchanged, impulsive = _energies(history)
     summed = np.array(exchanged)

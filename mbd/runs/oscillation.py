@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from mbd.base.tolerances import LOOKED_AT, LOST_NOISE, OSCILLATION_SHARE
+from mbd.base.tolerances import LOST_NOISE, OSCILLATION_INSTANTS, OSCILLATION_SHARE
 from mbd.machine import buffer as m
 from mbd.model.model import Model
 
@@ -42,7 +42,7 @@ def roughness(lam: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
     Those of rows that do not act are no numbers, and count as zero.
     """
-    last = lam[..., -LOOKED_AT:, :]
+    last = lam[..., -OSCILLATION_INSTANTS:, :]
     last = np.where(np.isfinite(last), last, 0.0)
     return np.abs(np.diff(last, 2, axis=-2)).max(axis=-2), np.abs(last).max(axis=-2)
 
@@ -58,8 +58,8 @@ def oscillation(model: Model, lam: np.ndarray, weight: float) -> str:
         beta h^2: the round-off of positions divided by it is the round-off of multipliers, which
         alternates by nature and is no alarm where the multipliers themselves are zero.
     """
-    last, lam_kinds = lam[-LOOKED_AT:], model.numbering.lam_kinds
-    if not len(lam_kinds) or len(last) < LOOKED_AT:
+    last, lam_kinds = lam[-OSCILLATION_INSTANTS:], model.numbering.lam_kinds
+    if not len(lam_kinds) or len(last) < OSCILLATION_INSTANTS:
         return ""
     most, size = roughness(last)
     if not rough(lam_kinds, most, size):

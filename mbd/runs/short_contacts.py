@@ -15,9 +15,10 @@ def short_contacts(history: History, h: float) -> str:
     told where it has fewer than ten steps of size h [s]; instants are the ends of all steps.
     """
     least, worst = LEAST, ""
-    for name, part in history.model.system.parts.items():
+    parts = history.model.system.parts
+    for name, part in parts.items():
         u = part.coordinate
-        if part.push is None or u is None:
+        if part.push is None or u is None or u.joint not in parts:
             continue
         x, rate = (getattr(history[u.joint], f"{u.name}{end}") for end in ("", "_rate"))
         load = part.push(x, rate)

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from mbd.base.tolerances import LOOKED_AT
+from mbd.base.tolerances import OSCILLATION_INSTANTS
 from mbd.integration.consistent import described_starts, settled
 from mbd.integration.method import Method
 from mbd.integration.one_step import on_rates
@@ -250,7 +250,7 @@ class Batches:
         _, v, a, lam = of.raw
         units = of.F[:, None, m.UNIT + model.numbering.v_kinds]
         marked = np.any(judged(paces_of(v, a, units, order), np.diff(of.t), self.h, c), axis=0)
-        enough = self.kept + 1 >= LOOKED_AT and self.plan.every == 1
+        enough = self.kept + 1 >= OSCILLATION_INSTANTS and self.plan.every == 1
         if self.facts.oscillation and enough and model.n_lam:
             marked |= rough(model.numbering.lam_kinds, *roughness(lam))
         return marked
