@@ -4,6 +4,7 @@ import copy
 import pickle
 import signal
 import threading
+import time
 
 import numba
 import numpy as np
@@ -621,8 +622,16 @@ def test_ctrl_c_ends_a_closed_loop_with_what_was_computed(jitted):
 
     pd = mbd.Controller("pd", SEEN, SET, law=numba.njit(hold) if jitted else hold, every=H)
     mbd.closed_loop(cart(), pd, 5 * H, H)  # compiled
-    threading.Timer(0.1, signal.raise_signal, [signal.SIGINT]).start()
-    run = mbd.closed_loop(cart(), pd, 300.0, H)
+    usual = signal.getsignal(signal.SIGINT)
+
+    def press():
+        while signal.getsignal(signal.SIGINT) == usual:  # until the loop listens to it
+            time.sleep(1e-3)
+        time.sleep(0.05)
+        signal.raise_signal(signal.SIGINT)
+
+    threading.Thread(target=press).start()
+    run = mbd.closed_loop(cart(), pd, 3000.0, H)
     assert run.solution.status == -1
     assert "interrupted by the user" in run.solution.message
     alone = mbd.closed_loop(cart(), pd, run.solution.t[-1], H)
@@ -635,7 +644,7 @@ def test_ctrl_c_ends_a_closed_loop_with_what_was_computed(jitted):
 def test_ctrl_c_ends_long_steps_by_hand_where_they_can_go_on():
     stepper = mbd.Stepper(cart(), H)
     stepper.step()
-    threading.Timer(0.1, signal.raise_signal, [signal.SIGINT]).start()
+    threading.Timer(0.5, signal.raise_signal, [signal.SIGINT]).start()
     with pytest.raises(KeyboardInterrupt):
         stepper.step(10**9)
     stepper.step()
