@@ -300,6 +300,21 @@ def test_events(monkeypatch):
     assert same_bits(one, two)
 
 
+@pytest.mark.parametrize("contacts", ["capture", "locate"])
+def test_a_contact(monkeypatch, contacts):
+    """Its laws are solved by one thread, between the sides of both."""
+    system = chain(60)
+    low = system["bar 59"].position[2] - 0.02
+    floor = {"through": (0, 0, low), "friction": 0.3, "restitution": 0.2}
+    system.add(mbd.Contact("floor", system.ground, system["bar 59"].frame(), **floor))
+    model, method = system.build(threads=2), mbd.NonsmoothAlpha(contacts=contacts)
+    assert model.threads == 2
+    one, two = (run(monkeypatch, k, model, 0.2, 1e-3, method=method) for k in (1, 2))
+    assert one.success
+    assert len(one.impacts) > 0
+    assert same_bits(one, two)
+
+
 def test_ctrl_c(monkeypatch):
     """What was computed comes back; the other thread is gone; the next run is right."""
     model, before = chain(200).build(threads=2), threading.active_count()
