@@ -11,8 +11,6 @@ With x = (increments of positions, of rates) along ``model.joint_coordinates``, 
 turn of an increment of a rotation, :math:`\dot\delta = \omega \times \delta + \delta\omega`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any

@@ -74,11 +74,8 @@ def numbers_of_events(n: int) -> int:
 @jit
 def own(I: Any, F: Any, j: int) -> int:
     """Return where a number of located events is."""
-    n, some, trees = (
-        F[sv.place(I, sv.N_ROWS)],
-        F[sv.place(I, sv.N_ENTRIES)],
-        F[sv.place(I, sv.N_TREES)],
-    )
+    at = sv.place(I, 0)
+    n, some, trees = F[at + sv.N_ROWS], F[at + sv.N_ENTRIES], F[at + sv.N_TREES]
     return I[m.METHOD] + _numbers(int(n), int(some), int(trees), I[m.N_U]) + j
 
 

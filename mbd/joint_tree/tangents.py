@@ -38,6 +38,7 @@ from mbd.joint_tree.efforts import take_forces
 from mbd.joint_tree.loops import add_rates, clear_last, follow_last
 from mbd.joint_tree.recursions import add6, dot6, load6, plus6, store6, turned
 from mbd.joint_tree.tables import TreeLoop, TreeTables
+from mbd.linear import onto_rows
 from mbd.machine import buffer as m
 from mbd.machine.jit import address_at, call, ints, jit, kernel, maps_kernel
 from mbd.model.frozen import FrozenModel
@@ -126,8 +127,7 @@ def _maps(I: Any, F: Any, a: int, to: int, rate: int) -> None:
     """Write P, P_T and D of an attachment by (D, U, B) of its link."""
     x = weighted(F, I[m.Y] + I[a + m.ATT_Y], I[a + m.ATT_W])
     xd = weighted(F, I[m.YD] + I[a + m.ATT_Y], I[a + m.ATT_W])
-    for j in range(9 * m.MAP_ROW):
-        F[to + j] = 0.0
+    onto_rows.clear(F, to, 9 * m.MAP_ROW)
     for j in range(3):
         _spin(F, to + m.P, j, j, x, 1.0)
         _spin(F, to + m.PT, j, j, x, 1.0)
@@ -140,8 +140,7 @@ def _maps(I: Any, F: Any, a: int, to: int, rate: int) -> None:
 @maps_kernel
 def _second_maps(I: Any, F: Any, a: int, to: int, rate: int) -> None:
     """Write the map of accelerations by (D, U, B) of its link."""
-    for j in range(m.SECOND_SIZE):
-        F[to + j] = 0.0
+    onto_rows.clear(F, to, m.SECOND_SIZE)
     x = weighted(F, I[m.Y] + I[a + m.ATT_Y], I[a + m.ATT_W])
     xd = weighted(F, I[m.YD] + I[a + m.ATT_Y], I[a + m.ATT_W])
     xdd = weighted(F, I[m.YDD] + I[a + m.ATT_Y], I[a + m.ATT_W])
@@ -170,12 +169,6 @@ def form_blocks(I: Any, F: Any, k: int) -> None:
 
 
 # --- along a direction ----------------------------------------------------------------------------
-@jit
-def _clear(F: Any, to: int, n: int) -> None:
-    for j in range(n):
-        F[to + j] = 0.0
-
-
 @jit
 def _vary(I: Any, F: Any, k: int) -> None:
     """Write D, U and B of all links along a direction, and which of them it moves."""
@@ -208,7 +201,7 @@ def _change(I: Any, F: Any, k: int) -> None:
     for i in range(I[k + t.T_LINKS]):
         l = links + i * t.L_SIZE
         link, face = I[l + t.L_NUMBERS], I[l + t.L_FACE] - 1
-        _clear(F, link + t.N_DF, 6)
+        onto_rows.clear(F, link + t.N_DF, 6)
         if face < 0 or F[link + t.N_MOVED] == 0.0:
             continue
         (w, v), y, f = load6(F, link + t.N_D), I[m.Y] + face, I[m.FY] + face
@@ -240,7 +233,7 @@ def _change(I: Any, F: Any, k: int) -> None:
 def _add_changes(I: Any, F: Any, k: int, which: int, to: int) -> None:
     """Add changes by each coordinate (0), rate (1) or second rate (2) to columns of a matrix."""
     n, d, change = I[k + t.T_N], I[k + t.T_ALONG], I[k + t.T_CHANGE]
-    _clear(F, d, 3 * n)
+    onto_rows.clear(F, d, 3 * n)
     for j in range(n):
         F[d + which * n + j] = 1.0
         _vary(I, F, k)
@@ -254,7 +247,7 @@ def _add_changes(I: Any, F: Any, k: int, which: int, to: int) -> None:
 def clear(I: Any, F: Any, k: int) -> None:
     """Write zero to M and to the slopes, also between branches, where forces couple them."""
     for to in (t.T_M, t.T_DQ, t.T_DV):
-        _clear(F, I[k + to], I[k + t.T_N] ** 2)
+        onto_rows.clear(F, I[k + to], I[k + t.T_N] ** 2)
 
 
 @kernel
@@ -273,7 +266,7 @@ def add_masses(I: Any, F: Any, k: int) -> None:
 @jit
 def _push_heavy(I: Any, F: Any, k: int, s: float) -> None:
     """Add s times the forces of elements with mass to those on the links."""
-    _clear(F, I[m.FY], 12 * I[m.N_FACES])
+    onto_rows.clear(F, I[m.FY], 12 * I[m.N_FACES])
     stage = I[k + t.T_HEAVY]
     for i in range(stage, stage + 3 * I[k + t.T_N_HEAVY], 3):
         call(address_at(I, i), I, F, I[i + 2])
@@ -386,7 +379,7 @@ def reduce_slopes(I: Any, F: Any, k: int) -> None:
     n, f, Z, d = I[k + t.T_N], I[k + t.T_F], I[k + t.T_Z], I[k + t.T_ALONG]
     for which, to in ((0, I[k + t.T_IDQ]), (1, I[k + t.T_IDV])):
         for i in range(f):
-            _clear(F, d, 3 * n)
+            onto_rows.clear(F, d, 3 * n)
             for j in range(n):
                 F[d + which * n + j] = F[Z + j * f + i]
             _vary(I, F, k)
@@ -406,7 +399,7 @@ def rate_of_Z(I: Any, F: Any, k: int) -> None:
     """
     n, f, Z, ZD = I[k + t.T_N], I[k + t.T_F], I[k + t.T_Z], I[k + t.T_ZD]
     d, still = I[k + t.T_ALONG], I[k + t.T_CHANGE]
-    _clear(F, d, 3 * n)
+    onto_rows.clear(F, d, 3 * n)
     for j in range(n):
         F[d + j] = F[I[k + t.T_V] + j]
     for i in range(-1, f):
