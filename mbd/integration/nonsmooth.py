@@ -42,10 +42,10 @@ what the next step can follow. A step for which that does not settle is taken in
 Energy does not rise by an impact: where restitution with friction would let it (Kane), e of that
 step is smaller.
 
-Rows of joints and drives may hold what a law is to move: no force stops that. In quiet steps such a
-row lacks after a correction half of the velocity it lacked before, or more; in others forces
-without bounds leave more than half of its digits (``set_valued_laws``). The step fails, and the
-rows that contradict each other are named.
+Rows of joints and drives may hold what a law is to move: no force stops that. In quiet steps what
+such a row lacks stays from correction to correction, and counts as long as it is half of what it
+was; in others forces without bounds leave more than half of its digits (``set_valued_laws``). The
+step fails, and the rows that contradict each other are named.
 
 References
 ----------
@@ -58,11 +58,7 @@ References
 import math
 from typing import Any
 
-from mbd.base.tolerances import (
-    CONTACT_SOFT,
-    NEWTON_FREE,
-    ROWS_MET,
-)
+from mbd.base.tolerances import CONTACT_SOFT, NEWTON_FREE, ROWS_MET
 from mbd.integration import set_valued_laws as sv
 from mbd.integration.newton_loop import CONVERGED, FAILED, has_aged, keep_record, next_time
 from mbd.integration.one_step import AT_START
@@ -435,26 +431,25 @@ def set_least(I: Any, F: Any, h: float) -> None:
 
 
 @jit
-def contradict(I: Any, F: Any) -> bool:
-    """Tell whether rows of laws lack after a correction, in X, half of the velocity they ask for.
+def left_of_rows(I: Any, F: Any) -> float:
+    """Return the largest velocity that rows of laws lack after a correction, in X, as a size.
 
-    All that is left is what their softness takes: rows of joints and drives hold these bodies.
+    Rows count that lack half of what they lacked before, or more: all that is left is what their
+    softness takes. It goes slowly where bodies are light, and stays where rows contradict others.
     """
-    c2, c3, x = F[m.W_G], F[m.W_K], I[m.X]
+    c2, c3, x, size = F[m.W_G], F[m.W_K], I[m.X], 0.0
     for k in range(int(F[sv.place(I, sv.COUNT)])):
         at, _, u, form = sv.law_of(I, F, k)
         mode = F[at + c.MODE]
-        for r in range(sv.rows_of(form)):
+        if mode == c.OPEN or (mode == c.SLIP and form == c.DRY):
+            continue
+        for r in range(1 if mode == c.SLIP else sv.rows_of(form)):
             i = u + r
-            if mode == c.OPEN or (mode == c.SLIP and (r > 0 or form == c.DRY)):
-                continue
-            needs = abs(F[I[m.PHID] + i] - c2 * F[I[m.PHIDD] + i])
-            D = F[at + (c.DELASSUS_N if r == 0 else c.DELASSUS_T)]
-            if 2.0 * CONTACT_SOFT * D * abs(F[x + i]) > needs:
+            left = CONTACT_SOFT * F[at + (c.DELASSUS_N if r == 0 else c.DELASSUS_T)] * abs(F[x + i])
+            if 2.0 * left > abs(F[I[m.PHID] + i] - c2 * F[I[m.PHIDD] + i]):
                 by = m.TRANSLATION if I[I[m.UNKNOWN_KIND] + i] == m.FORCE else m.ROTATION
-                if c3 / c2 * needs * F[m.PER_LEAST + by] > 1.0:
-                    return True
-    return False
+                size = max(size, c3 / c2 * left * F[m.PER_LEAST + by])
+    return size
 
 
 @jit
@@ -474,9 +469,7 @@ def correct_quietly(I: Any, F: Any, h: float) -> float:
     add(F, I[m.A], -1.0, I[m.X], n)
     ask_level(I, F, 2, h)
     solve(I, F, False)
-    if contradict(I, F):
-        return math.inf
-    size = max(size, measure(I, F, c3 / c2))
+    size = max(size, measure(I, F, c3 / c2), left_of_rows(I, F))
     add(F, own_vector(I, sv.JUMP), -1.0, I[m.X], n)
     ask_level(I, F, 3, h)
     solve(I, F, False)

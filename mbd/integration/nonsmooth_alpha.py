@@ -15,7 +15,7 @@ from mbd.base.checked import one_of
 from mbd.base.door import number
 from mbd.base.tolerances import ROWS_MET
 from mbd.integration import located, nonsmooth
-from mbd.integration import set_valued_laws as laws
+from mbd.integration import set_valued_laws as sv
 from mbd.integration.method import Facts
 from mbd.integration.tables_of_laws import begun, laws_of, own_floats, write_laws
 from mbd.interactions import set_valued as c
@@ -116,11 +116,9 @@ def _refuse_overlap(model: FrozenModel, gaps: np.ndarray) -> None:
     row = names.lam_labels[int(np.flatnonzero(names.lam == laws.first[worst])[0])]
     part, depth = row.rpartition(".")[0], f"{-gaps[worst]:.3g}"
     if laws.form[worst] == c.SIDE:
-        u = model.system.parts[part].coordinate
-        unit = u.unit if u is not None else "m"
         raise ValueError(
-            f"{part}: must start within its limits, got {depth} {unit} beyond the {row!r} one; "
-            "move the bodies, or the limit"
+            f"{part}: must start within its limits, got {depth} {_unit(model, part)} beyond the "
+            f"{row!r} one; move the bodies, or the limit"
         )
     raise ValueError(
         f"{part}: must not overlap at the start, got a depth of {depth} m at {row!r}; move the "
@@ -128,29 +126,36 @@ def _refuse_overlap(model: FrozenModel, gaps: np.ndarray) -> None:
     )
 
 
+def _unit(model: FrozenModel, part: str) -> str:
+    """Return the unit of a gap: that of the coordinate of a part, of a contact m."""
+    u = model.system.parts[part].coordinate
+    return "m" if u is None else u.unit
+
+
 def _refuse_backwards(model: FrozenModel, F: np.ndarray) -> None:
     """Refuse a state in which a freewheel runs backwards, by its name."""
-    table = laws_of(model)
-    rates, held = F[table.at + c.SLIP1], F[table.at + c.SECOND] == np.inf
-    for k in np.flatnonzero((table.form == c.DRY) & (F[table.at + c.MODE] == c.SLIP) & held):
-        if rates[k] < 0.0:
-            part = model.elements_set_valued[k].rpartition(".")[0]
-            u = model.system.parts[part].coordinate
-            unit = "m" if u is None else u.unit
-            raise ValueError(
-                f"{part}: must not run backwards at the start, got {rates[k]:.3g} {unit}/s; set "
-                "velocities that do not"
-            )
+    laws = laws_of(model)
+    rates, held = F[laws.at + c.SLIP1], F[laws.at + c.SECOND] == np.inf
+    slips = (laws.form == c.DRY) & (F[laws.at + c.MODE] == c.SLIP)
+    for k in np.flatnonzero(slips & held & (rates < 0.0)):
+        part = model.elements_set_valued[k].rpartition(".")[0]
+        raise ValueError(
+            f"{part}: must not run backwards at the start, got {rates[k]:.3g} "
+            f"{_unit(model, part)}/s; set velocities that do not"
+        )
 
 
 def _warn_of_impacts(model: FrozenModel, F: np.ndarray, gaps: np.ndarray) -> None:
     """Warn of what approaches at a gap of zero: it hits as soon as the run begins."""
-    table, names = laws_of(model), model.elements_set_valued
-    speeds = np.where(table.form == c.DRY, 0.0, F[table.at + c.BEFORE])
+    laws = laws_of(model)
+    speeds = np.where(laws.form == c.DRY, 0.0, F[laws.at + c.BEFORE])
     hits = np.flatnonzero((gaps <= ROWS_MET * model.F[m.LENGTH]) & (speeds < 0.0))
     if not len(hits):
         return
-    told = ", ".join(f"{names[k]!r} at {-speeds[k]:.3g} m/s" for k in hits[:3])
+    names = [model.elements_set_valued[k] for k in hits[:3]]
+    units = [_unit(model, x.rpartition(".")[0]) for x in names]
+    some = zip(names, -speeds[hits], units, strict=False)
+    told = ", ".join(f"{name!r} at {speed:.3g} {unit}/s" for name, speed, unit in some)
     more = f" and {len(hits) - 3} more" if len(hits) > 3 else ""
     warnings.warn(
         f"contacts that are closed approach at the start: {told}{more}; the run begins with an "
@@ -168,9 +173,9 @@ def most_impacts(model: FrozenModel) -> int:
 def _failed(work: Workspace, where: str) -> str:
     """Return the message on a step that failed, with the laws that were not met, or that change."""
     F, at = work.F, laws_of(work.model).at
-    first = int(work.I[m.METHOD] + laws.N_VECTORS * work.I[m.N_U])
-    of_laws, n_rows = F[first + laws.ARRAYS :], int(F[first + laws.N_ROWS])
-    resolved, acts = (of_laws[k * n_rows :][: len(at)] for k in (laws.RESOLVED, laws.CANDIDATE))
+    first = int(work.I[m.METHOD] + sv.N_VECTORS * work.I[m.N_U])
+    of_laws, n_rows = F[first + sv.ARRAYS :], int(F[first + sv.N_ROWS])
+    resolved, acts = (of_laws[k * n_rows :][: len(at)] for k in (sv.RESOLVED, sv.CANDIDATE))
     unmet, changes = np.isinf(resolved) & (acts != 0.0), F[at + c.NEXT] != F[at + c.MODE]
     whose = next(x for x in (unmet, changes & (acts != 0.0), acts >= 0.0) if x.any())
     told = [repr(work.model.elements_set_valued[k]) for k in np.flatnonzero(whose)]

@@ -817,6 +817,41 @@ def test_what_a_drive_forces_into_a_law_is_refused(what, contacts):
     assert run.t[-1] == pytest.approx(at, abs=2e-3)
 
 
+@pytest.mark.parametrize("contacts", ["capture", "locate"])
+@pytest.mark.parametrize("drop", [0.0, 0.05])
+@pytest.mark.parametrize("ratio", [1e-6, 1.0, 1e5, 1e7])
+def test_what_is_heavy_rests_on_what_is_light(ratio, drop, contacts):
+    """Rows of a light body are softer than a heavy one is hard to move: that is no contradiction.
+
+    From ratios of 1e9 on steps are refused by name.
+    """
+    system, light = ground(), 1e-2
+    ball = ball_on(system, mass=light, position=(0, 0, 0.1))
+    mass = ratio * light
+    top = system.add(
+        mbd.RigidBody("top", mass=mass, inertia=(0.1 * mass,) * 3, position=(0, 0, 0.25 + drop))
+    )
+    rail = mbd.Prismatic("rail", system.ground, top, at=(0, 0, 0.25), axis=(0, 0, 1))
+    system.add(rail)
+    press = {"normal": (0, 0, -1), "through": (0, 0, 0.2 + drop), "friction": 0.3}
+    system.add(mbd.Contact("floor", system.ground, ball, friction=0.3))
+    system.add(mbd.Contact("press", top, ball, **press))
+    run = mbd.simulate(system, 0.3, 1e-3, method=mbd.NonsmoothAlpha(contacts=contacts))
+    weight = (mass + light) * G
+    assert run["floor"].pressure[-1, 0] == pytest.approx(weight, rel=1e-9)
+    assert min(run[x].gap.min() for x in ("floor", "press")) > -1e-12
+
+
+def test_a_stop_that_is_hit_at_the_start_is_told_in_its_unit():
+    system = mbd.System()
+    arm = system.add(mbd.RigidBody("arm", mass=1.0, inertia=(1, 1, 1), angular_velocity=(0, 2, 0)))
+    hinge = mbd.Revolute("hinge", system.ground, arm, at=(0, 0, 0), axis=(0, 1, 0))
+    system.add(hinge)
+    system.add(mbd.Stop("stop", hinge, upper=0.0, restitution=0.5))
+    with pytest.warns(RuntimeWarning, match="'stop.0' at 2 rad/s; the run begins with an impact"):
+        mbd.simulate(system, 0.1, 1e-3)
+
+
 def test_a_freewheel_that_runs_backwards_at_the_start_is_refused():
     system = mbd.System()
     body = system.add(mbd.RigidBody("b", mass=1.0, inertia=(1, 1, 1), velocity=(0, 0, -1)))
