@@ -23,7 +23,8 @@ GLOSSARY = {
     "memory": (
         "of elements: numbers that change at accepted steps, State.memory",
         {"interactions", "model", "history", "front", "store", "derivatives", "parts", "beams"},
-        {"checked_memory", "memory_labels", "last_memory", "t_memory", "e_memory", "n_memory"},
+        {"checked_memory", "memory_labels", "last_memory", "t_memory", "e_memory", "n_memory",
+         "by_memory", "memory_rests", "memory_kept"},
     ),
     "law": (
         "a user's function of time, elongation or measurements, interactions/laws.py",

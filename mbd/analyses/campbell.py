@@ -15,7 +15,7 @@ References
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import scipy.linalg
@@ -93,6 +93,7 @@ class Campbell:
 def campbell(
     system: System | Model | Callable[[float], System | Model | Equilibrium], speeds: Any, *,
     bodies: str | Iterable[str] | None = None, axis: Any = (0, 0, 1), n: int | None = None,
+    wake: Literal["frozen", "equilibrium"] = "frozen",
 ) -> Campbell:  # fmt: skip
     """Return the modes of a rotor over its speed.
 
@@ -110,6 +111,8 @@ def campbell(
         Of the spin, inertial; whirl is counted about it.
     n : int, optional
         Number of modes, slowest first at the first speed; default all.
+    wake : {"frozen", "equilibrium"}
+        Whether what loads remember stays what it is, or is at rest with the motion, as of `modes`.
 
     Returns
     -------
@@ -128,7 +131,7 @@ def campbell(
     if n is not None:
         n = whole("campbell", "n", n, 1)
     direction = unit_vector("campbell", "axis", axis)
-    modes_at = _modes_over_speed(system, bodies, direction)
+    modes_at = _modes_over_speed(system, bodies, direction, wake)
 
     def evaluate(speed: float) -> _Point:
         try:
@@ -163,7 +166,9 @@ class _Point:
     labels: tuple[str, ...]
 
 
-def _modes_over_speed(system: Any, bodies: Any, axis: np.ndarray) -> Callable[[float], Modes]:
+def _modes_over_speed(
+    system: Any, bodies: Any, axis: np.ndarray, wake: Any
+) -> Callable[[float], Modes]:
     """Return the modes as a function of the speed."""
     if not isinstance(system, System | Model):
         if not callable(system) or isinstance(system, type):
@@ -171,7 +176,7 @@ def _modes_over_speed(system: Any, bodies: Any, axis: np.ndarray) -> Callable[[f
                 "campbell: system must be a System, a Model, or a function of the speed that "
                 f"returns one, got {shown(system)}"
             )
-        return lambda speed: modes(_at_speed(system, speed))
+        return lambda speed: modes(_at_speed(system, speed), wake=wake)
     model = model_of("campbell", system)
     spin = [] if bodies is None else list(names("campbell", "bodies", bodies))
     if not spin or any(name not in model.bodies for name in spin):
@@ -179,7 +184,7 @@ def _modes_over_speed(system: Any, bodies: Any, axis: np.ndarray) -> Callable[[f
             f"campbell: bodies must name what spins, got {shown(bodies)}; there are "
             f"{', '.join(model.bodies)}"
         )
-    return lambda speed: modes(model, spinning(model, spin, speed * axis))
+    return lambda speed: modes(model, spinning(model, spin, speed * axis), wake=wake)
 
 
 def _at_speed(system: Callable[[float], Any], speed: float) -> Any:

@@ -17,20 +17,23 @@ from mbd.front.solution import Solution
 from mbd.history.beams import beyond_limits
 from mbd.history.trajectory import Trajectory
 from mbd.integration.consistent import consistent, limits, violated, violations
+from mbd.interactions.motion_loads import settles
 from mbd.model.frozen import state_of
 from mbd.model.model import Model
 from mbd.model.state import State
 from mbd.model.system import System, model_of
 from mbd.model.turns_so_far import turns_so_far
+from mbd.model.values import declared
 from mbd.model.workspace import Workspace, displaced
 from mbd.small_motions.small_motion import SmallMotion, small_motion
-from mbd.statics.balance import Statics, least_multipliers, scaled_loads
+from mbd.statics.balance import Statics, accepted, least_multipliers, scaled_loads
 from mbd.statics.imbalance import LoadSize, largest_forces
 from mbd.statics.load_path import along_a_valley, along_the_load, follow
 from mbd.statics.search import EquilibriumError, SearchResult, descend, nearest
 from mbd.statics.steady_motion import turned_on
 
 _MOST_STEPS = 1_000_000
+WAKES = ("frozen", "equilibrium")
 
 
 @dataclass(frozen=True, eq=False)
@@ -350,7 +353,7 @@ def _equilibrium(
     problem: Statics, omega: np.ndarray, result: SearchResult, verdict: Stability, factor: float,
     passed: tuple[Any, ...],
 ) -> Equilibrium:  # fmt: skip
-    """Return the pose with its stability and its message."""
+    """Return the pose with its stability and its message, memories at rest there."""
     stability = "stable" if verdict.stable else "unstable"
     free = f"; free motion of {', '.join(map(repr, verdict.free))}" if verdict.free else ""
     where = f" in a frame turning at {float(norms(omega)):g} rad/s" if omega.any() else ""
@@ -360,17 +363,26 @@ def _equilibrium(
         f"{free}; out of balance are {rest.largest}, with loads of {rest.loads}"
     )
     pose = Equilibrium(
-        problem.model, result.balance.state, factor, result.iterations, verdict.stable,
-        verdict.stiffness, verdict.free, rest.largest, rest.loads, message, omega,
+        problem.model, accepted(problem.model, result.balance.state), factor, result.iterations,
+        verdict.stable, verdict.stiffness, verdict.free, rest.largest, rest.loads, message, omega,
     )  # fmt: skip
     object.__setattr__(pose, "path", (*passed, pose))
     return pose
 
 
+def remembers_at_rest(model: Model) -> bool:
+    """Tell whether loads of a model have memories that come to rest with a pose."""
+    return any(settles(e) for part in model.system.parts for e in declared(model, part).elements)
+
+
 def base_motion(
-    owner: str, system: System | Model | Equilibrium, state: State | None, rotating: Any
-) -> SmallMotion:
-    """Return the small motions about a state, with consistent accelerations and multipliers."""
+    owner: str, system: System | Model | Equilibrium, state: State | None, rotating: Any,
+    wake: str = "frozen",
+) -> SmallMotion:  # fmt: skip
+    """Return the small motions about a state, with consistent accelerations and multipliers.
+
+    With an equilibrium wake the memory of loads that settle is brought to rest there.
+    """
     if isinstance(system, Equilibrium):
         if state is not None:
             raise TypeError(f"{owner}: an equilibrium has its state; leave out state=")
@@ -381,4 +393,13 @@ def base_motion(
         model = model_of(owner, system, expected=expected)
         state = state_of(owner, model, state)
     omega = np.zeros(3) if rotating is None else vector(owner, "rotating", rotating, "rad/s")
-    return small_motion(model, consistent(model, state), omega)
+    follows = one_of(owner, "wake", wake, WAKES) == "equilibrium"
+    if follows:
+        if not remembers_at_rest(model):
+            raise ValueError(
+                f"{owner}: wake='equilibrium' is of loads with a memory that settles, of which "
+                "there are none; give a SectionLoad memory=, accept= and settles=True, or leave it "
+                "out"
+            )
+        state = accepted(model, state)
+    return small_motion(model, consistent(model, state), omega, follows)

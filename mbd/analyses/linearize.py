@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
@@ -261,6 +261,7 @@ class Linearized:
 def linearize(
     system: System | Model | Equilibrium, state: State | None = None, *, inputs: Iterable[Any] = (),
     outputs: Iterable[Output] = (), rotating: Any = None, coordinates: Iterable[str] = (),
+    wake: Literal["frozen", "equilibrium"] = "frozen",
 ) -> Linearized:  # fmt: skip
     """Return the linear system of small motions about an equilibrium or a steady motion.
 
@@ -290,12 +291,14 @@ def linearize(
     coordinates : iterable of str, optional
         Coordinates of joints, as many as there are freedoms, such as ``"rail.displacement"``: they
         and their rates are then the states. Default: independent coordinates of the model.
+    wake : {"frozen", "equilibrium"}
+        Whether what loads remember stays what it is, or is at rest with the motion, as of `modes`.
 
     Returns
     -------
     Linearized
     """
-    motion = base_motion("linearize", system, state, rotating)
+    motion = base_motion("linearize", system, state, rotating, wake)
     ports = _several("inputs", inputs), _several("outputs", outputs)
     linear = Linearized(steady(motion), *ports_about(motion, *ports), ports)
     if wanted := names("linearize", "coordinates", coordinates):

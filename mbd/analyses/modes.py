@@ -41,6 +41,7 @@ def modes(
     system: System | Model | Equilibrium, state: State | None = None, n: int | None = None, *,
     rotating: Any = None, near: float | None = None,
     solver: Literal["dense", "sparse"] | None = None, progress: bool | None = None,
+    wake: Literal["frozen", "equilibrium"] = "frozen",
 ) -> Modes:  # fmt: skip
     """Return the modes of small motions about an equilibrium or a steady motion.
 
@@ -64,12 +65,15 @@ def modes(
         method on the sparse equations.
     progress : bool, optional
         Count the solutions of "sparse"; default on a terminal, if it takes long.
+    wake : {"frozen", "equilibrium"}
+        Whether what loads remember stays what it is in the state, or is at rest with the motion at
+        every instant: limits of motions that are fast, and slow, for a wake (``SectionLoad``).
 
     Returns
     -------
     Modes
     """
-    motion = base_motion("modes", system, state, rotating)
+    motion = base_motion("modes", system, state, rotating, wake)
     n = None if n is None else whole("modes", "n", n, 1)
     progress = None if progress is None else flag("modes", "progress", progress)
     many = motion.model.n_v > NEUTRAL_MANY

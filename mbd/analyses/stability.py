@@ -65,7 +65,7 @@ def stability(problem: Statics, balance: Balance) -> Stability:
     stable = not (growing or flutter.any())
     downhill = shapes[:, lowest].real if growing else None
     if problem.turning and not stable and model.n_v <= NEUTRAL_MANY:
-        s, _, _ = dense(minimal(small_motion(model, balance.state, problem.omega)))
+        s, _, _ = dense(minimal(small_motion(model, balance.state, problem.omega, True)))
         stable = not grows(s).any()
         downhill = None if stable else downhill
     return Stability(stable, float(real[lowest]), downhill, free)
@@ -88,7 +88,7 @@ def _spectrum(problem: Statics, balance: Balance) -> tuple[np.ndarray, np.ndarra
     """Return eigenvalues of K against M, their shapes (n_v, k), and free motions (n_v, n)."""
     model = problem.model
     if model.n_v > NEUTRAL_MANY and balance.K.count_nonzero():  # else all that may move is free
-        motion = small_motion(model, balance.state, problem.omega)
+        motion = small_motion(model, balance.state, problem.omega, True)
         if not problem.turning:  # no dampers, loads by their factor, no motion along any row
             none, rows = 0.0 * motion.M, sp.vstack([motion.Bp, motion.Bv], format="csr")
             motion = replace(motion, K=balance.K, G=none, G_size=none, Bp=rows, Bv=rows[:0],

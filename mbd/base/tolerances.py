@@ -320,6 +320,14 @@ ROUND_OFF = 1.4e-14
 eps. Measured, zeros are 20 eps at most, and what is no zero is 1e5 eps, springs of 1 : 1e10 in one
 entry. What is known by squares, a double eigenvalue, is known to its root."""
 
+MEMORY_RESTS = 1e-9
+"""[what is remembered] Change in infinite time below which a memory is at rest: laws that look for
+a root of their own know it no better, and of others the next one of Newton's is round-off."""
+
+MEMORY_KEPT = 1e-8
+"""[change of a memory] Part that is lost in infinite time: where less is, it is kept, and does not
+follow a pose. Derivatives by differences are known to 1e-10."""
+
 NEUTRAL_MANY = 900
 """[-] Velocities above which a model is large: its spectrum is not looked at in full."""
 

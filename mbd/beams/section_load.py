@@ -69,8 +69,8 @@ class SectionLoad(Part):
     accept : callable, optional
         Returns the memory after an accepted step; takes ``dt`` [s] too, the time since the last.
     settles : bool
-        Whether a search for equilibrium asks for the memory with an infinite ``dt``, so that it is
-        at rest there; else it stays as it was at the start of the search.
+        Whether in a search for equilibrium the memory is at rest with the pose, as ``accept``
+        leaves it after an infinite ``dt``; else it stays as it was at the start of the search.
     derivative : callable, optional
         Returns (6, 12), of f and m by x, by a turn theta of R, by v and by omega, with a reference
         (6, 24); else central differences in compiled code.
@@ -79,7 +79,9 @@ class SectionLoad(Part):
 
     Notes
     -----
-    Modes, matrices and derivatives of equilibria hold the memory of the state. Derivatives of runs
+    Modes and linear models hold the memory of the state, or with ``wake="equilibrium"`` let one
+    that settles be at rest with the motion at every instant; so do equilibria that have it, their
+    stability and derivatives. Derivatives of runs
     by parameters are refused where there is memory; energies of results follow it from one recorded
     instant to the next.
 

@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from mbd.analyses.equilibrium import Equilibrium, PartAtPose
+from mbd.analyses.equilibrium import Equilibrium, PartAtPose, remembers_at_rest
 from mbd.base.tolerances import BEGIN_REACH, DERIVATIVE_EXACT
 from mbd.derivatives.differences import PAIRS
 from mbd.derivatives.named import Tangents, derivative_by_name, not_unique
@@ -77,7 +77,7 @@ def variations_kernel(I: Any, F: Any, k: int) -> None:
 
 
 class AtRest:
-    """A model at a pose, and at points near it.
+    """A model at a pose, and at points near it, memories of loads at rest with them.
 
     Parameters
     ----------
@@ -99,6 +99,7 @@ class AtRest:
         self.k = tables.table([len(self.which), programs, self.out])
         self.flows = flows(tables)
         self.work = work = Workspace(model, state, own=self.out + len(self.which) * n - model.size)
+        work.S[m.PHASE] = m.AT_REST
         work.I = tables.all_entries
         tables.write(work.F)
         still = np.zeros(model.n_v)
@@ -268,7 +269,7 @@ class Pose:
         self.owner, self.model, self.state = owner, model, state
         self.of = stencils(owner, model, parameters)
         self.names = [s.name for s in self.of]
-        self.at, self.here = AtRest(model, state, self.of), assemble(model, state)
+        self.at, self.here = AtRest(model, state, self.of), assemble(model, state, True)
         self.E = rest_matrix(model, state).toarray()
         self.solved = Solver()
         self.at.work.S[m.ELASTIC] = 0  # compliant rows are rows: their multipliers follow too
@@ -338,6 +339,11 @@ def check_still(owner: str, motion: Any) -> None:
         raise ValueError(
             f"{owner}: small motions about a steady motion have no derivative here; take those "
             "about rest"
+        )
+    if not motion.memories and remembers_at_rest(motion.model):
+        raise ValueError(
+            f"{owner}: small motions with a frozen wake that settles with the pose have no "
+            "derivative here; take those with wake='equilibrium', or loads with settles=False"
         )
 
 

@@ -135,6 +135,15 @@ class Law:
             return error, last[0]
         return None, values
 
+    def restless(self, F: np.ndarray) -> LawError:
+        """Return the error of a memory that does not come to rest."""
+        values = F[m.BAD_AT : m.BAD_AT + len(self.arguments)]
+        return LawError(
+            f"{self.name}: its memory does not come to rest, or keeps what it was (at "
+            f"{self.at(values)}); let accept= with dt = inf return what is remembered after any "
+            "time at this motion, or leave the memory as it is: settles=False, wake='frozen'"
+        )
+
     def not_finite(self, F: np.ndarray) -> str:
         """Return the message that a noted law returned a value that is not finite."""
         values = F[m.BAD_AT : m.BAD_AT + len(self.arguments)]
@@ -164,12 +173,12 @@ def noted(laws: Sequence[Law], S: np.ndarray) -> Law | None:
 
 def check(laws: Sequence[Law], S: np.ndarray, F: np.ndarray) -> None:
     """Raise what a law has raised in a work space."""
-    if S[m.BAD_HOW] != m.RAISED:
+    how, law = S[m.BAD_HOW], noted(laws, S)
+    if how not in (m.RAISED, m.NO_REST):
         return
-    law = noted(laws, S)
     assert law is not None
     S[m.BAD_HOW] = 0
-    error = law.error(F)
+    error = law.error(F) if how == m.RAISED else law.restless(F)
     for other in laws:
         other.forget(F)
     raise error

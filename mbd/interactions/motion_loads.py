@@ -29,6 +29,14 @@ On a line of mass points R has the tangent as its first column and zeros in the 
 
 J is that of the law, or of central differences in compiled code, whose points turn the columns of R
 by :math:`\pm h\,e\times r_i`: what that lacks of a rotation is even in h and drops out.
+
+A memory at rest is :math:`m_* = a(x, \theta, v, \omega, m_*)`, with a what is remembered after an
+infinite time, found by Newton's method. In the phases of a search, and of small motions whose
+memory follows them, J is that of the load with it,
+
+.. math:: J + J_m\,(I - A_m)^{-1} A, \qquad A = \partial a/\partial(x, \theta, v, \omega),
+
+as elimination leaves it of the derivatives of (f, m) and of a by motion and memory.
 """
 
 import math
@@ -48,6 +56,7 @@ from mbd.algebra.vec import (
     tilde,
     times,
 )
+from mbd.base.tolerances import MEMORY_KEPT, MEMORY_RESTS
 from mbd.interactions.kind import Kind
 from mbd.interactions.laws import STEP, evaluate_law_at
 from mbd.interactions.pullback import (
@@ -63,7 +72,7 @@ from mbd.interactions.pullback import (
     velocity_map,
 )
 from mbd.machine import buffer as m
-from mbd.machine.jit import ints, jit
+from mbd.machine.jit import address_at, ints, jit
 from mbd.machine.simd import add_map, add_outer3
 
 MOST = 64  # numbers of parameters, and of memory, that a law may take
@@ -79,13 +88,11 @@ S, LENGTH, SHARES, SWITCHES, N_PARAMETERS, N_MEMORY, CONSTANT, OWN = 0, 1, 2, 4,
 # scratch space after the maps: inputs, outputs, J by rows, columns U and turns of the test map
 _IN, _OUT = 0, NUMBERS + 2 * MOST
 _J = _OUT + 6 * 2 * COLUMNS + MOST
-_ROW = 2 * COLUMNS
-_U = _J + 6 * _ROW
-_TURN = _U + 6 * m.MAP_ROW
-_WORK = _TURN + 3 * m.MAP_ROW
+_BY_MEMORY = 2 * COLUMNS  # first column of J by what is remembered
+_TRIES = 60  # of a memory on its way to rest: each halves a step or comes nearer
 _POLAR = 8  # iterations: of directors within a turn of 2 rad, each squares what is left
 _GAP = 1e-7  # of the length of the model, steps of x: films and gaps may be thin
-_SQUARED = 2.0**-52  # of d: the next would change no digit
+_SQUARED = 2.0**-52  # of d, of a memory: the next would change no digit
 
 
 class SiteForm(NamedTuple):
@@ -158,6 +165,12 @@ def _ask(I: Any, F: Any, e: Any, w: int, what: float, n: int) -> None:
     evaluate_law_at(I, F, e.law, (w + _IN, w + _OUT, n, w + _IN + TIME))
 
 
+def settles(e: Any) -> bool:
+    """Tell whether an element has a memory that comes to rest with a pose."""
+    of_motion = bool(e.memory) and e.law is not None and e.law.of_motion
+    return of_motion and bool(e.numbers[SWITCHES] >= 2.0)
+
+
 @cache
 def motion_load(form: SiteForm) -> Kind:
     """Return the kind of loads by a law of motion on sections of a form."""
@@ -169,6 +182,9 @@ def motion_load(form: SiteForm) -> Kind:
     starts += [own - 2, own - 1] * line + [own] * reference
     n_starts = len(starts)
     pairs = tuple((each_has * k, b) for k in range(nodes) for b in starts)
+    row = 2 * COLUMNS + MOST * remembers  # of J, which has rows and columns of what is remembered
+    to_U = _J + (6 + MOST * remembers) * row
+    to_turn = to_U + 6 * m.MAP_ROW
 
     @jit
     def directors(I: Any, F: Any, base: int, e: Any, a: int) -> Any:
@@ -244,11 +260,116 @@ def motion_load(form: SiteForm) -> Kind:
         return w
 
     @jit
+    def difference(
+        I: Any, F: Any, e: Any, w: int, question: Any, column: int, apart: float
+    ) -> None:
+        """Write answers at the lower point (apart = 0) to a column of J, then the quotient.
+
+        What is asked for, of how many numbers, and their first row of J are those of the load or of
+        the next memory.
+        """
+        what, count, first = question
+        _ask(I, F, e, w, what, count)
+        for r in range(count):
+            to = w + _J + row * (first + r) + column
+            F[to] = F[w + _OUT + r] if apart == 0.0 else (F[w + _OUT + r] - F[to]) / apart
+
+    @jit
+    def by_memory(I: Any, F: Any, e: Any, w: int, question: Any) -> None:
+        """Write the columns of J by what is remembered."""
+        first = w + _IN + NUMBERS + int(F[e.numbers + N_PARAMETERS])
+        for i in range(int(F[e.numbers + N_MEMORY])):
+            here, h = F[first + i], STEP * (1.0 + abs(F[first + i]))
+            F[first + i] = lower = here - h
+            difference(I, F, e, w, question, _BY_MEMORY + i, 0.0)
+            F[first + i] = here + h
+            difference(I, F, e, w, question, _BY_MEMORY + i, F[first + i] - lower)
+            F[first + i] = here
+
+    @jit
+    def eliminate(F: Any, w: int, k: int, n_columns: int) -> bool:
+        """Eliminate k numbers of memory, a - m = 0, from all rows of J; tell whether it can be."""
+        J = w + _J
+        for j in range(k):
+            F[J + row * (6 + j) + _BY_MEMORY + j] -= 1.0
+        for j in range(k):
+            best, own = j, J + row * (6 + j)
+            for i in range(j + 1, k):
+                x = abs(F[J + row * (6 + i) + _BY_MEMORY + j])
+                if x > abs(F[J + row * (6 + best) + _BY_MEMORY + j]):
+                    best = i
+            other, pivot = J + row * (6 + best), F[J + row * (6 + best) + _BY_MEMORY + j]
+            if not abs(pivot) > MEMORY_KEPT:
+                return False
+            for c in range(_BY_MEMORY + k):
+                x, F[other + c] = F[other + c], F[own + c]
+                F[own + c] = x / pivot
+            for r in range(6 + k):
+                to = J + row * r
+                x = F[to + _BY_MEMORY + j]
+                if to == own or x == 0.0:
+                    continue
+                for c in range(n_columns):
+                    F[to + c] -= x * F[own + c]
+                for c in range(_BY_MEMORY + j, _BY_MEMORY + k):
+                    F[to + c] -= x * F[own + c]
+        return True
+
+    @jit
+    def no_rest(I: Any, F: Any, e: Any) -> None:
+        """Note that the memory does not come to rest."""
+        run = ints(F)
+        if not run[m.BAD_HOW]:
+            run[m.BAD_LAW], run[m.BAD_HOW] = address_at(I, e.law), m.NO_REST
+            F[m.BAD_AT], F[m.BAD_AT + 1] = F[m.T], F[e.numbers + S]
+
+    @jit
+    def follows(F: Any, e: Any) -> bool:
+        """Tell whether the memory is at rest with the motion, in a search and about its end."""
+        phase = ints(F)[m.PHASE]
+        at_rest = phase == m.AT_REST or phase >= m.STRESS_AHEAD
+        return remembers and at_rest and F[e.numbers + SWITCHES] >= 2.0
+
+    @jit
+    def bring_to_rest(I: Any, F: Any, e: Any, w: int, k: int) -> None:
+        """Bring what is remembered to rest by Newton's method, with shorter steps where it must."""
+        first, last = w + _IN + NUMBERS + int(F[e.numbers + N_PARAMETERS]), math.inf
+        F[w + _IN + ELAPSED] = math.inf
+        for i in range((6 + k) * row):
+            F[w + _J + i] = 0.0
+        for _ in range(_TRIES):
+            _ask(I, F, e, w, ASK_NEXT, k)
+            gap, size = 0.0, 0.0
+            for i in range(k):
+                gap += abs(F[w + _OUT + i] - F[first + i])
+                size += abs(F[w + _OUT + i]) + abs(F[first + i])
+            near = gap <= MEMORY_RESTS * size
+            if math.isnan(gap) or gap <= _SQUARED * size or (near and gap > 0.1 * last):
+                return
+            if gap >= last:  # half of the step, in the second column, was too long
+                for i in range(k):
+                    F[w + _J + row * (6 + i) + 1] *= 0.5
+                    F[first + i] -= F[w + _J + row * (6 + i) + 1]
+                continue
+            last = gap
+            for i in range(k):
+                F[w + _J + row * (6 + i)] = F[w + _OUT + i] - F[first + i]
+            by_memory(I, F, e, w, (ASK_NEXT, k, 6))
+            if not eliminate(F, w, k, 1):
+                break
+            for i in range(k):
+                F[w + _J + row * (6 + i) + 1] = -F[w + _J + row * (6 + i)]
+                F[first + i] -= F[w + _J + row * (6 + i)]
+        no_rest(I, F, e)
+
+    @jit
     def load(I: Any, F: Any, e: Any) -> Any:
         """Return the scratch space, force and moment."""
         if e.law == 0:
             return 0, load3(F, e.numbers + CONSTANT), load3(F, e.numbers + CONSTANT + 3)
         w = place(I, F, e)
+        if follows(F, e):
+            bring_to_rest(I, F, e, w, int(F[e.numbers + N_MEMORY]))
         _ask(I, F, e, w, ASK_LOAD, 6)
         return w, load3(F, w + _OUT), load3(F, w + _OUT + 3)
 
@@ -267,16 +388,8 @@ def motion_load(form: SiteForm) -> Kind:
                     push(I, F, m.FY, I[e.ends + a + 1 + i], half / dot(d, d), cross(moment, d))
 
     @jit
-    def difference(I: Any, F: Any, e: Any, w: int, column: int, apart: float) -> None:
-        """Write f and m at the lower point (apart = 0) to a column of J, then the quotient."""
-        _ask(I, F, e, w, ASK_LOAD, 6)
-        for r in range(6):
-            to = w + _J + _ROW * r + column
-            F[to] = F[w + _OUT + r] if apart == 0.0 else (F[w + _OUT + r] - F[to]) / apart
-
-    @jit
-    def by_differences(
-        I: Any, F: Any, e: Any, w: int, frame: int, column: int, turns: bool
+    def by_frame(
+        I: Any, F: Any, e: Any, w: int, question: Any, frame: int, column: int, turns: bool
     ) -> None:
         """Write the columns of J that belong to a frame, by central differences."""
         size, spin, x = 0.0, 0.0, w + _IN + frame
@@ -294,21 +407,28 @@ def motion_load(form: SiteForm) -> Kind:
                     continue
                 here, first = F[place_], column + c + (0 if i == 0 else 3 + 3 * i)
                 F[place_] = lower = here - h
-                difference(I, F, e, w, first, 0.0)
+                difference(I, F, e, w, question, first, 0.0)
                 F[place_] = here + h
-                difference(I, F, e, w, first, F[place_] - lower)
+                difference(I, F, e, w, question, first, F[place_] - lower)
                 F[place_] = here
         for c in range(3 if turns or line else 0):
             p, q = x + AT_R + 3 * ((c + 1) % 3), x + AT_R + 3 * ((c + 2) % 3)
             one, two = load3(F, p), load3(F, q)
             store3(F, p, plus(one, times(STEP, two)))
             store3(F, q, minus(two, times(STEP, one)))
-            difference(I, F, e, w, column + 3 + c, 0.0)
+            difference(I, F, e, w, question, column + 3 + c, 0.0)
             store3(F, p, minus(one, times(STEP, two)))
             store3(F, q, plus(two, times(STEP, one)))
-            difference(I, F, e, w, column + 3 + c, 2.0 * STEP)
+            difference(I, F, e, w, question, column + 3 + c, 2.0 * STEP)
             store3(F, p, one)
             store3(F, q, two)
+
+    @jit
+    def by_motion(I: Any, F: Any, e: Any, w: int, question: Any) -> None:
+        """Write all columns of J that are by motion."""
+        by_frame(I, F, e, w, question, SECTION, 0, frames)
+        if reference:
+            by_frame(I, F, e, w, question, REFERENCE, COLUMNS, True)
 
     @jit
     def write_jacobian(I: Any, F: Any, e: Any, w: int) -> int:
@@ -316,28 +436,34 @@ def motion_load(form: SiteForm) -> Kind:
 
         Three where no number of the moment depends on motion, as of most loads.
         """
-        for i in range(6 * _ROW):
+        k = int(F[e.numbers + N_MEMORY]) if follows(F, e) else 0
+        for i in range((6 + k) * row):
             F[w + _J + i] = 0.0
         if F[e.numbers + SWITCHES] % 2.0 == 1.0:
             _ask(I, F, e, w, ASK_DERIVATIVE, 6 * columns)
             for r in range(6):
                 for c in range(columns):
-                    F[w + _J + _ROW * r + c] = F[w + _OUT + columns * r + c]
+                    F[w + _J + row * r + c] = F[w + _OUT + columns * r + c]
         else:
-            by_differences(I, F, e, w, SECTION, 0, frames)
-            if reference:
-                by_differences(I, F, e, w, REFERENCE, COLUMNS, True)
-        for i in range(3 * _ROW, 6 * _ROW):
-            if F[w + _J + i] != 0.0:
-                return 6
+            by_motion(I, F, e, w, (ASK_LOAD, 6, 0))
+        if k > 0:
+            by_motion(I, F, e, w, (ASK_NEXT, k, 6))
+            by_memory(I, F, e, w, (ASK_NEXT, k, 6))
+            by_memory(I, F, e, w, (ASK_LOAD, 6, 0))
+            if not eliminate(F, w, k, columns):
+                no_rest(I, F, e)
+        for r in range(3, 6):
+            for c in range(columns):
+                if F[w + _J + row * r + c] != 0.0:
+                    return 6
         return 3
 
     @jit
     def add_point(I: Any, F: Any, e: Any, w: int, a: int, c: int, column: int) -> None:
         """Add row c of J through the maps of the point a to the columns."""
-        row, to, columns_of = w + _J + _ROW * c + column, w + _U + m.MAP_ROW * c, I[e.ends + a]
+        of, to, columns_of = w + _J + row * c + column, w + to_U + m.MAP_ROW * c, I[e.ends + a]
         n_v, wK, wG = I[columns_of + m.ATT_N], F[m.W_K], F[m.W_G]
-        jx, jv = load3(F, row), load3(F, row + 6)
+        jx, jv = load3(F, of), load3(F, of + 6)
         add_map(F, to, map_of(I, a, m.PT), n_v, wK * jx[0], wK * jx[1], wK * jx[2])
         add_map(F, to, map_of(I, a, m.DP), n_v, wK * jv[0], wK * jv[1], wK * jv[2])
         add_map(F, to, velocity_map(I, F, e, a), n_v, wG * jv[0], wG * jv[1], wG * jv[2])
@@ -363,12 +489,12 @@ def motion_load(form: SiteForm) -> Kind:
         rows, column, M, r = of
         for c in range(rows):
             add_point(I, F, e, w, a, c, column)
-            row = w + _J + _ROW * c + column
-            mt, jw = mat_vec(M, load3(F, row + 3)), load3(F, row + 9)
+            at_row = w + _J + row * c + column
+            mt, jw = mat_vec(M, load3(F, at_row + 3)), load3(F, at_row + 9)
             for i in range(3):
                 d = at(I, F, m.Y, I[e.ends + a + 1 + i])
                 kappa = 0.5 * share / dot(d, d)
-                to = w + _U + m.MAP_ROW * c
+                to = w + to_U + m.MAP_ROW * c
                 add_director(I, F, e, to, a + 1 + i, kappa, share, (mt, r[i], jw))
 
     @jit
@@ -389,8 +515,8 @@ def motion_load(form: SiteForm) -> Kind:
             d, k = tangent_of_line(I, F, e)
             k = -k * F[m.W_K] if j == nodes else k * F[m.W_K]
             for c in range(rows):
-                x = times(k, cross(load3(F, w + _J + _ROW * c + 3), d))
-                to = w + _U + m.MAP_ROW * c
+                x = times(k, cross(load3(F, w + _J + row * c + 3), d))
+                to = w + to_U + m.MAP_ROW * c
                 add_map(F, to, map_of(I, a, m.PT), I[I[e.ends + a] + m.ATT_N], x[0], x[1], x[2])
             return a
         if reference:
@@ -402,22 +528,22 @@ def motion_load(form: SiteForm) -> Kind:
     @jit
     def add_turns(I: Any, F: Any, e: Any, w: int, k: int) -> None:
         """Write the test maps of turns of node k: rows c are sum_i kappa_i (e_c x d_i) P_i."""
-        clear(F, w + _TURN, 3)
+        clear(F, w + to_turn, 3)
         for i in range(3):
             a = 4 * k + 1 + i
             d, n_v = at(I, F, m.Y, I[e.ends + a]), I[I[e.ends + a] + m.ATT_N]
             kappa, P = 0.5 * F[e.numbers + SHARES + k] / dot(d, d), map_of(I, a, m.P)
             x, y, z = kappa * d[0], kappa * d[1], kappa * d[2]
-            add_map(F, w + _TURN, P, n_v, 0.0, -z, y)
-            add_map(F, w + _TURN + m.MAP_ROW, P, n_v, z, 0.0, -x)
-            add_map(F, w + _TURN + 2 * m.MAP_ROW, P, n_v, -y, x, 0.0)
+            add_map(F, w + to_turn, P, n_v, 0.0, -z, y)
+            add_map(F, w + to_turn + m.MAP_ROW, P, n_v, z, 0.0, -x)
+            add_map(F, w + to_turn + 2 * m.MAP_ROW, P, n_v, -y, x, 0.0)
 
     @jit
     def add_blocks(I: Any, F: Any, e: Any, w: int, n_rows: int) -> None:
         """Add -W P J of all pairs of nodes with what is seen, of J with some rows."""
         W = F[e.numbers + LENGTH]
         for j in range(n_starts):
-            clear(F, w + _U, n_rows)
+            clear(F, w + to_U, n_rows)
             a = add_columns(I, F, e, w, n_rows, j)
             columns_ = I[I[e.ends + a] + m.ATT_N]
             for k in range(nodes):
@@ -426,10 +552,10 @@ def motion_load(form: SiteForm) -> Kind:
                     continue
                 block, rows = e.pairs + 2 * p, I[I[e.ends + point] + m.ATT_N]
                 to, ld, P = I[block], I[block + 1], map_of(I, point, m.P)
-                add_outer3(F, to, ld, rows, columns_, -W, P, w + _U)
+                add_outer3(F, to, ld, rows, columns_, -W, P, w + to_U)
                 if frames and n_rows > 3:
                     add_turns(I, F, e, w, k)
-                    turn, U = w + _TURN, w + _U + 3 * m.MAP_ROW
+                    turn, U = w + to_turn, w + to_U + 3 * m.MAP_ROW
                     add_outer3(F, to, ld, rows, columns_, -W, turn, U)
 
     @jit
@@ -459,22 +585,22 @@ def motion_load(form: SiteForm) -> Kind:
     @each
     def accept(I: Any, F: Any, e: Any) -> None:
         """Let the law write its memory, where time has gone by, or any does at rest."""
-        count = int(F[e.numbers + N_MEMORY])
-        settles = ints(F)[m.PHASE] == m.AT_REST and F[e.numbers + SWITCHES] >= 2.0
-        if settles or F[m.T] > F[m.T_LAST]:
+        k = int(F[e.numbers + N_MEMORY])
+        if follows(F, e) or F[m.T] > F[m.T_LAST]:
             w = place(I, F, e)
-            if settles:
-                F[w + _IN + ELAPSED] = math.inf
-            _ask(I, F, e, w, ASK_NEXT, count)
+            if follows(F, e):
+                bring_to_rest(I, F, e, w, k)
+            else:
+                _ask(I, F, e, w, ASK_NEXT, k)
             if math.isnan(F[w + _OUT]):  # of a memory there is no going on
                 ints(F)[m.BAD_HOW] = m.RAISED
                 return
-            for i in range(count):
+            for i in range(k):
                 F[e.memory + i] = F[w + _OUT + i]
 
     word = "remembering " * remembers + "reference " * reference
     of = f"{nodes} {'frames' if frames else 'points of a line' if line else 'points'}"
     return Kind(
         f"{word}load of motion on {of}", n, 0, pairs, forces, tangent,
-        accept=accept if remembers else None, damped=True, work=_WORK,
+        accept=accept if remembers else None, damped=True, work=to_turn + 3 * m.MAP_ROW,
     )  # fmt: skip

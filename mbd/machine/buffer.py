@@ -113,10 +113,10 @@ VECTORS = {
 ) = range(53)  # fmt: skip
 ORDINARY, START, MIDDLE, END = 0, 1, 2, 3  # PHASE
 STRESS_AHEAD, STRESS_GIVEN, STRESS_HERE = 4, 5, 6  # PHASE of a search: see stresses in Kind
-AT_REST = 7  # PHASE of a search that lets memories take over a pose: no time goes by, or all
+AT_REST = -1  # PHASE of a search, and about its end: memories are at rest with the pose
 POSITION, VELOCITY, STABILIZED = 0, 1, 2  # LEVEL
 RELEASED, DROPPED = 1.0, 2.0  # OFF: rows of parts that are off, rows that depend on others
-NOT_FINITE, RAISED = 1, 2  # BAD_HOW
+NOT_FINITE, RAISED, NO_REST = 1, 2, 3  # BAD_HOW
 # stages: where in S their pairs (address, record) are, and how many
 (
     PLACE,  # poses, faces and their velocities

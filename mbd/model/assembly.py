@@ -418,9 +418,10 @@ class Assembly:
         )
 
 
-def assemble(model: FrozenModel, state: State) -> Assembly:
-    """Return the matrices of a model at a state."""
+def assemble(model: FrozenModel, state: State, memories: bool = False) -> Assembly:
+    """Return the matrices of a model at a state; memories stay, or are at rest with the motion."""
     work = Workspace(model, state)
+    work.S[m.PHASE] = m.AT_REST if memories else m.ORDINARY
     work.evaluate(1.0)
     r = work.vector(m.X).copy()
     v, lam, n = model.numbering.v, model.numbering.lam, model.n_v
@@ -434,6 +435,7 @@ def assemble(model: FrozenModel, state: State) -> Assembly:
     if np.any(model.numbering.lam_kinds == m.VELOCITY_ROW):
         work.linearise(0.0, 0.0, 0.0, 1.0)
         turn = sp.csr_array(pattern(model).read(work.F)[n:, :n] - B)
+    work.check_laws()
     return Assembly(model, state, M, G, K, B, Bt, turn, r[v], r[lam])
 
 
@@ -446,8 +448,12 @@ def rows_by_mass(model: FrozenModel) -> np.ndarray:
 
 
 def rest_matrix(model: FrozenModel, state: State) -> sp.csr_matrix:
-    r"""Return :math:`[K, B^T; B, -C]`, in which compliant rows :math:`\Phi - C\lambda` are rows."""
+    r"""Return :math:`[K, B^T; B, -C]`, in which compliant rows :math:`\Phi - C\lambda` are rows.
+
+    Memories are at rest with the pose.
+    """
     work = Workspace(model, state)
+    work.S[m.PHASE] = m.AT_REST
     work.S[m.ELASTIC] = 0
     work.evaluate()
     work.linearise(0.0, 0.0, 1.0)

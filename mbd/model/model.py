@@ -255,12 +255,16 @@ class Model(FrozenModel):
 
         return graph_of(self, state_of("Model.graph", self, state))
 
-    def assemble(self, state: State | None = None) -> Assembly:
-        """Return the labelled global matrices M, G, K, B and the residual at a state."""
+    def assemble(self, state: State | None = None, *, memories: bool = False) -> Assembly:
+        """Return the labelled global matrices M, G, K, B and the residual at a state.
+
+        With ``memories`` G and K are those of loads whose memory is at rest with the motion, of a
+        ``SectionLoad`` with ``settles=True``; else all that is remembered stays as it is.
+        """
         from mbd.model.assembly import assemble
 
         refuse_set_valued("Model.assemble", self)
-        return assemble(self, state_of("Model.assemble", self, state))
+        return assemble(self, state_of("Model.assemble", self, state), memories)
 
     def moved(self, state: State, d: Any) -> State:
         r"""Return the state at :math:`q \boxplus d`, all else as it is.

@@ -49,6 +49,8 @@ class SmallMotion:
         Size of a small change of each coordinate.
     A_size, G_size : (n_v, n_v)
         Sums of the absolute values of what was added in the entries of A and G.
+    memories : bool
+        Whether memories of loads are at rest with the motion, or stay what they are.
     """
 
     model: Model
@@ -67,6 +69,7 @@ class SmallMotion:
     scale: np.ndarray
     A_size: sp.csr_matrix
     G_size: sp.csr_matrix
+    memories: bool = False
 
     @property
     def at_rest(self) -> bool:
@@ -125,9 +128,11 @@ def scale_by_mass(model: Model) -> np.ndarray:
     return np.asarray(1.0 / np.sqrt(diagonal / diagonal.max()))
 
 
-def small_motion(model: Model, state: State, omega: np.ndarray) -> SmallMotion:
+def small_motion(
+    model: Model, state: State, omega: np.ndarray, memories: bool = False
+) -> SmallMotion:
     """Return the matrices about a consistent state, in a frame that turns at the rate omega."""
-    S = model.assemble(state)
+    S = model.assemble(state, memories=memories)
     maps = face_maps(model, state)
     A, C, A_size, C_size = [], [], [], []
     for body in maps:
@@ -142,5 +147,5 @@ def small_motion(model: Model, state: State, omega: np.ndarray) -> SmallMotion:
     return SmallMotion(
         model, state, maps, omega, S.M, (S.G + S.M @ C).tocsr(), S.K, A, C, S.B[~rates],
         S.B[rates], S.turn[rates], S.Bt, scale_by_mass(model),
-        A_size, (abs(S.G) + abs(S.M) @ C_size).tocsr(),
+        A_size, (abs(S.G) + abs(S.M) @ C_size).tocsr(), memories,
     )  # fmt: skip

@@ -150,8 +150,7 @@ class Statics:
     def _of(self, model: Model, state: State, stress: np.ndarray | None) -> Balance:
         """Return the balance of one model, with dg/dq for K."""
         work, n = Workspace(model, state), model.n_v
-        if stress is not None:
-            work.S[m.PHASE] = m.STRESS_HERE
+        work.S[m.PHASE] = m.AT_REST if stress is None else m.STRESS_HERE
         work.evaluate()
         r = work.vector(m.X).copy()
         state = state.replace(lam=work.vector(m.A)[model.numbering.lam])  # compliant rows' own
@@ -166,7 +165,7 @@ class Statics:
         forces, carried = (x[model.numbering.v] - Bt @ state.lam for x in (r, carried))
         added = np.abs(K.diagonal())
         if self.turning:
-            motion = small_motion(model, state, self.omega)
+            motion = small_motion(model, state, self.omega, True)
             products = abs(motion.G).multiply(abs(motion.A).T)
             added = added + np.asarray(products.sum(axis=1)).ravel()
             K = K - motion.G @ motion.A

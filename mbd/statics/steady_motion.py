@@ -35,7 +35,7 @@ def steady(motion: SmallMotion) -> Minimal:
             f"constraints ({error}); give the rate of its frame, rotating=(x, y, z) [rad/s], or a "
             "state of steady motion"
         ) from None
-    later = small_motion(motion.model, state, motion.omega)
+    later = small_motion(motion.model, state, motion.omega, motion.memories)
     later = changed(later, _transport(motion, later, tau))
     moved = minimal(later, base.bases)
     rows = _row_errors(later, base)

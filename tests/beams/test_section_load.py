@@ -273,6 +273,127 @@ def test_memory_follows_steps_and_settles_at_rest():
         mbd.sensitivities(fresh, ["gravity.x"], t_end=0.01, step=1e-3)
 
 
+@njit
+def induced_and_mixed(v, x, memory, wind, c):
+    u = wind - v[1] - memory[0]
+    return (0.0, c * u - memory[1] * x[1], 0.1 * v[0] * v[0]), (0.0, 0.0, 0.0)
+
+
+@njit
+def coupled(v, x, memory, dt, wind, c):
+    """Return two that depend on each other, to ten digits: taking turns they would run away."""
+    k = 1.0 - np.exp(-dt / 0.1)
+    aim = 0.5 * (wind - v[1]) - 2.5 * memory[0] + 0.3 * memory[1]
+    mixed = x[1] * memory[0] + 0.5
+    return (np.round(memory[0] + (aim - memory[0]) * k, 13), memory[1] + (mixed - memory[1]) * k)
+
+
+@njit
+def at_rest_at_once(v, x, wind, c):
+    w = (0.5 * (wind - v[1]) + 0.15) / (3.5 - 0.3 * x[1])
+    m = x[1] * w + 0.5
+    return (0.0, c * (wind - v[1] - w) - m * x[1], 0.1 * v[0] * v[0]), (0.0, 0.0, 0.0)
+
+
+def two_rods(stations, accept=coupled, memory=2, **numbers):
+    """Return a rod whose load remembers, and one whose load is what that one is at rest."""
+    options = {"parameters": {"wind": 3.0, "c": 0.1} | numbers, "stations": stations}
+    one = rod(induced_and_mixed, 3, **options, memory=memory, accept=accept, settles=True)
+    return one, rod(at_rest_at_once, 3, **options)
+
+
+@pytest.mark.parametrize("stations", ["nodes", pytest.param("gauss", marks=SLOW)])
+def test_an_equilibrium_wake_is_that_of_a_law_without_memory(stations):
+    """Poses, stability, modes, linear models, derivatives; with a frozen one modes are others."""
+    wind, c = mbd.Parameter("wind", 3.0), mbd.Parameter("c", 0.1)
+    two = two_rods(stations, wind=wind, c=c)
+    one, other = (mbd.equilibrium(x) for x in two)
+    assert np.allclose(one["rod.3"].position, other["rod.3"].position, rtol=0, atol=1e-12)
+    assert one.stiffness == pytest.approx(other.stiffness, rel=1e-9)
+    fresh, told = mbd.modes(one, n=2, wake="equilibrium"), mbd.modes(other, n=2)
+    assert np.allclose(fresh.eigenvalues, told.eigenvalues, rtol=1e-9)
+    assert np.abs(mbd.modes(one, n=2).eigenvalues / told.eigenvalues - 1).max() > 1e-3
+    A, B = mbd.linearize(one, wake="equilibrium").A, mbd.linearize(other).A
+    assert np.allclose(A, B, rtol=0, atol=1e-9 * np.abs(B).max())
+    for x, y, read in (
+        (one, other, lambda d: d["rod.3"].position), (fresh, told, lambda d: d.eigenvalues),
+    ):  # fmt: skip
+        slopes, known = mbd.sensitivities(x), mbd.sensitivities(y)
+        for name in ("wind", "c"):
+            a, b = read(slopes[name]), read(known[name])
+            assert np.allclose(a, b, rtol=1e-5, atol=1e-6 * np.abs(b).max())
+    with pytest.raises(ValueError, match="a frozen wake that settles .* have no derivative here"):
+        mbd.sensitivities(mbd.modes(one, n=1))
+    run = mbd.simulate(two[0], 0.1, 1e-3, state=one.state)
+    assert np.allclose(run["rod.3"].position, one["rod.3"].position, rtol=0, atol=1e-10)
+    assert np.allclose(run.state.memory, one.state.memory, rtol=1e-9)
+
+
+@njit
+def lifting(v, memory):
+    return (0.0, 0.0, 2.0 * (np.hypot(v[0], v[1]) - memory[0])), (0.0, 0.0, 0.0)
+
+
+@njit
+def downwash(v, memory, dt):
+    aim = 0.3 * np.hypot(v[0], v[1]) + 0.4 * v[2]
+    return (aim + (memory[0] - aim) * np.exp(-dt / 0.1),)
+
+
+@njit
+def lifting_at_once(v):
+    return (0.0, 0.0, 1.4 * np.hypot(v[0], v[1]) - 0.8 * v[2]), (0.0, 0.0, 0.0)
+
+
+def test_an_equilibrium_wake_turns_with_a_rotor():
+    """Of a blade that turns: the pose in its frame, its modes, those over speed."""
+
+    def turning(speed, load=lifting, **options):
+        system = mbd.System()
+        hub = system.add(mbd.RigidBody("hub", mass=1, inertia=(1, 1, 1)))
+        system.add(mbd.Revolute("shaft", system.ground, hub, at=(0, 0, 0), axis=(0, 0, 1)))
+        blade = mbd.Beam("blade", [(0.1, 0, 0), (1, 0, 0)], section=ROD, elements=2, first=hub,
+                         up=(0, 0, 1))  # fmt: skip
+        system.add(mbd.SectionLoad("air", system.add(blade), load, **options))
+        return mbd.equilibrium(system, rotating=(0, 0, speed))
+
+    memory = {"memory": 1, "accept": downwash, "settles": True}
+    one, other = turning(4.0, **memory), turning(4.0, lifting_at_once)
+    assert np.allclose(one["blade.2"].position, other["blade.2"].position, rtol=0, atol=1e-10)
+    assert one.stiffness == pytest.approx(other.stiffness, rel=1e-7)
+    fresh, told = mbd.modes(one, n=3, wake="equilibrium"), mbd.modes(other, n=3)
+    assert np.allclose(fresh.eigenvalues, told.eigenvalues, rtol=1e-7)
+    frozen, fresh = (
+        mbd.campbell(lambda x: turning(x, **memory), [3.0, 4.0], n=4, wake=wake)
+        for wake in ("frozen", "equilibrium")
+    )
+    told = mbd.campbell(lambda x: turning(x, lifting_at_once), [3.0, 4.0], n=4).eigenvalues
+    assert np.allclose(fresh.eigenvalues, told, rtol=1e-7)
+    assert np.abs(frozen.eigenvalues - told).max() > 0.3  # without the damping of the wake
+
+
+@njit
+def keeping(v, x, memory, dt, wind, c):
+    return max((1 - 1e-9) * memory[0], abs(x[1])), 0.5
+
+
+@njit
+def running_away(v, x, memory, dt, wind, c):
+    return memory[0] + dt * wind if dt < 1.0 else memory[0] + wind, 0.5
+
+
+def test_a_memory_without_rest_is_named():
+    for accept in (keeping, running_away):
+        with pytest.raises(RuntimeError, match="load: its memory does not come to rest, or keeps"):
+            mbd.equilibrium(two_rods("nodes", accept, np.ones((4, 2)))[0])
+    bare = rod(tangential, 2, parameters={"q": 0.1})
+    for analysis in (mbd.modes, mbd.linearize):
+        with pytest.raises(ValueError, match="wake='equilibrium' is of loads with a memory that"):
+            analysis(bare, wake="equilibrium")
+        with pytest.raises(ValueError, match="wake must be one of frozen, equilibrium"):
+            analysis(bare, wake="free")
+
+
 def test_derivatives_by_numbers_of_a_load():
     """By the wind, of runs and poses; one parameter differs from section to section."""
 
