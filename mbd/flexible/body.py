@@ -12,7 +12,7 @@ from mbd.base.door import array, label, number, rotation_matrix, vector
 from mbd.base.recorded_call import Call
 from mbd.base.tolerances import LARGEST
 from mbd.flexible.inertia import invariants
-from mbd.flexible.mesh import FiniteElementModel, naming_files, square
+from mbd.flexible.mesh import FiniteElementModel, naming_files
 from mbd.flexible.reduction import Shapes, given_shapes, reduced
 from mbd.formulations import named
 from mbd.formulations.formulation import Formulation
@@ -42,13 +42,18 @@ class FlexibleBody(Body):
     Parameters
     ----------
     name : str
-    M, K : sparse matrix, (n, n) array, or name of a file ``.mtx``, ``.npz``, ``.npy``
+    M, K : sparse matrix, (n, n) array, or name of a file
         Mass [kg, kg m^2] and stiffness [N/m, N m], free of supports, of 3 translations for each
-        node, or 6 degrees of freedom (then M is lumped); in the axes of the body.
-    coordinates : (nodes, 3) array [m], or name of a file of numbers or of a mesh
-        In the axes of the body, from its origin. Meshes need meshio.
+        node, or 6 degrees of freedom (then M is lumped); in the axes of the body. Files ``.mtx``
+        (Matrix Market, Abaqus), ``.npz``, ``.npy``, ``.op4``, ``.pch`` (Nastran), ``.sti``,
+        ``.mas`` (CalculiX), ``.matrix`` (Ansys).
+    coordinates : (nodes, 3) array [m], or name of a file
+        In the axes of the body, from its origin; (nodes, 4) with labels in front. Files of numbers,
+        ``.inp``, ``.bdf``, or meshes, which need meshio.
     interfaces : dict of str to nodes
-        Rigid patches where others attach.
+        Rigid patches where others attach: places from 0, or labels or the name of a set in a file.
+    units : str
+        Of length, mass and time in all these, ``"mm t s"``; all else is in SI.
     fixed_modes : int, optional
         Take all that interfaces can do to the body, 6 shapes for each but one, and so many modes of
         the body with its interfaces held, default 6: statics at the interfaces are exact.
@@ -82,13 +87,16 @@ class FlexibleBody(Body):
         Of the free body.
     patches : dict of str to (3,) array [m]
         Centres of the interfaces.
+    labels : (n,) int array
+        Of the nodes in files, rising, in the order of ``modes`` and of ``solution[...].points``.
     missing_compliance : float [-]
         What the shapes leave out of the compliance between interfaces, of the largest one: loads
         there move the body by so much too little. Zero with ``fixed_modes``.
     """
 
     def __init__(
-        self, name: str, M: Any, K: Any, coordinates: Any, interfaces: Any, *, modes: Any = None,
+        self, name: str, M: Any, K: Any, coordinates: Any, interfaces: Any, *,
+        units: str = "m kg s", modes: Any = None,
         cutoff: float | None = None, fixed_modes: int | None = None, damping: Any = 0.0,
         rayleigh: Any = None, geometric_stiffness: Any = None, mass_factor: float = 1.0,
         stiffness_factor: float = 1.0, position: Any = (0.0, 0.0, 0.0), rotation: Any = None,
@@ -106,7 +114,7 @@ class FlexibleBody(Body):
             shapes=checked_shapes(who, shape),
         )
         with naming_files(M, K, coordinates):
-            mesh = FiniteElementModel.checked(who, M, K, coordinates, interfaces)
+            mesh = FiniteElementModel.checked(who, M, K, coordinates, interfaces, units)
             shapes = _shapes(mesh, modes, cutoff, fixed_modes)
             inertia = invariants(mesh, shapes)
         heavy = _factor(who, "mass_factor", mass_factor)
@@ -137,17 +145,19 @@ class FlexibleBody(Body):
             mass=float(W0[0, 0]), center_of_mass=W0[0, 1:] / W0[0, 0], second_moments=W0[1:, 1:],
             frequencies=shapes.frequencies, missing_compliance=shapes.missing_compliance,
             face_names=tuple(moved), patches=dict(zip(moved, constants.places, strict=True)),
-            nodal=NodalShapes(mesh.x, shapes.values, self._remark),
+            nodal=NodalShapes(mesh.x, shapes.values, self._remark), labels=mesh.labels,
             _sizes={x: _reach(mesh, x) for x in moved}, _turns=constants.turns,
             _stiffened=geometric_stiffness is not None,
         )  # fmt: skip
         self._warn(self._too_fast(float(np.linalg.norm(self.angular_velocity))))
         self._warn(self._too_stiff())
+        self._warn(mesh.doubt)
 
     frequencies: np.ndarray
     missing_compliance: float
     patches: dict[str, np.ndarray]
     nodal: NodalShapes
+    labels: np.ndarray
     _sizes: dict[str, float]
     _turns: np.ndarray
     _stiffened: bool
@@ -299,12 +309,7 @@ def _geometric(mesh: FiniteElementModel, shapes: Shapes, matrices: Any) -> np.nd
         )
     psi = shapes.values.reshape(-1, n)
     for pair, matrix in matrices.items():
-        A = square(mesh.who, f"geometric_stiffness[{pair!r}]", matrix)
-        if A.shape != mesh.K.shape:
-            raise ValueError(
-                f"{mesh.who}: geometric_stiffness[{pair!r}] must be {mesh.K.shape}, as K, got "
-                f"{A.shape}"
-            )
+        A = mesh.as_inertia(f"geometric_stiffness[{pair!r}]", matrix)
         a, b = _PAIRS[pair]
         half = 0.5 * psi.T @ (A @ psi)
         G[:, :, a, b] += half

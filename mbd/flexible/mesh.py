@@ -5,16 +5,42 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
-from mbd.base.checked import file_path, shown, sized
+from mbd.base.checked import absent, file_path, shown, sized
 from mbd.base.door import array, label
+from mbd.flexible.files import Matrix, Nodes, labelled, read_matrix, read_nodes
 
 _SYMMETRIC = 1e-9  # of the largest entry
 _STILL = 1e-8  # force of a rigid motion, of the largest that entries of K could give
+_THIN = 1e-7  # mass over the cube of the length [kg/m^3] of no machine: in mm and t at most 2e-8
+_UNITS = (
+    {"m": 1.0, "mm": 1e-3, "cm": 1e-2, "in": 0.0254, "ft": 0.3048},
+    {"kg": 1.0, "t": 1e3, "g": 1e-3, "lb": 0.45359237, "slug": 14.593902937206364,
+     "slinch": 175.12683524647637},
+    {"s": 1.0, "ms": 1e-3},
+)  # fmt: skip
+
+
+class RowOrder(NamedTuple):
+    """Where rows of files stand: labels of all their nodes, rows kept of six a node, units."""
+
+    nodes: Nodes
+    kept: np.ndarray
+    d: int
+    units: tuple[float, float, float]
+
+    def placed(self, matrix: sp.csc_array, inertia: bool) -> sp.csc_array:
+        """Return a matrix of six rows a node as rows that are kept, in SI: as M, or as K."""
+        length, mass, time = self.units
+        turns = np.tile(np.repeat([1.0 / length, 1.0], 3)[: self.d], len(self.kept) // self.d)
+        factor = mass * length**2 / (1.0 if inertia else time**2)
+        A = sp.csc_array(sp.csr_array(matrix)[self.kept][:, self.kept])
+        S = sp.diags_array(turns)
+        return sp.csc_array(factor * (S @ A @ S))
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,6 +55,8 @@ class FiniteElementModel:
         Nodes, in the axes of the body.
     interfaces : dict
         Nodes of each rigid patch.
+    labels : (n,) int array
+        Of the nodes, rising.
     patches : dict
         Of each centre (3,), degrees of freedom (k,) and rigid motions (k, 6).
     """
@@ -38,26 +66,41 @@ class FiniteElementModel:
     K: sp.csc_array
     x: np.ndarray
     interfaces: dict[str, np.ndarray]
+    order: RowOrder
+    labels: np.ndarray
 
     @classmethod
     def checked(
-        cls, who: str, M: Any, K: Any, coordinates: Any, interfaces: Any
+        cls, who: str, M: Any, K: Any, coordinates: Any, interfaces: Any, units: str = "m kg s"
     ) -> "FiniteElementModel":
         """Return the model of matrices, arrays or names of files; refuse what is none."""
-        x = _coordinates(who, coordinates)
-        mass, stiffness = square(who, "M", M), square(who, "K", K)
-        if mass.shape != stiffness.shape or mass.shape[0] not in (3 * len(x), 6 * len(x)):
-            raise ValueError(
-                f"{who}: M and K must be ({3 * len(x)}, {3 * len(x)}), 3 translations of each of "
-                f"the {len(x)} nodes in coordinates, or twice that with rotations, got "
-                f"{mass.shape} and {stiffness.shape}"
-            )
-        if factor(mass) is None:
+        nodes, factors = _coordinates(who, coordinates), _factors(who, units)
+        both = _spread(who, nodes, {"M": square(who, "M", M), "K": square(who, "K", K)})
+        used = sum(np.diff(A.indptr) for A in both) > 0
+        by_node = used.reshape(-1, 6)
+        d = 6 if by_node[:, 3:].any() else 3
+        there = by_node.any(axis=1) | (nodes.labels is None)
+        rows = np.flatnonzero(there)[:, None] * 6 + np.arange(d)
+        order = RowOrder(nodes, rows.ravel(), d, factors)
+        mass, stiffness = order.placed(both[0], True), order.placed(both[1], False)
+        x = factors[0] * nodes.x[there]
+        massive = (mass.diagonal() > 0) | (np.arange(len(rows) * d) % d < 3)
+        if factor(sp.csc_array(mass[massive][:, massive])) is None or abs(mass[~massive]).sum() > 0:
             raise ValueError(
                 f"{who}: M must be positive definite; give every degree of freedom a mass, or "
                 "condense those without"
             )
-        mesh = cls(who, mass, stiffness, x, _interfaces(who, interfaces, len(x)))
+        labels = None if nodes.labels is None else nodes.labels[there]
+        patches = _interfaces(who, interfaces, len(x), nodes._replace(labels=labels))
+        mesh = cls(
+            who,
+            mass,
+            stiffness,
+            x,
+            patches,
+            order,
+            np.arange(len(x)) if labels is None else labels,
+        )
         R = rigid_motions(x, mesh.d)
         force = np.abs(stiffness @ R).max(axis=0)
         most = np.asarray(abs(stiffness) @ np.abs(R)).max(axis=0)
@@ -72,7 +115,29 @@ class FiniteElementModel:
     @property
     def d(self) -> int:
         """Degrees of freedom of a node."""
-        return int(self.M.shape[0]) // len(self.x)
+        return self.order.d
+
+    @property
+    def active(self) -> np.ndarray:
+        """Degrees of freedom that have stiffness or mass; nodes of solids have no rotations."""
+        return np.flatnonzero(np.diff(self.K.indptr) + np.diff(self.M.indptr))
+
+    @property
+    def doubt(self) -> str:
+        """What is to be said of its units, or nothing."""
+        mass = float(self.M.sum() if self.d == 3 else self.M[0::6][:, 0::6].sum() * 3) / 3
+        size = float(np.ptp(self.x, axis=0).max())
+        if mass > _THIN * size**3:
+            return ""
+        return (
+            f"{self.who}: it has {mass:.3g} kg on {size:.6g} m, as a mesh in mm, t, s would have: "
+            "give units='mm t s', or what its matrices and coordinates are in"
+        )
+
+    def as_inertia(self, what: str, value: Any) -> sp.csc_array:
+        """Return another matrix of the mesh, in the units of M."""
+        (A,) = _spread(self.who, self.order.nodes, {what: square(self.who, what, value)})
+        return self.order.placed(A, True)
 
     @cached_property
     def patches(self) -> dict[str, tuple[np.ndarray, np.ndarray, np.ndarray]]:
@@ -82,7 +147,9 @@ class FiniteElementModel:
     def _patch(self, name: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         nodes, d = self.interfaces[name], self.d
         center = self.x[nodes].mean(axis=0)
-        R = rigid_motions(self.x[nodes] - center, d)
+        dofs = (d * nodes[:, None] + np.arange(d)).ravel()
+        some = np.isin(dofs, self.active)
+        R = rigid_motions(self.x[nodes] - center, d)[some]
         size = max(float(np.ptp(self.x, axis=0).max()), 1e-300)
         values = np.linalg.svd(R / np.repeat([1.0, size], 3), compute_uv=False)
         if len(values) < 6 or values[-1] < 1e-6:
@@ -91,7 +158,7 @@ class FiniteElementModel:
                 f"more that are not in line, got {len(nodes)}; give more nodes"
                 + ("" if d == 6 else ", or matrices with rotations")
             )
-        return center, (d * nodes[:, None] + np.arange(d)).ravel(), R
+        return center, dofs[some], R
 
 
 def _free(force: np.ndarray, most: np.ndarray) -> str:
@@ -124,17 +191,19 @@ def factor(A: sp.csc_array) -> Any:
 
 
 def _file(who: str, what: str, value: Any) -> Any:
-    """Return what a file of numbers holds; anything else as it is."""
+    """Return what a file holds, as Matrix or Nodes if it may have labels; others as they are."""
     if not isinstance(value, str | Path):
         return value
     path = file_path(f"{who}: {what}", value)
     if not path.is_file():
         raise FileNotFoundError(f"{who}: {what} must be a file or numbers, no such file: {value!r}")
     try:
-        if path.suffix == ".mtx":
-            from scipy.io import mmread
-
-            return mmread(path)
+        if what == "coordinates":
+            content: Any = read_nodes(path)
+        else:
+            content = read_matrix(path, "M" if what == "M" else "K")
+        if content is not None:
+            return content
         if path.suffix == ".npy":
             return np.load(path)
         if path.suffix == ".npz":
@@ -181,13 +250,59 @@ def naming_files(*values: Any) -> Iterator[None]:
         raise ValueError(f"{error} (read from {shown(', '.join(files))})") from None
 
 
-def square(who: str, what: str, value: Any) -> sp.csc_array:
+def _factors(who: str, units: Any) -> tuple[float, float, float]:
+    """Return metres, kilograms and seconds in units of length, mass and time."""
+    words = units.split() if isinstance(units, str) else []
+    if len(words) != 3 or any(x not in table for x, table in zip(words, _UNITS, strict=True)):
+        raise ValueError(
+            f"{who}: units must be those of length, mass and time, as 'mm t s', of "
+            f"{'; '.join(', '.join(x) for x in _UNITS)}, got {shown(units)}"
+        )
+    length, mass, time = (table[x] for x, table in zip(words, _UNITS, strict=True))
+    return length, mass, time
+
+
+def _spread(who: str, nodes: Nodes, matrices: dict[str, Matrix]) -> list[sp.csc_array]:
+    """Return matrices as ones of six rows for each node."""
+    n, spread = len(nodes.x), []
+    shapes = {k: x.A.shape for k, x in matrices.items() if x.labels is None}
+    if len(set(shapes.values())) > 1 or not {x[0] for x in shapes.values()} <= {3 * n, 6 * n}:
+        raise ValueError(
+            f"{who}: {' and '.join(shapes)} must be ({3 * n}, {3 * n}), 3 translations of each of "
+            f"the {n} nodes in coordinates, or twice that with rotations, got "
+            f"{' and '.join(map(str, shapes.values()))}"
+        )
+    for what, (A, labels) in matrices.items():
+        if labels is None:
+            rows = (6 * np.arange(n)[:, None] + np.arange(A.shape[0] // n)).ravel()
+        else:
+            here = np.zeros(0, int) if nodes.labels is None else nodes.labels
+            lost = np.setdiff1d(labels[:, 0], here)
+            if lost.size:
+                raise ValueError(
+                    f"{who}: coordinates must have the nodes of {what}, by their labels, "
+                    f"{f'but not {lost[0]}' if here.size else 'but have none'}; give a file with "
+                    "labels, or a table (n, 4) of label, x, y, z"
+                )
+            rows = 6 * np.searchsorted(here, labels[:, 0]) + labels[:, 1] - 1
+        P = sp.csr_array((np.ones(len(rows)), (rows, np.arange(len(rows)))), (6 * n, len(rows)))
+        B = sp.csc_array(P @ A @ P.T)
+        B.eliminate_zeros()
+        spread.append(B)
+    return spread
+
+
+def square(who: str, what: str, value: Any) -> Matrix:
     """Return a symmetric sparse matrix, given as one, as an array, or by the name of a file."""
     value = _file(who, what, value)
+    labels = None
+    if isinstance(value, Matrix):
+        value, labels = value
     if isinstance(value, Path):
         raise ValueError(
-            f"{who}: {what} must be a matrix, or a file .mtx (Matrix Market), .npz (scipy.sparse) "
-            f"or .npy, got {str(value)!r}"
+            f"{who}: {what} must be a matrix, or a file .mtx (Matrix Market, Abaqus), .npz "
+            "(scipy.sparse), .npy, .op4, .pch (Nastran), .sti, .mas (CalculiX) or .matrix (Ansys), "
+            f"got {str(value)!r}"
         )
     if not sp.issparse(value):
         value = np.atleast_2d(array(who, what, value, "a symmetric matrix"))
@@ -208,21 +323,29 @@ def square(who: str, what: str, value: Any) -> sp.csc_array:
             f"{who}: {what} must be symmetric, entries differ by {gap:.3g} of {abs(A).max():.3g}; "
             "write both triangles, or the symmetric form of Matrix Market"
         )
-    return sp.csc_array(0.5 * (A + A.T))
+    return Matrix(sp.csc_array(0.5 * (A + A.T)), labels)
 
 
-def _coordinates(who: str, value: Any) -> np.ndarray:
-    """Return nodes (n, 3) [m], given as an array or by the name of a file of numbers or a mesh."""
+def _coordinates(who: str, value: Any) -> Nodes:
+    """Return nodes, given as an array or by the name of a file of numbers or a mesh."""
     value = _file(who, "coordinates", value)
-    x = array(who, "coordinates", value, "an (n, 3) array [m], or the name of a file")
-    if x.ndim != 2 or x.shape[1] != 3 or not len(x) or not np.isfinite(x).all():
+    nodes = value if isinstance(value, Nodes) else Nodes(value)
+    x = array(who, "coordinates", nodes.x, "an (n, 3) array [m], or the name of a file")
+    if x.ndim != 2 or x.shape[1] not in (3, 4) or not len(x) or not np.isfinite(x).all():
         raise ValueError(
-            f"{who}: coordinates must be an (n, 3) array of finite numbers [m], got shape {x.shape}"
+            f"{who}: coordinates must be an (n, 3) array of finite numbers [m], or (n, 4) with "
+            f"labels in front, got shape {x.shape}"
         )
-    return sized(who, "coordinates", x, "m")
+    sized(who, "coordinates", x[:, -3:], "m")
+    if x.shape[1] == 3:
+        return nodes._replace(x=x)
+    try:
+        return labelled(x[:, 0], x[:, 1:])
+    except ValueError as error:
+        raise ValueError(f"{who}: coordinates: {error}") from None
 
 
-def _interfaces(who: str, value: Any, n: int) -> dict[str, np.ndarray]:
+def _interfaces(who: str, value: Any, n: int, names: Nodes) -> dict[str, np.ndarray]:
     """Return the nodes of each interface; no node belongs to two of them."""
     if not isinstance(value, Mapping):
         raise TypeError(
@@ -231,9 +354,24 @@ def _interfaces(who: str, value: Any, n: int) -> dict[str, np.ndarray]:
         )
     interfaces: dict[str, np.ndarray] = {}
     owner: dict[int, str] = {}
-    for name, nodes in value.items():
+    for name, members in value.items():
         label(name, f"{who}: interfaces")
+        nodes = members
+        if isinstance(members, str):
+            nodes = names.sets.get(members, names.sets.get(members.upper()))
+            if nodes is None:
+                raise ValueError(
+                    f"{who}: interface {name!r}: {absent('set ', members, names.sets)}"
+                )
         i = np.atleast_1d(np.asarray(nodes))
+        if names.labels is not None and i.size and i.dtype.kind in "iu":
+            lost = np.setdiff1d(i, names.labels)
+            if lost.size:
+                raise ValueError(
+                    f"{who}: interface {name!r} must have nodes of M and K by their labels, got "
+                    f"{lost[0]}"
+                )
+            i = np.searchsorted(names.labels, i)
         if i.ndim != 1 or not i.size or i.dtype.kind not in "iu":
             raise ValueError(
                 f"{who}: interface {name!r} must have nodes, whole numbers from 0 to {n - 1}, got "

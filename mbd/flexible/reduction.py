@@ -197,7 +197,7 @@ def _basis(
     n = mesh.M.shape[0]
     patches = list(mesh.patches.values())
     boundary = np.concatenate([np.zeros(0, int), *(dofs for _, dofs, _ in patches)])
-    inside = np.setdiff1d(np.arange(n), boundary)
+    inside = np.setdiff1d(mesh.active, boundary)
     if not patches:
         return _free(mesh, count if fixed is None else fixed, cutoff)
     T = sp.block_diag([R for _, _, R in patches]).toarray()
@@ -228,14 +228,16 @@ def _free(
     mesh: FiniteElementModel, count: int | None, cutoff: float | None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return rigid motions and eigenvectors of a body without interfaces."""
-    R = rigid_motions(mesh.x, mesh.d)
+    R, some = rigid_motions(mesh.x, mesh.d), mesh.active
     shift = _SHIFT * _mean(mesh)
-    shifted = sp.csc_array(mesh.K + shift * mesh.M)
-    solve = factor(shifted)
+    K, M = (sp.csc_array(A[some][:, some]) for A in (mesh.K, mesh.M))
+    solve = factor(sp.csc_array(K + shift * M))
     if solve is None:
         raise ValueError(f"{mesh.who}: K must be positive semidefinite; check its signs")
     n = None if count is None else count + 6
-    Phi = _eigenvectors(mesh, mesh.K, mesh.M, -shift, solve, n, cutoff)
+    vectors = _eigenvectors(mesh, K, M, -shift, solve, n, cutoff)
+    Phi = np.zeros((len(R), vectors.shape[1]))
+    Phi[some] = vectors
     MR = mesh.M @ R
     Phi = Phi - R @ np.linalg.solve(R.T @ MR, MR.T @ Phi)
     squared, turned = np.linalg.eigh(Phi.T @ (mesh.M @ Phi))

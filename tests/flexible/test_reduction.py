@@ -263,7 +263,7 @@ def test_files_of_other_kinds_are_refused(tmp_path):
     (tmp_path / "M.txt").write_text("1 2 3")
     with pytest.raises(ValueError, match="M must be a matrix, or a file .mtx"):
         bad(M=tmp_path / "M.txt")
-    (tmp_path / "M.mtx").write_text("1 2 3")
+    (tmp_path / "M.mtx").write_text("1 2 three")
     with pytest.raises(ValueError, match=r"M: .*M\.mtx' cannot be read"):
         bad(M=tmp_path / "M.mtx")
     np.savez(tmp_path / "two.npz", a=1.0, b=2.0)
