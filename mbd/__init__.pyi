@@ -29,6 +29,11 @@ from mbd.files.expressions import Expression as Expression
 from mbd.files.modelfile import ModelFile as ModelFile
 from mbd.files.modelfile import read as read
 from mbd.files.modelfile import write as write
+from mbd.files.wind.hawc2 import read_hawc2 as read_hawc2
+from mbd.files.wind.openfast import read_aerodyn as read_aerodyn
+from mbd.files.wind.openfast import read_beamdyn as read_beamdyn
+from mbd.files.wind.openfast import read_elastodyn as read_elastodyn
+from mbd.files.wind.windio import read_windio as read_windio
 from mbd.formulations.euler_parameters import EulerParameters as EulerParameters
 from mbd.formulations.s2 import S2 as S2
 from mbd.formulations.scalable import Scalable as Scalable

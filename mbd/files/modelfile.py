@@ -28,6 +28,11 @@ if TYPE_CHECKING:
     from mbd.parts.part import Frame
 
 _LARGEST = 100_000_000  # bytes of a model file
+_OPENFAST = "mbd.read_beamdyn, mbd.read_elastodyn, mbd.read_aerodyn and mbd.read_hawc2"
+_WIND = {  # what gives parts of a model
+    ".yaml": "mbd.read_windio", ".yml": "mbd.read_windio", ".htc": "mbd.read_hawc2",
+    ".st": "mbd.read_hawc2", ".dat": _OPENFAST, ".inp": _OPENFAST,
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -267,7 +272,9 @@ def reader(path: Path) -> Callable[..., ModelFile]:
     if not path.is_file():
         raise FileNotFoundError(f"{_printable(path)}: no such file")
     if path.suffix not in READERS:
-        raise ValueError(f"{_printable(path)}: a model file must end in {' or '.join(READERS)}")
+        wind = f"; of wind turbines {_WIND[path.suffix]} read it" if path.suffix in _WIND else ""
+        endings = " or ".join(READERS)
+        raise ValueError(f"{_printable(path)}: a model file must end in {endings}{wind}")
     read = READERS[path.suffix]
     if isinstance(read, str):
         module, _, name = read.partition(":")
@@ -275,7 +282,7 @@ def reader(path: Path) -> Callable[..., ModelFile]:
     return read
 
 
-def _text(path: Path) -> str:
+def text_of(path: Path) -> str:
     """Return the text of a file, with or without a byte order mark."""
     size = path.stat().st_size
     if size > _LARGEST:
@@ -293,7 +300,7 @@ def _text(path: Path) -> str:
 def _toml(path: Path, *, formulation: Any = None, parameters: Any = None) -> ModelFile:
     values = mapping("read", "parameters", parameters, '{"length": 0.4}')
     try:
-        text = _text(path)
+        text = text_of(path)
         return from_text(text, folder=path.parent, formulation=formulation, parameters=values)
     except (ValueError, TypeError, OSError) as error:
         raise ValueError(f"{path}: {error}") from error

@@ -66,7 +66,7 @@ ANSWERS = {
     "mbd/history/observed.py": "point_kernel", "mbd/history/program.py": "write",
     "mbd/store/fields.py": "fields",
     "mbd/store/netcdf.py": "save_netcdf", "mbd/store/log.py": "LogWriter",
-    "mbd/files/robots/robot.py": "built",
+    "mbd/files/robots/robot.py": "built", "mbd/files/wind/records.py": "Slender",
     "mbd/statics/search.py": "descend", "mbd/analyses/equilibrium.py": "equilibrium",
     "mbd/animation/arrows.py": "loads", "mbd/animation/painter.py": "_arrow",
     "mbd/animation/world.js": "arrow", "mbd/parts/functions.py": "Row",

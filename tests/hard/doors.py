@@ -15,6 +15,7 @@ import mbd
 from mbd.files import scenes
 from mbd.fmi import process
 from mbd.machine import kernel_cache
+from tests.files import wind_writers as w
 from tests.hard.reading import said
 from tests.hard.test_inputs import chain, lattice
 from tests.results.samples import everything, spinner
@@ -209,6 +210,19 @@ DOORS = {
     "cube.obj": Door(_obj, _mesh, MESH),
     "cube.msh": Door(_msh, _mesh, MESH),
     "unit.pickle": Door(_unit, _token, ("fmi/process.py",), program=True),
+    "beamdyn.dat": Door(lambda p: w.beamdyn(p, w.small()), mbd.read_beamdyn, ()),
+    "beamdyn_blade.inp": Door(
+        lambda p: w.beamdyn(p.with_name("b.dat"), w.small()),
+        lambda p: mbd.read_beamdyn(p.with_name("b.dat")),
+        (),
+    ),
+    "elastodyn.dat": Door(w.elastodyn, mbd.read_elastodyn, ()),
+    "aerodyn.dat": Door(lambda p: w.aerodyn(p, w.AIR), mbd.read_aerodyn, ()),
+    "polar_0.inp": Door(lambda p: w.aerodyn(p.with_name("a.dat"), w.AIR), mbd.read_aerodyn, ()),
+    "windio1.yaml": Door(lambda p: w.windio1(p, w.small()), mbd.read_windio, ()),
+    "windio2.yaml": Door(lambda p: w.windio2(p, w.small()), mbd.read_windio, ()),
+    "model.htc": Door(lambda p: w.hawc2(p, w.small()), mbd.read_hawc2, ()),
+    "sections.st": Door(lambda p: w.hawc2(p.with_suffix(".htc"), w.small()), mbd.read_hawc2, ()),
     "kernel.nbi": Door(_kernel, _kept_kernel, ("machine/kernel_cache.py",)),
 }
 IN_A_PROCESS = {  # HDF5 may end or hang one: test_damaged.py

@@ -274,6 +274,7 @@ def studied():
     return StudyTable(values, over, {"a.mass": members.column("a.mass")}, {})
 
 
+READERS = ("read_aerodyn", "read_beamdyn", "read_elastodyn", "read_hawc2", "read_windio")
 FUNCTIONS = {
     "assemble_pose": lambda: {"system": driven(), "targets": {"h.angle": 0.1}},
     "bench": lambda: {"problem": chain, "steps": [1e-2], "t_end": 0.01, "turns": 0,
@@ -305,6 +306,7 @@ FUNCTIONS = {
     "optimize": lambda: {"objective": lambda p: (p["a.mass"] - 1.01) ** 2, **by_mass(),
                          "max_evaluations": 3},
     "read": lambda: {"path": "no such.toml"},
+    **{name: lambda: {"path": "no such.dat"} for name in READERS},
     "rotation": lambda: {"axis": "y", "angle": 0.3},
     "sample": lambda: {"distributions": {"a.mass": (1.0, 2.0)}, "n": 4},
     "sensitivities": by_mass,
@@ -492,7 +494,7 @@ def test_a_hostile_argument_of_a_method_is_refused_by_name(name):
 def test_the_other_arguments_of_a_function_are_good(name):
     """But for paths, of which there is no file: so an argument is what a refusal is about."""
     call = functools.partial(getattr(mbd, name), **FUNCTIONS[name]())
-    if name in ("load", "read", "write"):
+    if name in ("load", "read", "write", *READERS):
         with pytest.raises((FileNotFoundError, ValueError), match=r"no such|end in \.toml"):
             call()
     else:
