@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from mbd.base.atomic import replaced
 from mbd.base.checked import absent, file_path, mapping, meant, shown
@@ -282,14 +282,14 @@ def reader(path: Path) -> Callable[..., ModelFile]:
     return read
 
 
-def text_of(path: Path) -> str:
-    """Return the text of a file, with or without a byte order mark."""
+def text_of(path: Path, errors: Literal["strict", "replace"] = "strict") -> str:
+    """Return the text of a file, with or without a byte order mark; other codings by `errors`."""
     size = path.stat().st_size
     if size > _LARGEST:
         raise ValueError(f"must not be larger than {_LARGEST:.0e} bytes, got {size}")
     data = path.read_bytes()
     try:
-        return data.decode("utf-8-sig")
+        return data.decode("utf-8-sig", errors)
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise ValueError(

@@ -93,6 +93,26 @@ def test_a_blade_has_its_published_frequencies_and_motion(tmp_path):
     assert np.sqrt(np.mean((u - (11.5465, 17.6682, 25.1901)) ** 2)) < 0.02 * 25
 
 
+def test_newer_and_older_blade_files(tmp_path):
+    """Headings of OpenFAST 4, two kinds of damping; comments in another coding."""
+    w.beamdyn(tmp_path / "b.dat", w.small())
+    inner = tmp_path / "beamdyn_blade.inp"
+    old = inner.read_text()
+    new = re.sub("-+ DAMPING COEFFICIENT -+", "--- Stiffness-Proportional Damping \u00e9 ---", old)
+    modal = "--- Modal Damping ---\n4 n_modes - number\n0.01 0.02 0.03 0.04 zeta - ratios\n"
+    new = new.replace("------- DISTR", f"{modal}------- Distr")
+    assert "Modal" in new
+    one = mbd.read_beamdyn(tmp_path / "b.dat")
+    inner.write_text(new, encoding="latin-1")
+    two = mbd.read_beamdyn(tmp_path / "b.dat")
+    assert np.array_equal(one["blade"].damping, two["blade"].damping)
+    assert np.array_equal(about(one["blade"].sections[1]), about(two["blade"].sections[1]))
+    inner.write_text(new.replace("1 damp_type", "2 damp_type"), encoding="latin-1")
+    three = mbd.read_beamdyn(tmp_path / "b.dat")
+    assert not three["blade"].damping.any()
+    assert "damping of modes" in three.notes[0]
+
+
 def test_numbers_of_elastodyn_and_bending_of_its_beams(tmp_path):
     """Of an even cantilever w = 1.8751^2 sqrt(EI/m)/L^2; numbers are in SI, with their signs."""
     w.elastodyn(tmp_path / "ed.dat", length=100.0, flap=4e9, edge=9e9, mass=300.0)
@@ -155,6 +175,32 @@ def test_masses_copies_and_notes_of_hawc2(tmp_path):
     assert alone.points[-1, 2] == pytest.approx(file["blade1"].length)
     with pytest.raises(KeyError, match="there are 1.1"):
         mbd.read_hawc2(tmp_path / "t.st")["blade"]
+
+
+def test_a_row_of_19_columns_has_its_three_centres(tmp_path):
+    """A force at the shear centre does not twist, one at the elastic centre does not bend."""
+    x = {"r": 0, "m": 10, "xcg": 0.3, "ycg": 0.1, "rix": 0.2, "riy": 0.4, "xsh": 0.5, "ysh": -0.2,
+         "E": 7e10, "G": 2.7e10, "Ix": 2e-4, "Iy": 8e-4, "Ip": 5e-4, "kx": 0.5, "ky": 0.6,
+         "A": 0.02, "pitch": 20.0, "xe": 0.2, "ye": 0.1}  # fmt: skip
+    rows = [w.numbers([*x.values()]), w.numbers([10.0, *[*x.values()][1:]])]
+    (tmp_path / "s.st").write_text("\n".join(["#1 one", "r m", "$1 2 rows", *rows, "$2 2", *rows]))
+    file = mbd.read_hawc2(tmp_path / "s.st")
+    assert list(file.bodies) == ["1.1", "1.2"]
+    section = file["1.1"].sections[0]
+    S = np.linalg.inv(section.stiffness)  # forces along z, x, y; moments about z, x, y
+    c, s = np.cos(np.radians(20)), np.sin(np.radians(20))
+    for shear, k in (((c, s), 0.5), ((-s, c), 0.6)):
+        strain = S @ (0, *shear, x["xsh"] * shear[1] - x["ysh"] * shear[0], 0, 0)
+        assert abs(strain[3]) < 1e-12 * abs(strain[1:3]).max()
+        assert shear @ strain[1:3] == pytest.approx(1 / (k * 2.7e10 * 0.02))
+    pull = S @ (1, 0, 0, 0, x["ye"], -x["xe"])
+    assert pull[0] == pytest.approx(1 / (7e10 * 0.02))
+    assert abs(pull[3:]).max() < 1e-12 * pull[0]
+    bent = S @ (0, 0, 0, 0, c, s)
+    assert bent[4:] == pytest.approx(np.array((c, s)) / (7e10 * 2e-4))
+    assert S[3, 3] == pytest.approx(1 / (2.7e10 * 5e-4))
+    assert section.center == pytest.approx((0.3, 0.1))
+    assert section.inertia[0, 0] == pytest.approx(10 * (0.2**2 + 0.4**2))
 
 
 def test_records_are_immutable_and_beams_are_written_to_model_files(tmp_path):

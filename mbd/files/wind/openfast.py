@@ -41,8 +41,12 @@ _MASSES = {
     "YawBrMass": "kg", "PtfmMass": "kg", "PtfmRIner": "kg m^2", "PtfmPIner": "kg m^2",
     "PtfmYIner": "kg m^2",
 }  # fmt: skip
-_RATIOS = {"blade": ("BldFlDmp1", "BldFlDmp2", "BldEdDmp1"),
-           "tower": ("TwrFADmp(1)", "TwrFADmp(2)", "TwrSSDmp(1)", "TwrSSDmp(2)")}  # fmt: skip
+_RATIOS = {  # of damping
+    "blade": (
+        "BldFlDmp1", "BldFlDmp2", "BldEdDmp1", "BldFlDmp(1)", "BldFlDmp(2)", "BldEdDmp(1)",
+    ),
+    "tower": ("TwrFADmp(1)", "TwrFADmp(2)", "TwrSSDmp(1)", "TwrSSDmp(2)"),
+}  # fmt: skip
 _STRETCH, _TORSION = 1e6, 1e3  # EA L^2 and GJ of what is rigid in ElastoDyn, by EI
 
 
@@ -85,15 +89,17 @@ def read_beamdyn(path: Path) -> WindFile:
         return blade.place(lines[i])
 
     mu = np.zeros(6)
-    if blade.count("damp_type", 0):
-        i = blade.find("DAMPING COEFFICIENT") + 3
+    damping = blade.count("damp_type", 0)
+    notes = () if damping < 2 else (f"{blade.path}: damping of modes (damp_type) is not read",)
+    if damping == 1:
+        i = blade.find("mu1") + 2
         mu = np.array(blade.row(i, {f"mu{k + 1}": "s" for k in range(6)}))
         if (mu < 0).any():
             raise blade.must(i, "mu1 to mu6", "not negative [s]", mu.tolist())
     twist = Profile(p, -rows[:, 3], lambda i: file.place(first + i))
     mass = Profile(at, mass_rows(M, where), where)
     body = Slender.of(rows[:, :3], Profile(at, K, where), mass, twist, mu)
-    return WindFile({"blade": body})
+    return WindFile({"blade": body}, notes=notes)
 
 
 def _arc(file: WordFile, first: int, points: np.ndarray) -> np.ndarray:

@@ -49,7 +49,7 @@ class WordFile:
     def __init__(self, path: Path, comment: str = "!") -> None:
         self.path = path
         try:
-            text = text_of(path)
+            text = text_of(path, "replace")  # comments are in any coding
         except (ValueError, OSError) as error:
             raise ValueError(f"{path}: {error}") from None
         self.lines = text.split("\n")
@@ -90,10 +90,12 @@ class WordFile:
         return x
 
     def count(self, key: str, least: int = 1) -> int:
-        """Return the whole number of a key."""
+        """Return the whole number of a key, of lines of the file or fewer."""
         i, word = self.line(key), self.value(key)
         if not re.fullmatch(r"\+?\d{1,9}", word) or int(word) < least:
             raise self.must(i, key, f"a whole number, at least {least}", word)
+        if int(word) > len(self.lines):
+            raise self.must(i, key, f"at most {len(self.lines)}, the lines of the file", word)
         return int(word)
 
     def file(self, key: str) -> Path:

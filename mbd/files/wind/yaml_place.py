@@ -67,7 +67,12 @@ class YamlPlace:
     def _pairs(self) -> dict[str, Any]:
         if getattr(self.node, "id", None) != "mapping":
             raise self.must("a table with keys")
-        return {key.value: value for key, value in self.node.value if isinstance(key.value, str)}
+        pairs = {key.value: value for key, value in self.node.value if isinstance(key.value, str)}
+        if len(pairs) < len(self.node.value):
+            raise self.must(
+                "a table with words as keys, each once", [k.value for k, _ in self.node.value]
+            )
+        return pairs
 
     def __contains__(self, key: str) -> bool:
         return getattr(self.node, "id", None) == "mapping" and key in self._pairs()
