@@ -267,34 +267,33 @@ def read_aerodyn(path: Path) -> WindFile:
     n, start = file.count("NumAFfiles"), file.line("AFNames")
     columns = [file.count(f"InCol_{x}", 0) - 1 for x in ("Alfa", "Cl", "Cd", "Cm")]
     polars: list[Polar] = []
-    said_of: list[str] = []
+    remarks: list[str] = []
     for i in range(start, start + n):
         words = file.words[i] if i < len(file.words) else []
         if not words or not words[0].startswith(("'", '"')):
             raise file.must(i, f"AFNames {i - start + 1} of {n}", "a name in quotes", words[:1])
         inner = WordFile(file.beside(i, "AFNames", words[0].strip("\"'")))
-        polar, remarks = _polar(inner, tuple(columns))
+        polar, more = _polar(inner, tuple(columns))
         polars.append(polar)
-        said_of += remarks
+        remarks += more
     blade = WordFile(file.file("ADBlFile(1)"))
     first, t = blade.columns(
         blade.find("Blade Properties") + 2, blade.count("NumBlNds", 2), _BLADE_POINTS
     )
-    blade.positive(first, t, {"BlChord": "m"})
-    if (bad := np.diff(t["BlSpn"]) <= 0).any():
-        i = int(np.argmax(bad)) + 1
-        raise blade.must(first + i, "BlSpn", "above that before [m]", float(t["BlSpn"][i]))
     which = t["BlAFID"].astype(int) - 1
-    if (bad := (which != t["BlAFID"] - 1) | (which < 0) | (which >= n)).any():
-        i = int(np.argmax(bad))
-        raise blade.must(
-            first + i, "BlAFID", f"from 1 to {n}, one of AFNames", float(t["BlAFID"][i])
-        )
+    for name, bad, expected in (
+        ("BlChord", t["BlChord"] <= 0, "positive [m]"),
+        ("BlSpn", np.diff(t["BlSpn"], prepend=-np.inf) <= 0, "above that before [m]"),
+        ("BlAFID", ~np.isin(t["BlAFID"], 1 + np.arange(n)), f"from 1 to {n}, one of AFNames"),
+    ):
+        if bad.any():
+            i = int(np.argmax(bad))
+            raise blade.must(first + i, name, expected, float(t[name][i]))
     offset = np.column_stack([t["BlCrvAC"], t["BlSwpAC"]])
     aero = AeroBlade(
         t["BlSpn"], t["BlChord"], t["BlTwist"], offset, tuple(polars), t["BlSpn"].copy(), which
     )
-    return WindFile(aero=read_only_record(aero), notes=tuple(said_of))
+    return WindFile(aero=read_only_record(aero), notes=tuple(remarks))
 
 
 def _polar(file: WordFile, columns: tuple[int, ...]) -> tuple[Polar, tuple[str, ...]]:

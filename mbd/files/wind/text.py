@@ -142,19 +142,16 @@ class WordFile:
         raise ValueError(f"{self.path}: there is no line with {word!r}")
 
     def columns(
-        self, start: int, n: int, units: dict[str, str], optional: tuple[str, ...] = ()
+        self, start: int, n: int, units: dict[str, str]
     ) -> tuple[int, dict[str, np.ndarray]]:
-        """Return the first line and the columns of a table of n rows, by the names over it.
-
-        Two lines of units or dashes may stand between the names and the rows.
-        """
+        """Return the first line and the columns of a table of n rows, under names and units."""
         header = next((i for i in range(start, len(self.words)) if self.words[i]), start)
         names = [re.sub(r"\W.*", "", x).lower() for x in self.words[header]]
         for name in units:
-            if name.lower() not in names and name not in optional:
+            if name.lower() not in names:
                 raise self.must(header, "the line", f"names of columns, with {name}", names)
         first = header + 2
-        places = {name: names.index(name.lower()) for name in units if name.lower() in names}
+        places = {name: names.index(name.lower()) for name in units}
         table = {name: np.empty(n) for name in places}
         for k in range(n):
             i = first + k
@@ -167,10 +164,3 @@ class WordFile:
                     )  # fmt: skip
                 table[name][k] = self.read(i, name, words[j], units[name])
         return first, table
-
-    def positive(self, first: int, table: dict[str, np.ndarray], units: dict[str, str]) -> None:
-        """Refuse what is not positive in columns of a table."""
-        for name, unit in units.items():
-            if (bad := table[name] <= 0).any():
-                i = int(np.argmax(bad))
-                raise self.must(first + i, name, f"positive [{unit}]", float(table[name][i]))

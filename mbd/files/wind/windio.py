@@ -104,7 +104,7 @@ def read_windio(path: Path) -> WindFile:
             values |= {f"{name}.{i}": float(x) for i, x in enumerate(place.numbers(unit))}
     aero = _aero(root, parts / "blade") if "blade" in parts else None
     read = ("blade", "tower", "monopile", "hub", "nacelle", "drivetrain", "yaw")
-    notes += [f"components.{x} is not read" for x in parts._pairs() if x not in read]
+    notes += [f"components.{x} is not read" for x in parts.keyed() if x not in read]
     return WindFile(bodies, values, aero, notes=tuple(notes))
 
 
@@ -222,22 +222,21 @@ def _tube(root: YamlPlace, part: YamlPlace) -> Slender:
         (_grid(x / "thickness", "m").checked("thickness"), _material(root, x / "material"))
         for x in inside / "layers"
     ]
-    more = inside.first("outfitting_factor")
-    factor = 1.0 if more is None else _of_one_or_more(more)
-    p = np.unique(np.concatenate([diameter.at, *(t.at for t, _ in walls)]))
+    factor = _factor(inside)
+    p = np.unique(np.concatenate([x.at for x in (diameter, factor, *(t for t, _ in walls))]))
     C, w = np.zeros((len(p), 6, 6)), np.zeros((len(p), 4, 4))
-    for k, (x, outer) in enumerate(zip(p, 0.5 * diameter.to(p), strict=True)):
-        inner = outer
-        for thickness, (young, shear, density) in walls:
-            s = float(thickness.to(np.array([x]))[0])
+    radii = 0.5 * diameter.to(p)  # of the outside of the next layer
+    for thickness, (young, shear, density) in walls:
+        layer = zip(p, radii, thickness.to(p), density * factor.to(p), strict=True)
+        for k, (x, r, s, rho) in enumerate(layer):
             try:
-                tube = Section.tube(inner, s, young=young, shear=shear, density=density * factor)
+                tube = Section.tube(r, s, young=young, shear=shear, density=rho)
             except ValueError as error:
                 raise ValueError(f"{inside / 'layers'}: station {x:g}: {error}") from None
-            inner -= s
             stretch, two, three, torsion, bend_x, bend_y = np.diag(tube.stiffness)
             C[k] += np.diag((two, three, stretch, bend_x, bend_y, torsion))
             w[k] += tube.mass_matrix
+        radii = radii - thickness.to(p)
 
     def where(i: int) -> str:
         return f"{shape / 'outer_diameter'}, station {p[i]:g}"
@@ -246,11 +245,13 @@ def _tube(root: YamlPlace, part: YamlPlace) -> Slender:
     return Slender.of(line.points, Profile(p, C, where), Profile(p, w, where), none)
 
 
-def _of_one_or_more(place: YamlPlace) -> float:
-    """Return the mean of a factor for all, or at stations."""
-    if "values" in place:
-        return float((place / "values").numbers("-").mean())
-    return place.number("-", 1.0)
+def _factor(inside: YamlPlace) -> Profile:
+    """Return the factor of the mass of a wall, one for all or at stations."""
+    place = inside.first("outfitting_factor")
+    if place is not None and "values" in place:
+        return _grid(place, "-").checked("outfitting_factor")
+    one = 1.0 if place is None else place.number("-", 1.0)
+    return Profile(np.array((0.0, 1.0)), np.array((one, one)), str)
 
 
 def _material(root: YamlPlace, name: YamlPlace) -> tuple[float, float, float]:

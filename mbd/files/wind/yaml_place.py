@@ -50,7 +50,7 @@ class YamlPlace:
         except (ValueError, OSError) as error:
             raise ValueError(f"{path}: {error}") from None
         place = cls(path, (), node)
-        place._pairs()
+        place.keyed()
         return place
 
     def __str__(self) -> str:
@@ -64,7 +64,8 @@ class YamlPlace:
             got = got if isinstance(got, str) else f"a {getattr(self.node, 'id', 'nothing')}"
         return ValueError(f"{self} must be {expected}, got {shown(got)}")
 
-    def _pairs(self) -> dict[str, Any]:
+    def keyed(self) -> dict[str, Any]:
+        """Return the nodes of a table by key."""
         if getattr(self.node, "id", None) != "mapping":
             raise self.must("a table with keys")
         pairs = {key.value: value for key, value in self.node.value if isinstance(key.value, str)}
@@ -75,10 +76,10 @@ class YamlPlace:
         return pairs
 
     def __contains__(self, key: str) -> bool:
-        return getattr(self.node, "id", None) == "mapping" and key in self._pairs()
+        return getattr(self.node, "id", None) == "mapping" and key in self.keyed()
 
     def __truediv__(self, key: str) -> "YamlPlace":
-        pairs = self._pairs()
+        pairs = self.keyed()
         if key not in pairs:
             raise ValueError(f"{self}: {absent('', key, pairs)}")
         return YamlPlace(self.path, (*self.keys, key), pairs[key])
