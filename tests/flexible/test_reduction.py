@@ -143,7 +143,7 @@ def test_loads_that_are_no_soft_patches_are_refused():
         ({"loads": {"left": [8, 9, 10]}}, "loads must have names of their own, both have 'left'"),
         ({"loads": {"p": [8, 9, 10]}, "modes": 3}, "give fixed_modes in the place of modes or cut"),
         ({"loads": {"p": ends(x)["left"]}}, "'left' and 'p' must not share nodes"),
-        ({"interfaces": {}, "fixed_modes": 0}, "fixed_modes must be a whole number from 1"),
+        ({"interfaces": {}, "fixed_modes": 0}, "fixed_modes must be a whole number, at least 1"),
     ):
         given = {"interfaces": {"left": ends(x)["left"]}} | options
         with pytest.raises(ValueError, match=text):
