@@ -188,7 +188,10 @@ OF: dict[str, dict[str, ValueType]] = {
     },
     "FlexibleBody": {
         **dict.fromkeys(("M", "K", "coordinates"), File()),
-        "interfaces": Mapping(OneOf(lambda x: isinstance(x, str), Word, Several(Whole))),
+        **dict.fromkeys(
+            ("interfaces", "loads"),
+            Mapping(OneOf(lambda x: isinstance(x, str), Word, Several(Whole))),
+        ),
         "units": Word,
         **dict.fromkeys(("modes", "fixed_modes"), Whole),
         "cutoff": Number("Hz"),

@@ -52,6 +52,9 @@ class FlexibleBody(Body):
         ``.inp``, ``.bdf``, or meshes, which need meshio.
     interfaces : dict of str to nodes
         Rigid patches where others attach: places from 0, or labels or the name of a set in a file.
+    loads : dict of str to nodes, optional
+        Patches that stay soft: what acts on ``body.interface(name)`` is spread evenly over their
+        nodes, whose best fit the frame follows, and six shapes more make its statics exact.
     units : str
         Of length, mass and time in all these, ``"mm t s"``; all else is in SI.
     fixed_modes : int, optional
@@ -96,7 +99,7 @@ class FlexibleBody(Body):
 
     def __init__(
         self, name: str, M: Any, K: Any, coordinates: Any, interfaces: Any, *,
-        units: str = "m kg s", modes: Any = None,
+        loads: Any = None, units: str = "m kg s", modes: Any = None,
         cutoff: float | None = None, fixed_modes: int | None = None, damping: Any = 0.0,
         rayleigh: Any = None, geometric_stiffness: Any = None, mass_factor: float = 1.0,
         stiffness_factor: float = 1.0, position: Any = (0.0, 0.0, 0.0), rotation: Any = None,
@@ -114,7 +117,7 @@ class FlexibleBody(Body):
             shapes=checked_shapes(who, shape),
         )
         with naming_files(M, K, coordinates):
-            mesh = FiniteElementModel.checked(who, M, K, coordinates, interfaces, units)
+            mesh = FiniteElementModel.checked(who, M, K, coordinates, interfaces, units, loads)
             shapes = _shapes(mesh, modes, cutoff, fixed_modes)
             inertia = invariants(mesh, shapes)
         heavy = _factor(who, "mass_factor", mass_factor)
@@ -248,10 +251,17 @@ def _shapes(mesh: FiniteElementModel, modes: Any, cutoff: Any, fixed: Any) -> Sh
     """Return the shapes that are asked for."""
     if sum(x is not None for x in (modes, cutoff, fixed)) > 1:
         raise ValueError(f"{mesh.who}: give one of modes, cutoff and fixed_modes")
+    if mesh.soft and (modes is not None or cutoff is not None):
+        raise ValueError(
+            f"{mesh.who}: loads are right to their statics with all that interfaces can do; give "
+            "fixed_modes in the place of modes or cutoff"
+        )
     if cutoff is not None:
         return reduced(mesh, None, number(mesh.who, "cutoff", cutoff, "Hz", positive=True))
     if fixed is not None:
-        return reduced(mesh, None, None, whole(mesh.who, "fixed_modes", fixed, 0))
+        return reduced(
+            mesh, None, None, whole(mesh.who, "fixed_modes", fixed, 0 if mesh.interfaces else 1)
+        )
     if modes is None:
         return reduced(mesh, None, None, _FIXED)
     if is_whole(modes, 1):

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from mbd.base.checked import absent, file_path, shown, sized
+from mbd.base.checked import absent, file_path, mapping, shown, sized
 from mbd.base.door import array, label
 from mbd.flexible.files import Matrix, Nodes, labelled, read_matrix, read_nodes
 
@@ -54,7 +54,9 @@ class FiniteElementModel:
     x : (n, 3) array [m]
         Nodes, in the axes of the body.
     interfaces : dict
-        Nodes of each rigid patch.
+        Nodes of each patch.
+    soft : frozenset of str
+        Patches over which loads are spread; others are rigid.
     labels : (n,) int array
         Of the nodes, rising.
     patches : dict
@@ -68,10 +70,18 @@ class FiniteElementModel:
     interfaces: dict[str, np.ndarray]
     order: RowOrder
     labels: np.ndarray
+    soft: frozenset[str] = frozenset()
 
     @classmethod
     def checked(
-        cls, who: str, M: Any, K: Any, coordinates: Any, interfaces: Any, units: str = "m kg s"
+        cls,
+        who: str,
+        M: Any,
+        K: Any,
+        coordinates: Any,
+        interfaces: Any,
+        units: str = "m kg s",
+        loads: Any = None,
     ) -> "FiniteElementModel":
         """Return the model of matrices, arrays or names of files; refuse what is none."""
         nodes, factors = _coordinates(who, coordinates), _factors(who, units)
@@ -91,7 +101,9 @@ class FiniteElementModel:
                 "condense those without"
             )
         labels = None if nodes.labels is None else nodes.labels[there]
-        patches = _interfaces(who, interfaces, len(x), nodes._replace(labels=labels))
+        soft = mapping(who, "loads", {} if loads is None else loads, "{'pad': [0, 1, 2]}")
+        rigid = mapping(who, "interfaces", interfaces, "{'left': [0, 1, 2]}")
+        patches = _patches(who, rigid, soft, len(x), nodes._replace(labels=labels))
         mesh = cls(
             who,
             mass,
@@ -100,6 +112,7 @@ class FiniteElementModel:
             patches,
             order,
             np.arange(len(x)) if labels is None else labels,
+            frozenset(soft),
         )
         R = rigid_motions(x, mesh.d)
         force = np.abs(stiffness @ R).max(axis=0)
@@ -149,16 +162,18 @@ class FiniteElementModel:
         center = self.x[nodes].mean(axis=0)
         dofs = (d * nodes[:, None] + np.arange(d)).ravel()
         some = np.isin(dofs, self.active)
-        R = rigid_motions(self.x[nodes] - center, d)[some]
+        shifts = some & (np.arange(len(dofs)) % d < 3)
+        R = rigid_motions(self.x[nodes] - center, d)
         size = max(float(np.ptp(self.x, axis=0).max()), 1e-300)
-        values = np.linalg.svd(R / np.repeat([1.0, size], 3), compute_uv=False)
-        if len(values) < 6 or values[-1] < 1e-6:
-            raise ValueError(
-                f"{self.who}: interface {name!r} must have nodes that say how it turns, three or "
-                f"more that are not in line, got {len(nodes)}; give more nodes"
-                + ("" if d == 6 else ", or matrices with rotations")
-            )
-        return center, dofs[some], R
+        for rows in (shifts, some) if name in self.soft else (some,):
+            values = np.linalg.svd(R[rows] / np.repeat([1.0, size], 3), compute_uv=False)
+            if len(values) == 6 and values[-1] >= 1e-6:
+                return center, dofs[rows], R[rows]
+        raise ValueError(
+            f"{self.who}: {'loads' if name in self.soft else 'interface'} {name!r} must have nodes "
+            f"that say how it turns, three or more that are not in line, got {len(nodes)}; give "
+            "more nodes" + ("" if d == 6 else ", or matrices with rotations")
+        )
 
 
 def _free(force: np.ndarray, most: np.ndarray) -> str:
@@ -345,16 +360,18 @@ def _coordinates(who: str, value: Any) -> Nodes:
         raise ValueError(f"{who}: coordinates: {error}") from None
 
 
-def _interfaces(who: str, value: Any, n: int, names: Nodes) -> dict[str, np.ndarray]:
-    """Return the nodes of each interface; no node belongs to two of them."""
-    if not isinstance(value, Mapping):
-        raise TypeError(
-            f"{who}: interfaces must be a dict of name and nodes, {{'left': [0, 1, 2]}}, got "
-            f"{shown(value)}"
+def _patches(
+    who: str, rigid: Mapping[str, Any], soft: Mapping[str, Any], n: int, names: Nodes
+) -> dict[str, np.ndarray]:
+    """Return the nodes of each patch; no node belongs to two of them, and no name."""
+    if set(rigid) & set(soft):
+        raise ValueError(
+            f"{who}: interfaces and loads must have names of their own, both have "
+            f"{min(set(rigid) & set(soft))!r}"
         )
     interfaces: dict[str, np.ndarray] = {}
     owner: dict[int, str] = {}
-    for name, members in value.items():
+    for name, members in {**rigid, **soft}.items():
         label(name, f"{who}: interfaces")
         nodes = members
         if isinstance(members, str):

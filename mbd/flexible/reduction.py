@@ -10,8 +10,13 @@ constraint modes and fixed-interface modes. Of the reduced matrices the six rigi
 out, and the eigenvectors of what is left are the shapes :math:`\psi_j`: free of rigid motion and
 orthogonal to it by M, so that the frame of the body is its mean frame.
 
+Loads f on patches that stay soft are spread over their nodes, :math:`f_i = R(R^TR)^{-1} f = L f`
+with their rigid motions R. What the shapes above leave out of the deformation under them is added,
+residual vectors :math:`K_{ii}^{-1}L - \Phi\Omega^{-2}\Phi^TL`: statics are exact for them too.
+
 References
 ----------
+MacNeal, A hybrid method of component mode synthesis, Computers and Structures 1 (1971).
 Craig, Bampton, Coupling of substructures for dynamic analyses, AIAA Journal 6 (1968).
 """
 
@@ -29,6 +34,7 @@ _DENSE = 300  # unknowns up to which all eigenvectors are computed
 _MORE = 6  # fixed-interface modes beyond the number of shapes
 _SOFT = 1e-9  # eigenvalues of a mechanism, or lost in round-off, of their mean
 _SHIFT = 1e-4  # of the mean squared frequency
+_LOST = 1e-9  # compliance, of that of a load, that needs no residual vector
 _RANK = 1e-6  # smallest singular value of rigid motions and shapes at unit length
 
 
@@ -99,6 +105,18 @@ def reduced(
             f"lowest frequency is {np.sqrt(max(squared[0], 0.0)) / (2 * np.pi):.6g} Hz"
         )
     return _shapes(mesh, V @ (elastic @ vectors[:, :n]), V)
+
+
+def _spreading(mesh: FiniteElementModel) -> np.ndarray:
+    """Return nodal forces of unit forces, then moments over the size, on each soft patch."""
+    size = float(np.ptp(mesh.x, axis=0).max())
+    columns = []
+    for name in mesh.interfaces:
+        if name in mesh.soft:
+            _, dofs, R = mesh.patches[name]
+            columns.append(np.zeros((mesh.M.shape[0], 6)))
+            columns[-1][dofs] = R @ np.linalg.inv(R.T @ R) / np.repeat([1.0, size], 3)
+    return np.hstack(columns)
 
 
 def _mean(mesh: FiniteElementModel) -> float:
@@ -176,7 +194,7 @@ def _missing_compliance(
     constraint modes and :math:`F^TGK^{-1}G^TF` with the shapes, that move the interfaces by G;
     moments and turns are counted with the size of the mesh as a lever.
     """
-    patches = list(mesh.patches.values())
+    patches = [x for name, x in mesh.patches.items() if name not in mesh.soft]
     if len(patches) < 2:
         return 0.0
     lever = np.tile(np.repeat([1.0, np.ptp(mesh.x, axis=0).max()], 3), len(patches))
@@ -195,11 +213,11 @@ def _basis(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the basis V of the reduction, and the rigid motions in its coordinates."""
     n = mesh.M.shape[0]
-    patches = list(mesh.patches.values())
+    patches = [x for name, x in mesh.patches.items() if name not in mesh.soft]
     boundary = np.concatenate([np.zeros(0, int), *(dofs for _, dofs, _ in patches)])
     inside = np.setdiff1d(mesh.active, boundary)
     if not patches:
-        return _free(mesh, count if fixed is None else fixed, cutoff)
+        return _free(mesh, count, cutoff, fixed)
     T = sp.block_diag([R for _, _, R in patches]).toarray()
     V = np.zeros((n, T.shape[1]))
     V[boundary] = T
@@ -218,23 +236,40 @@ def _basis(
             Phi = Phi[:, :fixed]
             V = np.column_stack([V, np.zeros((n, Phi.shape[1]))])
             V[inside, T.shape[1] :] = Phi
+        if mesh.soft:
+            whole = np.zeros((n, 6 * len(mesh.soft)))
+            whole[inside] = solve.solve(_spreading(mesh)[inside])
+            V = np.column_stack([V, _residual(mesh, V[:, T.shape[1] :], whole)])
     centers = np.array([center for center, _, _ in patches])
     R = np.zeros((V.shape[1], 6))
     R[: T.shape[1]] = rigid_motions(centers, 6)
     return V, R
 
 
+def _residual(mesh: FiniteElementModel, Phi: np.ndarray, whole: np.ndarray) -> np.ndarray:
+    """Return what modes Phi of unit modal mass leave out of the deformation under loads."""
+    vectors = whole / np.sqrt(np.einsum("ij,ij->j", whole, mesh.K @ whole))
+    for _ in range(2):
+        vectors = vectors - Phi @ (Phi.T @ (mesh.M @ vectors))
+    energy, turned = np.linalg.eigh(vectors.T @ (mesh.K @ vectors))
+    vectors = vectors @ turned[:, energy > _LOST]
+    return np.asarray(vectors / np.sqrt(np.einsum("ij,ij->j", vectors, mesh.M @ vectors)))
+
+
 def _free(
-    mesh: FiniteElementModel, count: int | None, cutoff: float | None
+    mesh: FiniteElementModel, count: int | None, cutoff: float | None, fixed: int | None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return rigid motions and eigenvectors of a body without interfaces."""
+    """Return rigid motions and eigenvectors of a body without interfaces, so many if it says."""
+    from scipy.sparse.linalg import splu
+
     R, some = rigid_motions(mesh.x, mesh.d), mesh.active
     shift = _SHIFT * _mean(mesh)
     K, M = (sp.csc_array(A[some][:, some]) for A in (mesh.K, mesh.M))
     solve = factor(sp.csc_array(K + shift * M))
     if solve is None:
         raise ValueError(f"{mesh.who}: K must be positive semidefinite; check its signs")
-    n = None if count is None else count + 6
+    elastic = count if fixed is None else fixed
+    n = None if elastic is None else elastic + 6
     vectors = _eigenvectors(mesh, K, M, -shift, solve, n, cutoff)
     Phi = np.zeros((len(R), vectors.shape[1]))
     Phi[some] = vectors
@@ -242,6 +277,17 @@ def _free(
     Phi = Phi - R @ np.linalg.solve(R.T @ MR, MR.T @ Phi)
     squared, turned = np.linalg.eigh(Phi.T @ (mesh.M @ Phi))
     Phi = Phi @ turned[:, squared > 0.5]  # at unit length before: rigid ones vanish
+    _, turned = _eigh(mesh, Phi.T @ (mesh.K @ Phi), Phi.T @ (mesh.M @ Phi))
+    Phi = Phi @ turned[:, :fixed]
+    if mesh.soft:  # loads with the inertia forces that balance them
+        f = _spreading(mesh)
+        f = f - MR @ np.linalg.solve(R.T @ MR, R.T @ f)
+        size = abs(K).max() / np.abs(MR).max()
+        held = sp.csc_array(sp.block_array([[K, size * MR[some]], [size * MR[some].T, None]]))
+        whole = np.zeros(f.shape)
+        right = np.vstack([f[some], np.zeros((6, f.shape[1]))])
+        whole[some] = splu(held).solve(right)[:-6]
+        Phi = np.column_stack([Phi, _residual(mesh, Phi, whole)])
     return np.column_stack([R, Phi]), np.eye(6 + Phi.shape[1], 6)
 
 

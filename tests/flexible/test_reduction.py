@@ -95,6 +95,63 @@ def test_missing_compliance_is_that_of_the_whole_mesh(patches):
     assert own.missing_compliance == pytest.approx(missing[1], rel=1e-6)
 
 
+@pytest.mark.parametrize("rigid", [(), (0,), (0, 10)])
+@pytest.mark.parametrize("fixed", [1, 6])
+def test_loads_on_soft_patches_have_the_statics_of_the_mesh(rigid, fixed):
+    """All loads in balance, on soft patches and interfaces, against a pseudo-inverse of K."""
+    for (M, K, x), soft in ((HERMITE, {"p": [3], "q": [6]}), (BAR, {"p": range(8, 12)})):
+        patches = {f"i{n}": [n] for n in rigid}
+        if M is BAR[0]:
+            patches = {
+                name: ends(x)[name] for name, _ in zip(("left", "right"), rigid, strict=False)
+            }
+        mesh = FiniteElementModel.checked("body", M, K, x, patches, loads=soft)
+        shapes = reduced(mesh, None, None, fixed)
+        psi = shapes.values.reshape(K.shape[0], -1)
+        assert psi.shape[1] == 6 * len(soft) + fixed + 6 * max(len(rigid) - 1, 0)
+        R = rigid_motions(x, mesh.d)
+        F = np.zeros((K.shape[0], 6 * len(mesh.patches)))
+        for k, (_, dofs, motions) in enumerate(mesh.patches.values()):
+            F[dofs, 6 * k : 6 * k + 6] = np.linalg.pinv(motions).T
+        F = F @ scipy.linalg.null_space(R.T @ F) if F.shape[1] > 6 else F[:, :0]
+        free = np.eye(len(F))
+        for name, (_, dofs, motions) in mesh.patches.items():
+            if name not in soft:  # made rigid
+                free[np.ix_(dofs, dofs)] = motions @ np.linalg.pinv(motions)
+        u = np.linalg.pinv(free @ K @ free, rcond=1e-13, hermitian=True) @ F
+        modal = psi @ np.linalg.solve(shapes.K, psi.T @ F)
+        energy = np.einsum("ij,ij->j", F, u)
+        assert np.einsum("ij,ij->j", F, modal) == pytest.approx(energy, rel=1e-6)
+    M, K, x = HERMITE  # P a^2 (3 L - a) / 6 EI at the tip of a cantilever
+    system = mbd.System()
+    rod = system.add(mbd.FlexibleBody("rod", M, K, x, {"a": [0]}, loads={"p": [3], "tip": [10]}))
+    system.add(mbd.Fixed("wall", system.ground, rod, at=(0, 0, 0)))
+    system.add(mbd.PointForce("load", rod.interface("p"), (0, 0, 0.5)))
+    tip = mbd.equilibrium(system)["rod/tip"].position[2]
+    assert tip == pytest.approx(0.5 * 0.3**2 * (3 - 0.3) / (6 * 200.0), rel=1e-6)
+    mbd.check_tangents(system.build())  # raises
+    assert np.ptp(mbd.simulate(system, 0.01, 1e-4).energy.balance) < 1e-9
+
+
+def test_loads_that_are_no_soft_patches_are_refused():
+    M, K, x = BAR
+    for options, text in (
+        (
+            {"loads": {"p": [8, 9]}},
+            "loads 'p' must have nodes that say how it turns, three or more",
+        ),
+        ({"loads": {"left": [8, 9, 10]}}, "loads must have names of their own, both have 'left'"),
+        ({"loads": {"p": [8, 9, 10]}, "modes": 3}, "give fixed_modes in the place of modes or cut"),
+        ({"loads": {"p": ends(x)["left"]}}, "'left' and 'p' must not share nodes"),
+        ({"interfaces": {}, "fixed_modes": 0}, "fixed_modes must be a whole number, at least 1"),
+    ):
+        given = {"interfaces": {"left": ends(x)["left"]}} | options
+        with pytest.raises(ValueError, match=text):
+            mbd.FlexibleBody("bar", M, K, x, **given)
+    with pytest.raises(TypeError, match="loads must be a dict"):
+        mbd.FlexibleBody("bar", M, K, x, {}, loads=[1, 2])
+
+
 def test_a_clamped_body_bends_as_its_mesh_or_says_that_it_does_not():
     M, K, x = HERMITE
     for options, right in (({}, True), ({"modes": 12}, False), ({"modes": 6}, False)):
@@ -269,7 +326,7 @@ def test_files_of_other_kinds_are_refused(tmp_path):
     np.savez(tmp_path / "two.npz", a=1.0, b=2.0)
     with pytest.raises(ValueError, match=r"two\.npz' cannot be read"):
         bad(K=tmp_path / "two.npz")
-    with pytest.raises(TypeError, match="interfaces must be a dict of name and nodes"):
+    with pytest.raises(TypeError, match="interfaces must be a dict such as"):
         bad(interfaces=[1, 2])
 
 
