@@ -12,7 +12,6 @@ T + V, and nothing but the symmetry of m makes the sum of moments that of angula
 """
 
 from functools import cache
-from itertools import product
 from typing import Any
 
 from mbd.algebra.vec import dot, load3, minus, plus, store3, times
@@ -117,8 +116,9 @@ def masses(n: int, frames: bool = False) -> Kind:
                 p = plus(p, times(F[e.numbers + n * a + b], at(I, F, m.YD, I[e.ends + b])))
             push(I, F, m.FY, I[e.ends + a], 1.0, p)
 
+    name = f"masses of {count} frames" if frames else f"masses of {n} points"
+    first = range(0, n, size)
     return Kind(
-        f"masses of {n} points", n, 0, tuple(product(range(0, n, size), repeat=2)), forces, tangent,
-        damped=True, accelerated=True, smooth=True, work=m.SECOND_SIZE * n, energy=energy,
-        momenta=momenta,
+        name, n, 0, tuple((a, b) for a in first for b in first), forces, tangent, damped=True,
+        accelerated=True, smooth=True, work=m.SECOND_SIZE * n, energy=energy, momenta=momenta,
     )  # fmt: skip
