@@ -10,18 +10,20 @@ from mbd.base.checked import flag, shown, sized, whole
 from mbd.base.door import array, label, unit_vector, vector
 from mbd.beams.clamps import clamped, rows_of
 from mbd.beams.curve import ReferenceCurve, evaluated
-from mbd.beams.pieces import mesh, stiffness
+from mbd.beams.pieces import masses_between, mesh, stiffness
 from mbd.beams.section import Section
 from mbd.interactions.beams.element import BEAM
 from mbd.interactions.beams.line import Line
 from mbd.interactions.kind import Attachment, Element
 from mbd.interactions.laws import number_law
+from mbd.interactions.masses.points import masses
 from mbd.parts.bodies import RigidBody
 from mbd.parts.forces import PointForce
 from mbd.parts.joints import Fixed
 from mbd.parts.part import Body, Part
 
 _TURN, _MOST = 1.0, 2.0  # of an element in the reference [rad]: warned of, refused; pi is singular
+_MASSES = masses(8, frames=True)
 _STEEP = 0.5  # sine of the angle between the beam and `up` below which axes may turn quickly
 
 
@@ -54,6 +56,9 @@ class Beam(Part):
     damping : float or (6,) array [s]
         Stresses get the rate of strain times this, as stiffness times strain: of a mode with the
         circular frequency w, half of it times w is the damping ratio.
+    order : 2 or 4
+        Of errors of frequencies and motions over the length of an element. With 4 elements have
+        mass too: a frequency takes a third to half as many elements, each of which costs more.
     smooth : bool
     first, last : Frame or body, optional
         To which the first and the last node are fixed, with reactions ``NAME`` "first ..." and
@@ -77,11 +82,14 @@ class Beam(Part):
         self, name: str, points: Any, *,
         section: Section | Sequence[Section] | Callable[[float], Section], elements: int = 8,
         up: Any = (0.0, 0.0, 1.0), twist: Any = None, stations: Any = None,
-        formulation: Any = "so3", damping: Any = 0.0, smooth: bool = True, first: Any = None,
-        last: Any = None, velocity: Any = (0.0, 0.0, 0.0), angular_velocity: Any = (0.0, 0.0, 0.0),
+        formulation: Any = "so3", damping: Any = 0.0, order: int = 2, smooth: bool = True,
+        first: Any = None, last: Any = None, velocity: Any = (0.0, 0.0, 0.0),
+        angular_velocity: Any = (0.0, 0.0, 0.0),
     ) -> None:  # fmt: skip
         self.name = label(name, "Beam")
         n = whole(self.name, "elements", elements, 1)
+        if order not in (2, 4) or isinstance(order, bool):
+            raise ValueError(f"{self.name}: order must be 2 or 4, got {shown(order)}")
         direction = unit_vector(self.name, "up", up)
         curve = ReferenceCurve(self.name, points, smooth, section, stations, direction, twist)
         self._curve, self._mesh = curve, mesh(curve, max(n, len(curve.pieces)))
@@ -95,6 +103,11 @@ class Beam(Part):
         self._helicoids = tuple(
             Element(BEAM, self._ends(e), (*e0, *K.ravel(), *D.ravel()))
             for e, (e0, K, D) in enumerate(self._constants(tau))
+        )
+        self._masses = tuple(
+            Element(_MASSES, helicoid.attachments, M.ravel())
+            for helicoid, M in zip(self._helicoids, masses_between(curve, self._mesh), strict=True)
+            if order == 4
         )
         self.clamps = clamped(self.name, Fixed, first, self.first, last, self.last)
 
@@ -137,8 +150,8 @@ class Beam(Part):
         return (*self._nodes, *(joint.A.body for _, joint in self.clamps))
 
     def elements(self) -> list[Element]:
-        """Return the helicoids between the nodes, and the rows that fix the ends."""
-        return [*self._helicoids, *rows_of(self.clamps)]
+        """Return the helicoids between the nodes, their masses, and the rows that fix the ends."""
+        return [*self._helicoids, *self._masses, *rows_of(self.clamps)]
 
     @property
     def line(self) -> Line:

@@ -173,6 +173,7 @@ OF: dict[str, dict[str, ValueType]] = {
         "stations": Several(Number("-")),
         "formulation": Several(FORMULATION, single=True),
         "damping": Several(Number("s"), single=True),
+        "order": Whole,
         "smooth": Flag,
         "last": END,
     },
