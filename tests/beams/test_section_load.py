@@ -13,6 +13,7 @@ import pytest
 from families import SLOW, spread
 from numba import njit
 from scenes import with_body, with_point
+from scipy.linalg import expm
 
 import mbd
 from mbd.formulations import NAMES
@@ -526,14 +527,48 @@ def test_flexible_bodies_take_laws_of_motion(kind):
     nodes = [node.position for node in beam.nodes()]
     rod = mbd.FlexibleBody("rod", matrices.M, matrices.K, nodes, {"left": [0], "right": [3]})
     law = mbd.Function(between_ends, k=0.3)
-    part = kind("load", rod.interface("right"), law, reference=rod.interface("left"))
+    part = kind("load", rod.interface("right"), law, reference=rod.interface("left"),
+                memory=[0.3, 0.5], accept=drifting)  # fmt: skip
     assert mbd.check_part(part).ok
 
 
 @njit
-def between_ends(R, v, omega, reference, k):
+def between_ends(R, v, omega, reference, memory, k):
     X, RR, V, W = reference
-    return k * (np.cross(omega - W, R[:, 0]) - (v - V) * np.sqrt(v @ v) + R[:, 1] * RR[0, 2] + X)
+    u = np.cross(omega - W, R[:, 0]) - (v - V) * np.sqrt(v @ v) + R[:, 1] * RR[0, 2] + X
+    return k * memory[1] * u + memory[0] * v
+
+
+@njit
+def dragged(memory, c):
+    return -c * memory[0], 0.0, 0.0
+
+
+@njit
+def lagging(v, memory, dt, c):
+    return (v[0] + (memory[0] - v[0]) * np.exp(-c * dt),)
+
+
+def test_a_point_load_remembers():
+    """Of a lag: the linear equations v' = -c z/m, z' = c (v - z), to first order in the step."""
+    errors, c = [], 3.0
+    told = expm(np.array([[0, -c / 2], [c, -c]]) * 0.5)[:, 0]
+    for step in (2e-3, 1e-3):
+        system, ball = with_point("ball", mass=2.0, velocity=(1, 0, 0))
+        law = mbd.Function(dragged, c=c)
+        system.add(mbd.PointForce("film", ball, law, memory=1, accept=lagging, settles=True))
+        run = mbd.simulate(system, 0.5, step)
+        errors.append(run["ball"].velocity[-1, 0] - told[0])
+        assert run.state.memory[0] == pytest.approx(told[1], abs=step)
+    assert 1.9 < errors[0] / errors[1] < 2.1
+    assert abs(errors[1]) < 1e-3
+    system.add(mbd.Spring("spring", system.ground, ball, at=(-1, 0, 0), stiffness=1.0))
+    pose = mbd.equilibrium(system, run.state)
+    assert np.allclose(pose.state.memory, 0.0, rtol=0, atol=1e-12)
+    with pytest.raises(ValueError, match="push: memory= and accept= must be given together"):
+        mbd.PointForce("push", ball, law, memory=1)
+    with pytest.raises(ValueError, match="push: settles= is of a law of motion only"):
+        mbd.PointForce("push", ball, (1, 0, 0), settles=True)
 
 
 @njit
@@ -661,5 +696,5 @@ def test_a_law_that_has_the_axes_does_not_follow():
     ball = mbd.PointMass("ball", mass=1.0)
     with pytest.raises(ValueError, match="push: a law of motion has the axes, so that follow=True"):
         mbd.PointForce("push", ball, force_alone, follow=True)
-    with pytest.raises(ValueError, match="push: reference= is seen by a law of motion only"):
+    with pytest.raises(ValueError, match="push: reference= is of a law of motion only"):
         mbd.PointForce("push", ball, (1, 0, 0), reference=ball)
