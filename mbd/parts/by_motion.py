@@ -200,8 +200,15 @@ class PointInputs(NamedTuple):
     accept: Any = None
     settles: Any = False
 
+    @property
+    def of_one(self) -> Any:
+        """The memory as that of one site."""
+        number = self.memory is None or is_whole(self.memory, 0)
+        return self.memory if number else [self.memory]
+
     def of_nothing_else(self, owner: str) -> None:
         """Refuse what no other law takes."""
+        _memory(owner, self.of_one, 1)
         for word, value in self._asdict().items():
             if value is not None and value is not False:
                 raise ValueError(f"{owner}: {word}= is of a law of motion only; leave it out")
@@ -212,8 +219,7 @@ def point_load(owner: str, frame: Frame, law: Any, returns: Returns, more: Point
     handed = law.parameters if isinstance(law, Function) else {}
     numbers = {name: x for name, x in handed.items() if not np.ndim(x)}
     tables = {name: x for name, x in handed.items() if np.ndim(x)}
-    one = more.memory if more.memory is None or is_whole(more.memory, 0) else [more.memory]
-    of = LawInputs.of(owner, 1, numbers, tables, more.reference, one, False, more.settles)
+    of = LawInputs.of(owner, 1, numbers, tables, more.reference, more.of_one, False, more.settles)
     site, function = Site.on(frame), law.function if isinstance(law, Function) else law
     return of.element(0, site, of.law(owner, [site], function, returns, None, more.accept), 1.0)
 
