@@ -383,6 +383,29 @@ def running_away(v, x, memory, dt, wind, c):
     return memory[0] + dt * wind if dt < 1.0 else memory[0] + wind, 0.5
 
 
+@pytest.mark.parametrize("stations", ["nodes", "gauss"])
+def test_arrows_are_the_loads_of_the_sections(stations):
+    """Of an animation, where the sections are, with what they remember, away from the origin."""
+    system = mbd.System()
+    points = np.add(POINTS, (0, 0, 40))
+    beam = system.add(mbd.Beam("beam", points, section=SECTION, elements=2, up=(0, 0, 1)))
+    inputs = {"parameters": {"k": 0.7}, "tables": {"table": TABLE}, "reference": system.ground}
+    load = mbd.SectionLoad("load", beam, everything, stations=stations, **inputs, memory=2,
+                           accept=drifting)  # fmt: skip
+    system.add(load)
+    run = mbd.simulate(system, 2e-3, 1e-4)
+    drawing, still = run.animate(speed=1e-3).drawing, (np.zeros(3), np.eye(3), *np.zeros((2, 3)))
+    memories, motion = run.state.memory.reshape(-1, 2), [x[-1] for x in load.motion(run)]
+    for unit in ("N", "N m"):
+        some = [x for x in drawing.arrows if x.label == "load" and x.unit == unit]
+        rows = zip(some, load.stations, load.lengths, memories, *motion, strict=True)
+        for arrow, s, W, memory, x, *others in rows:
+            both = everything(run.t[-1], s, x, *others, still, memory, 0.7, TABLE)
+            told = W * np.array(both[unit == "N m"])
+            assert np.allclose(arrow.vectors[-1], told, rtol=1e-9, atol=1e-11)
+            assert np.allclose(drawing.tracks[arrow.end.frame].position[-1], x, rtol=0, atol=1e-12)
+
+
 def test_a_memory_without_rest_is_named():
     for accept in (keeping, running_away):
         with pytest.raises(RuntimeError, match="load: its memory does not come to rest, or keeps"):
