@@ -489,6 +489,35 @@ def test_arrays_go_in_and_out_of_a_stepper():
     assert np.allclose(y, told, rtol=0, atol=1e-3 * told[1])
 
 
+@pytest.mark.parametrize("steps", [1, 5])
+def test_extrapolated_loads_of_another_program_are_of_second_order(steps):
+    """A spring and damper outside, asked every so many steps: x'' = -40 x - x', x = 1 at first."""
+    rate, frequency = 0.5, np.sqrt(40 - 0.25)
+    x = np.exp(-rate) * (np.cos(frequency) + rate / frequency * np.sin(frequency))
+    errors = {}
+    for extrapolate in (False, True):
+        for n in (200, 400):
+            system, ball = with_point("ball", position=(1, 0, 0))
+            system.add(mbd.PointForce("push", ball, np.zeros(3)))
+            stepper = mbd.Stepper(system, 1 / (n * steps), inputs=["push.force"],
+                                  observe=["ball.position.x", "ball.velocity.x"])  # fmt: skip
+            for k in range(n):
+                stepper.u[0] = -40.0 * stepper.y[0] - stepper.y[1]
+                if k == n // 2:
+                    kept = stepper.snapshot()
+                stepper.step(steps, extrapolate=extrapolate)
+            errors[extrapolate, n] = abs(stepper.y[0] - x)
+            end = stepper.y.copy()
+            stepper.restore(kept)
+            for _ in range(n - n // 2):
+                stepper.u[0] = -40.0 * stepper.y[0] - stepper.y[1]
+                stepper.step(steps, extrapolate=extrapolate)
+            assert np.array_equal(stepper.y, end)
+    assert 1.8 < errors[False, 200] / errors[False, 400] < 2.2
+    assert 3.5 < errors[True, 200] / errors[True, 400] < 4.5
+    assert errors[True, 200] < 0.02 * errors[False, 200]
+
+
 @njit
 def lift_of_spin(v, omega, s):
     """Return Magnus' force S omega x v."""
