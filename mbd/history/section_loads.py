@@ -1,6 +1,6 @@
 r"""Loads by laws of motion over time, where they act.
 
-Each element is asked alone, at every instant, with what it remembers followed from one to the next.
+Each element is evaluated alone, with what it remembers followed from one instant to the next.
 Its forces f on faces, the first at the origin, the others on directors, are at its section x
 
 .. math:: F = -\sum f_0, \qquad M = -\sum\big((y_0 - x)\times f_0 + \sum_k d_k\times f_k\big) .
@@ -30,7 +30,7 @@ class SectionLoadHistory(NamedTuple):
     moment: np.ndarray
 
 
-class _Asked(NamedTuple):
+class _LoadWithTable(NamedTuple):
     """An element with its table and the faces of its ends; weights of its points there (k, 4)."""
 
     part: str
@@ -40,7 +40,7 @@ class _Asked(NamedTuple):
     weights: np.ndarray
 
 
-def _asked(tables: Appendix) -> list[_Asked]:
+def _loads_with_tables(tables: Appendix) -> list[_LoadWithTable]:
     """Return the loads by laws of motion, each with a table of its own."""
     model, some = tables.model, []
     for part in model.system.parts:
@@ -55,34 +55,34 @@ def _asked(tables: Appendix) -> list[_Asked]:
             for a in range(0, form.nodes * form.each, form.each):
                 weights[faces == of[a]] += e.attachments[a].weights
             head = tables.table(e.kind.head(1, record, len(e.memory)))
-            some.append(_Asked(part, e, head, faces, weights))
+            some.append(_LoadWithTable(part, e, head, faces, weights))
     return some
 
 
 def section_loads(run: Trajectory) -> list[SectionLoadHistory]:
     """Return the loads by laws of motion of a run, section by section; NaN where one raises."""
     model, tables = run.model, Appendix(run.model)
-    asked = _asked(tables)
-    if not asked:
+    elements = _loads_with_tables(tables)
+    if not elements:
         return []
     work = Workspace(model, own=tables.end - model.size)
     work.I = tables.all_entries
     y, f = (work.vector(x, 12 * (model.n_faces + 1)).reshape(-1, 4, 3) for x in (m.Y, m.FY))
-    both = [np.zeros((2, len(run.t), len(x.faces), 4, 3)) for x in asked]
+    both = [np.zeros((2, len(run.t), len(x.faces), 4, 3)) for x in elements]
     memory, last = run.before.get(MEMORY), run.t[0]
     for i in range(len(run.t)):
         work.load(State(run.t[i], run.q[i], run.v[i], run.a[i], run.lam[i], memory=memory))
         work.evaluate()
         work.F[m.T_LAST] = last
-        for x, seen in zip(asked, both, strict=True):
+        for x, kept in zip(elements, both, strict=True):
             if x.element.memory:
                 x.element.kind.accept(work.I, work.F, x.head)
             f[x.faces] = 0.0
             x.element.kind.forces(work.I, work.F, x.head)
-            seen[0, i], seen[1, i] = y[x.faces], f[x.faces]
+            kept[0, i], kept[1, i] = y[x.faces], f[x.faces]
         memory, last = work.store().memory, run.t[i]
     loads = []
-    for x, (faces, forces) in zip(asked, both, strict=True):
+    for x, (faces, forces) in zip(elements, both, strict=True):
         at = np.einsum("kw,nkwi->ni", x.weights, faces)
         faces[:, :, 0] -= at[:, None]
         moment = -np.cross(faces, forces).sum(axis=(1, 2))
