@@ -24,7 +24,7 @@ GLOSSARY = {
         "of elements: numbers that change at accepted steps, State.memory",
         {"interactions", "model", "history", "front", "store", "derivatives", "parts", "beams"},
         {"checked_memory", "memory_labels", "last_memory", "t_memory", "e_memory", "n_memory",
-         "by_memory", "memory_rests", "memory_kept"},
+         "by_memory", "memory_rests", "memory_kept", "memory_of_a_law"},
     ),
     "law": (
         "a user's function of time, elongation or measurements, interactions/laws.py",

@@ -6,6 +6,7 @@ from mbd.animation.drawing import Arrow, End, Track, nice, over_time
 from mbd.history.contacts import contacts as contacts_over_time
 from mbd.history.history import History
 from mbd.history.loads import law_over_time
+from mbd.history.section_loads import section_loads
 from mbd.machine.buffer import TRANSLATION
 
 FORCE, MOMENT, REACTION, REACTION_MOMENT = "#c62828", "#7b1fa2", "#1565c0", "#00838f"
@@ -47,6 +48,19 @@ def touches(solution: History) -> list[tuple[Track, Arrow]]:
             point = Track(f"{part.name}.{k}", history.point[:, k], None, None)
             label, end = f"{part.name} on {part.ends[1].name}", End(point.name, np.zeros(3))
             drawn.append((point, Arrow(end, history.force[:, k], "N", FORCE, "loads", label)))
+    return drawn
+
+
+def of_motion(solution: History) -> list[tuple[Track, Arrow]]:
+    """Return the loads by laws of motion, and the sections at which they act, which are frames."""
+    drawn = []
+    for k, load in enumerate(section_loads(solution)):
+        point = Track(f"{load.part}.{k}", load.x, None, None)
+        for raw, unit, color in ((load.force, "N", FORCE), (load.moment, "N m", MOMENT)):
+            values = np.nan_to_num(raw)
+            if values.any():
+                arrow = Arrow(End(point.name, np.zeros(3)), values, unit, color, "loads", load.part)
+                drawn.append((point, arrow))
     return drawn
 
 

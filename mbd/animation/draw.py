@@ -124,7 +124,8 @@ def draw(solution: History, options: DrawOptions, also: float | None = None) -> 
     if checked.flag("animate", "arrows", options.arrows):
         vectors = loads_and_reactions.loads(shown)
         vectors += loads_and_reactions.contacts(shown)
-        for point, arrow in loads_and_reactions.touches(shown):
+        moving = loads_and_reactions.touches(shown) + loads_and_reactions.of_motion(shown)
+        for point, arrow in moving:
             tracks[point.name] = point
             vectors.append(arrow)
         vectors += loads_and_reactions.reactions(shown)

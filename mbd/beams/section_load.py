@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from mbd.base.checked import flag, numbers, shown, sized
+from mbd.base.checked import numbers, shown, sized
 from mbd.base.door import array, label
 from mbd.base.dual import plain, value_of
 from mbd.base.read_only import read_only
@@ -123,10 +123,10 @@ class SectionLoad(Part):
         s = _stations(self.name, beam, stations)
         n = len(s)
         self.stations = s
-        if flag(self.name, "settles", settles) and accept is None:
-            raise ValueError(f"{self.name}: settles=True is of a memory, which needs accept=")
         self.lengths = _lengths(self.name, beam, stations, s, lengths)
-        self.inputs = LawInputs.of(self.name, n, parameters, tables, reference, memory)
+        self.inputs = LawInputs.of(
+            self.name, n, parameters, tables, reference, memory, settles=settles
+        )
         self.sites = [
             _of_cable(beam, x) if isinstance(beam, Cable) else _of_beam(beam, x) for x in s.tolist()
         ]
@@ -150,7 +150,7 @@ class SectionLoad(Part):
         self.law = law
         self._loads = tuple(
             self.inputs.element(i, site, law, length, (*loads[0][i], *loads[1][i]),
-                               (derivative is not None) + 2 * settles)
+                               derivative is not None)
             for i, (site, length) in enumerate(zip(self.sites, self.lengths, strict=True))
         )  # fmt: skip
 

@@ -45,12 +45,14 @@ class StepperSnapshot(NamedTuple):
     """All that a stepper goes on from: numbers, steps done, whether loads have jumped since, rows.
 
     Of the work space, of the run, of the stepper, and what rows were changed; None: no loops.
+    ``before`` are time and inputs of the last call that extrapolated.
     """
 
     numbers: np.ndarray
     done: int
     jumped: bool
     past: Past | None
+    before: tuple[float, np.ndarray] | None
 
 
 class Stepper:
@@ -126,6 +128,7 @@ class Stepper:
         if first is None or not continued:
             first, saddle = settled(self.model, state, project=project)
         self.first = first
+        self._before: tuple[float, np.ndarray] | None = None
         plan = Plan(first.t + _LONG * self.h, self.h, every=self._every)
         self.inputs = inputs = inputs_of([self.settable[x] for x in self._inputs])
         self.observation = Observation(self.model, self._observed, _WHO)
@@ -272,8 +275,17 @@ class Stepper:
         run.work.check_laws()
         return taken, status
 
-    def step(self, n: int = 1) -> None:
-        """Take n steps.
+    def step(self, n: int = 1, *, extrapolate: bool = False) -> None:
+        r"""Take n steps.
+
+        Parameters
+        ----------
+        n : int
+        extrapolate : bool
+            Let ``u`` go on, :math:`u_k + (u_k - u_{k-1})(t - t_k)/(t_k - t_{k-1})`, with what it
+            was at the last call with this word, instead of holding it: for loads of another
+            program, which knows how the run moves up to here only. The first such call holds.
+            Afterwards ``u`` is what acts at the end.
 
         Raises
         ------
@@ -284,6 +296,9 @@ class Stepper:
         """
         if type(n) is not int or n < 1:
             n = whole(_WHO, "n", n, 1)
+        if flag(_WHO, "extrapolate", extrapolate):
+            self._extrapolate(n)
+            return
         run = self.run
         first, begin = run.done + 1, run.work.snapshot() if run.jumps.driven else None
         taken, status = self.take(min(n, PIECE))
@@ -299,6 +314,19 @@ class Stepper:
         if status != CONVERGED:
             raise RuntimeError(run.why())
 
+    def _extrapolate(self, n: int) -> None:
+        """Take n steps with inputs that go on along the line through these and those before."""
+        t, u, before = self.t, self._u.copy(), self._before
+        self._before = t, u
+        if before is None or not before[0] < t:
+            self.step(n)
+            return
+        slope = (u - before[1]) / (t - before[0])
+        for _ in range(n):
+            self._u[:] = u + slope * (self.t + self.h - t)
+            self.hold()
+            self.step()
+
     def reset(self, state: State | None = None) -> None:
         """Go back to the state at which it began, with all inputs as described, or to another."""
         if state is not None:
@@ -312,7 +340,7 @@ class Stepper:
         past = None if acting is None else acting.past
         self._call(0)
         return StepperSnapshot(
-            self.run.work.snapshot(), self.run.done, bool(self._flags[JUMPED]), past
+            self.run.work.snapshot(), self.run.done, bool(self._flags[JUMPED]), past, self._before
         )
 
     def restore(self, snapshot: StepperSnapshot) -> None:
@@ -321,7 +349,7 @@ class Stepper:
         self.observe()
 
     def _put_back(self, snapshot: StepperSnapshot) -> None:
-        numbers, self.run.done, self._flags[JUMPED], past = snapshot
+        numbers, self.run.done, self._flags[JUMPED], past, self._before = snapshot
         self.run.work.restore(numbers)
         self._u[:] = self.inputs.of(numbers)
         if self.run.acting is not None and past is not None:

@@ -133,9 +133,11 @@ ARGUMENTS: dict[str, ValueType] = {
     "velocity": Array("m/s"),
 }
 
+MEMORY_OF_A_LAW: dict[str, ValueType] = {
+    "reference": END, "memory": Whole, "accept": OfPython(), "settles": Flag,
+}  # fmt: skip
 OF: dict[str, dict[str, ValueType]] = {
-    "PointForce": {"body": END, "reference": END},
-    "Moment": {"body": END, "reference": END},
+    **dict.fromkeys(("PointForce", "Moment"), {"body": END} | MEMORY_OF_A_LAW),
     "RotationalSpring": {**ROTATIONAL, "joint": JOINT},
     **dict.fromkeys(("JointSpring", "Stop"), ALONG),
     "JointFriction": {"friction": Along("F")},
@@ -204,14 +206,12 @@ OF: dict[str, dict[str, ValueType]] = {
     "LineLoad": {"beam": PartName("structures"), "force": Array("N/m"), "law": FunctionOf(("t",))},
     "SectionLoad": {
         "beam": PartName("structures"),
-        **dict.fromkeys(("load", "accept", "derivative"), OfPython()),
+        **dict.fromkeys(("load", "derivative"), OfPython()),
         "stations": OneOf(lambda x: isinstance(x, str), Word, Several(Number("m"))),
         "lengths": Several(Number("m"), single=True),
         "parameters": Mapping(Several(Number("-"), single=True)),
         "tables": Mapping(Several(Number("-"))),
-        "reference": END,
-        "memory": Whole,
-        "settles": Flag,
+        **MEMORY_OF_A_LAW,
         "force": Several(Array("N/m")),
         "moment": Several(Array("N")),
     },

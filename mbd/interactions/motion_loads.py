@@ -165,6 +165,14 @@ def _ask(I: Any, F: Any, e: Any, w: int, what: float, n: int) -> None:
     evaluate_law_at(I, F, e.law, (w + _IN, w + _OUT, n, w + _IN + TIME))
 
 
+_FORMS: dict[str, SiteForm] = {}  # of the kinds that there are
+
+
+def form_of(kind: Kind) -> SiteForm | None:
+    """Return the form of the sections of a kind, None if it is no load of motion."""
+    return _FORMS.get(kind.name)
+
+
 def settles(e: Any) -> bool:
     """Tell whether an element has a memory that comes to rest with a pose."""
     of_motion = bool(e.memory) and e.law is not None and e.law.of_motion
@@ -600,6 +608,7 @@ def motion_load(form: SiteForm) -> Kind:
 
     word = "remembering " * remembers + "reference " * reference
     of = f"{nodes} {'frames' if frames else 'points of a line' if line else 'points'}"
+    _FORMS[f"{word}load of motion on {of}"] = form
     return Kind(
         f"{word}load of motion on {of}", n, 0, pairs, forces, tangent,
         accept=accept if remembers else None, damped=True, work=to_turn + 3 * m.MAP_ROW,

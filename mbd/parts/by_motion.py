@@ -6,11 +6,11 @@ What a law sees, and what it returns, is in ``interactions/motion_laws.py``.
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from mbd.base.checked import is_whole, number_or_array, shown
+from mbd.base.checked import flag, is_whole, number_or_array, shown
 from mbd.base.door import array
 from mbd.base.dual import plain
 from mbd.base.function import Function
@@ -82,6 +82,8 @@ class LawInputs:
     memory : (n, k) array
     along : bool
         Whether sites are along a line, so that there is a length s.
+    settles : bool
+        Whether the memory is at rest in equilibria.
     """
 
     parameters: Mapping[str, np.ndarray]
@@ -89,11 +91,12 @@ class LawInputs:
     reference: Frame | None
     memory: np.ndarray
     along: bool = True
+    settles: bool = False
 
     @classmethod
     def of(
         cls, owner: str, n: int, parameters: Any, tables: Any, reference: Any, memory: Any,
-        along: bool = True,
+        along: bool = True, settles: Any = False,
     ) -> "LawInputs":  # fmt: skip
         """Return arguments of a part, checked."""
         numbers = {
@@ -118,7 +121,10 @@ class LawInputs:
         frame = None if reference is None else frame_at(owner, reference, None)
         if frame is not None:
             needs_axes(owner, "a reference", frame)
-        return cls(numbers, arrays, frame, read_only(_memory(owner, memory, n)), along)
+        if flag(owner, "settles", settles) and memory is None:
+            raise ValueError(f"{owner}: settles=True is of a memory, which needs memory=, accept=")
+        kept = read_only(_memory(owner, memory, n))
+        return cls(numbers, arrays, frame, kept, along, settles)
 
     def law(
         self, owner: str, sites: Sequence[Site], load: Any, returns: Returns,
@@ -155,17 +161,14 @@ class LawInputs:
 
     def element(
         self, i: int, site: Site, law: Law | None, length: Any, load: Sequence[Any] = (0.0,) * 6,
-        switches: int = 0,
+        told: bool = False,
     ) -> Element:  # fmt: skip
-        """Return the element of site i: its law, or a load that is given.
-
-        Switches are 1 where the law gives its derivative, and 2 where its memory settles.
-        """
+        """Return the element of site i: its law, which may have told its derivative, or a load."""
         frame = self.reference
         others = () if frame is None else tuple(frame.end(axis) for axis in (None, 0, 1, 2))
         k = self.memory.shape[1]
-        shares, own = (*site.shares, 0.0)[:2], self.numbers(i)
-        numbers = (site.s, length, *shares, float(switches), float(len(own)), float(k), *load, *own)
+        shares, own, switches = (*site.shares, 0.0)[:2], self.numbers(i), told + 2.0 * self.settles
+        numbers = (site.s, length, *shares, switches, float(len(own)), float(k), *load, *own)
         ends = (*(x for node in site.nodes for x in node), *site.tangent, *others)
         kind = motion_load(site.form(frame is not None, bool(k)))
         return Element(kind, ends, numbers, tuple(self.memory[i].tolist()), law=law)
@@ -189,13 +192,36 @@ def law_of_motion(law: Any) -> Callable[..., Any] | None:
     )
 
 
-def point_load(owner: str, frame: Frame, law: Any, reference: Any, returns: Returns) -> Element:
+class PointInputs(NamedTuple):
+    """What a law of motion at a point takes in addition to the motion, as a part is given it."""
+
+    reference: Any = None
+    memory: Any = None
+    accept: Any = None
+    settles: Any = False
+
+    @property
+    def of_one(self) -> Any:
+        """The memory as that of one site."""
+        number = self.memory is None or is_whole(self.memory, 0)
+        return self.memory if number else [self.memory]
+
+    def of_nothing_else(self, owner: str) -> None:
+        """Refuse what no other law takes."""
+        _memory(owner, self.of_one, 1)
+        for word, value in self._asdict().items():
+            if value is not None and value is not False:
+                raise ValueError(f"{owner}: {word}= is of a law of motion only; leave it out")
+
+
+def point_load(owner: str, frame: Frame, law: Any, returns: Returns, more: PointInputs) -> Element:
     """Return the element of a law of motion at a frame: numbers of a Function are parameters."""
     handed = law.parameters if isinstance(law, Function) else {}
     numbers = {name: x for name, x in handed.items() if not np.ndim(x)}
     tables = {name: x for name, x in handed.items() if np.ndim(x)}
-    of, sites = LawInputs.of(owner, 1, numbers, tables, reference, None, False), [Site.on(frame)]
-    return of.element(0, sites[0], of.law(owner, sites, law_of_motion(law), returns), 1.0)
+    of = LawInputs.of(owner, 1, numbers, tables, more.reference, more.of_one, False, more.settles)
+    site, function = Site.on(frame), law.function if isinstance(law, Function) else law
+    return of.element(0, site, of.law(owner, [site], function, returns, None, more.accept), 1.0)
 
 
 def _named(owner: str, word: str, value: Any) -> dict[str, Any]:

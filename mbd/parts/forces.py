@@ -17,7 +17,7 @@ from mbd.interactions.loads import FORCE, MOMENT, SCALING
 from mbd.interactions.measures import LENGTH
 from mbd.interactions.motion_laws import Returns
 from mbd.interactions.springs import spring
-from mbd.parts.by_motion import law_of_motion, point_load
+from mbd.parts.by_motion import PointInputs, law_of_motion, point_load
 from mbd.parts.coordinates import AngleBetween, offset_along
 from mbd.parts.interpolated import components_law
 from mbd.parts.joint import (
@@ -71,19 +71,18 @@ def _load(kind: Kind, frame: Frame, ends: Sequence[Attachment], applied: Applied
 
 
 def _by_motion(
-    owner: str, frame: Frame, law: Any, returns: Returns, follow: Any, reference: Any
+    owner: str, frame: Frame, law: Any, returns: Returns, follow: Any, more: PointInputs
 ) -> Element | None:
     """Return the element of a law of motion, or None where the load is another one."""
-    if law_of_motion(law) is None:
-        if reference is not None:
-            raise ValueError(f"{owner}: reference= is seen by a law of motion only; leave it out")
+    if law_of_motion(law) is None and not (callable(law) and more.memory is not None):
+        more.of_nothing_else(owner)
         return None
     if flag(owner, "follow", follow):
         raise ValueError(
             f"{owner}: a law of motion has the axes, so that follow=True says nothing; leave it "
             "out and return R @ components"
         )
-    return point_load(owner, frame, law, reference, returns)
+    return point_load(owner, frame, law, returns, more)
 
 
 def _with_reference(body: Any, reference: Any) -> tuple[Any, ...]:
@@ -112,6 +111,10 @@ class PointForce(Part):
         If true, the components are in body axes and turn with the body.
     reference : body, ground or Frame, optional
         What a law of motion sees as ``reference``, (x, R, v, omega).
+    memory : int or (k,) array [SI], optional
+    accept : callable, optional
+    settles : bool
+        What a law of motion remembers, as of a ``SectionLoad``.
     """
 
     relative = False
@@ -119,13 +122,15 @@ class PointForce(Part):
 
     def __init__(
         self, name: str, body: Any, force: Any, *, at: Any = None, follow: bool = False,
-        reference: Any = None,
+        reference: Any = None, memory: Any = None, accept: Callable[..., Any] | None = None,
+        settles: bool = False,
     ) -> None:  # fmt: skip
         self.name = label(name, "PointForce")
         self.body = acted_upon(self.name, body, frames=True)
         self.frame = frame_at(self.name, body, at)
         place = self.frame.position
-        by_motion = _by_motion(self.name, self.frame, force, "force", follow, reference)
+        more = PointInputs(reference, memory, accept, settles)
+        by_motion = _by_motion(self.name, self.frame, force, "force", follow, more)
         if by_motion is None:
             self.applied = _applied(self.name, self.frame, force, follow, place, moment=False)
             self.law = self.applied.law
@@ -158,19 +163,25 @@ class Moment(Part):
         If true, the components are in body axes and turn with the body.
     reference : body, ground or Frame, optional
         What a law of motion sees as ``reference``, (x, R, v, omega).
+    memory : int or (k,) array [SI], optional
+    accept : callable, optional
+    settles : bool
+        What a law of motion remembers, as of a ``SectionLoad``.
     """
 
     relative = False
     applied: Applied | None = None
 
     def __init__(
-        self, name: str, body: Any, moment: Any, *, follow: bool = False, reference: Any = None
-    ) -> None:
+        self, name: str, body: Any, moment: Any, *, follow: bool = False, reference: Any = None,
+        memory: Any = None, accept: Callable[..., Any] | None = None, settles: bool = False,
+    ) -> None:  # fmt: skip
         self.name = label(name, "Moment")
         self.body = acted_upon(self.name, body, frames=True)
         self.frame = frame_at(self.name, body, None)
         needs_axes(self.name, "a moment", self.frame)
-        by_motion = _by_motion(self.name, self.frame, moment, "moment", follow, reference)
+        more = PointInputs(reference, memory, accept, settles)
+        by_motion = _by_motion(self.name, self.frame, moment, "moment", follow, more)
         if by_motion is None:
             middle = np.zeros(3) if self.frame.face else self.body.center_of_mass
             self.applied = _applied(self.name, self.frame, moment, follow, middle, moment=True)

@@ -13,6 +13,7 @@ import pytest
 from families import SLOW, spread
 from numba import njit
 from scenes import with_body, with_point
+from scipy.linalg import expm
 
 import mbd
 from mbd.formulations import NAMES
@@ -382,6 +383,29 @@ def running_away(v, x, memory, dt, wind, c):
     return memory[0] + dt * wind if dt < 1.0 else memory[0] + wind, 0.5
 
 
+@pytest.mark.parametrize("stations", ["nodes", "gauss"])
+def test_arrows_are_the_loads_of_the_sections(stations):
+    """Of an animation, where the sections are, with what they remember, away from the origin."""
+    system = mbd.System()
+    points = np.add(POINTS, (0, 0, 40))
+    beam = system.add(mbd.Beam("beam", points, section=SECTION, elements=2, up=(0, 0, 1)))
+    inputs = {"parameters": {"k": 0.7}, "tables": {"table": TABLE}, "reference": system.ground}
+    load = mbd.SectionLoad("load", beam, everything, stations=stations, **inputs, memory=2,
+                           accept=drifting)  # fmt: skip
+    system.add(load)
+    run = mbd.simulate(system, 2e-3, 1e-4)
+    drawing, still = run.animate(speed=1e-3).drawing, (np.zeros(3), np.eye(3), *np.zeros((2, 3)))
+    memories, motion = run.state.memory.reshape(-1, 2), [x[-1] for x in load.motion(run)]
+    for unit in ("N", "N m"):
+        some = [x for x in drawing.arrows if x.label == "load" and x.unit == unit]
+        rows = zip(some, load.stations, load.lengths, memories, *motion, strict=True)
+        for arrow, s, W, memory, x, *others in rows:
+            both = everything(run.t[-1], s, x, *others, still, memory, 0.7, TABLE)
+            told = W * np.array(both[unit == "N m"])
+            assert np.allclose(arrow.vectors[-1], told, rtol=1e-9, atol=1e-11)
+            assert np.allclose(drawing.tracks[arrow.end.frame].position[-1], x, rtol=0, atol=1e-12)
+
+
 def test_a_memory_without_rest_is_named():
     for accept in (keeping, running_away):
         with pytest.raises(RuntimeError, match="load: its memory does not come to rest, or keeps"):
@@ -465,6 +489,35 @@ def test_arrays_go_in_and_out_of_a_stepper():
     assert np.allclose(y, told, rtol=0, atol=1e-3 * told[1])
 
 
+@pytest.mark.parametrize("steps", [1, 5])
+def test_extrapolated_loads_of_another_program_are_of_second_order(steps):
+    """A spring and damper outside, asked every so many steps: x'' = -40 x - x', x = 1 at first."""
+    rate, frequency = 0.5, np.sqrt(40 - 0.25)
+    x = np.exp(-rate) * (np.cos(frequency) + rate / frequency * np.sin(frequency))
+    errors = {}
+    for extrapolate in (False, True):
+        for n in (200, 400):
+            system, ball = with_point("ball", position=(1, 0, 0))
+            system.add(mbd.PointForce("push", ball, np.zeros(3)))
+            stepper = mbd.Stepper(system, 1 / (n * steps), inputs=["push.force"],
+                                  observe=["ball.position.x", "ball.velocity.x"])  # fmt: skip
+            for k in range(n):
+                stepper.u[0] = -40.0 * stepper.y[0] - stepper.y[1]
+                if k == n // 2:
+                    kept = stepper.snapshot()
+                stepper.step(steps, extrapolate=extrapolate)
+            errors[extrapolate, n] = abs(stepper.y[0] - x)
+            end = stepper.y.copy()
+            stepper.restore(kept)
+            for _ in range(n - n // 2):
+                stepper.u[0] = -40.0 * stepper.y[0] - stepper.y[1]
+                stepper.step(steps, extrapolate=extrapolate)
+            assert np.array_equal(stepper.y, end)
+    assert 1.8 < errors[False, 200] / errors[False, 400] < 2.2
+    assert 3.5 < errors[True, 200] / errors[True, 400] < 4.5
+    assert errors[True, 200] < 0.02 * errors[False, 200]
+
+
 @njit
 def lift_of_spin(v, omega, s):
     """Return Magnus' force S omega x v."""
@@ -526,14 +579,48 @@ def test_flexible_bodies_take_laws_of_motion(kind):
     nodes = [node.position for node in beam.nodes()]
     rod = mbd.FlexibleBody("rod", matrices.M, matrices.K, nodes, {"left": [0], "right": [3]})
     law = mbd.Function(between_ends, k=0.3)
-    part = kind("load", rod.interface("right"), law, reference=rod.interface("left"))
+    part = kind("load", rod.interface("right"), law, reference=rod.interface("left"),
+                memory=[0.3, 0.5], accept=drifting)  # fmt: skip
     assert mbd.check_part(part).ok
 
 
 @njit
-def between_ends(R, v, omega, reference, k):
+def between_ends(R, v, omega, reference, memory, k):
     X, RR, V, W = reference
-    return k * (np.cross(omega - W, R[:, 0]) - (v - V) * np.sqrt(v @ v) + R[:, 1] * RR[0, 2] + X)
+    u = np.cross(omega - W, R[:, 0]) - (v - V) * np.sqrt(v @ v) + R[:, 1] * RR[0, 2] + X
+    return k * memory[1] * u + memory[0] * v
+
+
+@njit
+def dragged(memory, c):
+    return -c * memory[0], 0.0, 0.0
+
+
+@njit
+def lagging(v, memory, dt, c):
+    return (v[0] + (memory[0] - v[0]) * np.exp(-c * dt),)
+
+
+def test_a_point_load_remembers():
+    """Of a lag: the linear equations v' = -c z/m, z' = c (v - z), to first order in the step."""
+    errors, c = [], 3.0
+    told = expm(np.array([[0, -c / 2], [c, -c]]) * 0.5)[:, 0]
+    for step in (2e-3, 1e-3):
+        system, ball = with_point("ball", mass=2.0, velocity=(1, 0, 0))
+        law = mbd.Function(dragged, c=c)
+        system.add(mbd.PointForce("film", ball, law, memory=1, accept=lagging, settles=True))
+        run = mbd.simulate(system, 0.5, step)
+        errors.append(run["ball"].velocity[-1, 0] - told[0])
+        assert run.state.memory[0] == pytest.approx(told[1], abs=step)
+    assert 1.9 < errors[0] / errors[1] < 2.1
+    assert abs(errors[1]) < 1e-3
+    system.add(mbd.Spring("spring", system.ground, ball, at=(-1, 0, 0), stiffness=1.0))
+    pose = mbd.equilibrium(system, run.state)
+    assert np.allclose(pose.state.memory, 0.0, rtol=0, atol=1e-12)
+    with pytest.raises(ValueError, match="push: memory= and accept= must be given together"):
+        mbd.PointForce("push", ball, law, memory=1)
+    with pytest.raises(ValueError, match="push: settles= is of a law of motion only"):
+        mbd.PointForce("push", ball, (1, 0, 0), settles=True)
 
 
 @njit
@@ -661,5 +748,5 @@ def test_a_law_that_has_the_axes_does_not_follow():
     ball = mbd.PointMass("ball", mass=1.0)
     with pytest.raises(ValueError, match="push: a law of motion has the axes, so that follow=True"):
         mbd.PointForce("push", ball, force_alone, follow=True)
-    with pytest.raises(ValueError, match="push: reference= is seen by a law of motion only"):
+    with pytest.raises(ValueError, match="push: reference= is of a law of motion only"):
         mbd.PointForce("push", ball, (1, 0, 0), reference=ball)
