@@ -1,4 +1,4 @@
-"""Pictures of every scene, made while the documentation is built: at rest, moving, and a plot."""
+"""Pictures of every scene, made when its page is read: a page that plays, a thumbnail."""
 
 from __future__ import annotations
 
@@ -7,11 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import mbd
+from mbd.animation.painter import picture as draw
+from mbd.animation.view import pace
 from mbd.files import scenes
 from mbd.files.modelfile import READERS
 from mbd.files.scenes import Scene
 
-SIZE = (640, 440)  # pixels
+SIZE = (300, 210)  # of thumbnails, pixels
+LOOP, FPS = 5.0, 8.0  # seconds that one takes at most, frames per second
 BARE = ("bodies", "springs", "trails", "loads", "grid")  # without the symbols of joints
 REACTIONS = {"show": ("bodies", "joints", "springs", "trails", "loads", "reactions", "grid")}
 
@@ -25,7 +28,7 @@ class Picture:
     plot : str
         What is drawn over time, a name of ``Solution.plot``.
     t : float, optional
-        Instant of the picture [s]; default the end of the run.
+        Instant of the picture where nothing may move [s]; default the end of the run.
     t_end : float, optional
         End of the run [s], if not that of the scene.
     look : dict
@@ -160,37 +163,25 @@ def run(name: str, scene: Scene) -> dict[str, Any]:
     return scene.run or PICTURES[name].run
 
 
-def move(name: str, path: Path) -> None:
-    """Run a scene and write the page in which it moves, with plots beside it."""
-    scene = scenes.load(files()[name])
-    look = PICTURES[name].look | {"plots": [PICTURES[name].plot], "title": ""}
-    mbd.simulate(scene.build({}), progress=False, **scene.run).animate(path, **look)
+def place(name: str) -> str:
+    """Return how the files of a scene are called."""
+    return name.replace(".", "_")
 
 
-def page(name: str) -> str:
-    """Return the name of the page in which a scene moves."""
-    return f"play_{name.replace('.', '_')}.html"
-
-
-def make(name: str, scene: Scene, folder: Path) -> tuple[Path, Path]:
-    """Run a scene and write its pictures, and the page in which it moves."""
-    from matplotlib.figure import Figure
-
+def make(name: str, scene: Scene, folder: Path) -> None:
+    """Run a scene; write the page in which it plays, its thumbnail, and one that does not move."""
     picture = PICTURES.get(name, Picture())
     how = run(name, scene) | ({} if picture.t_end is None else {"t_end": picture.t_end})
     solution = mbd.simulate(scene.build({}), **how)
-    file = name.replace(".", "_")
-    mechanism, plot = folder / f"{file}.png", folder / f"{file}_plot.png"
-    solution.snapshot(mechanism, picture.t, size=SIZE, **picture.look)
-    moving = folder / "moving" / page(name)
-    solution.animate(moving, **picture.look | {"plots": [picture.plot], "title": name})
-    figure = Figure(figsize=(SIZE[0] / 100, SIZE[1] / 100), dpi=100, layout="constrained")
-    ax = figure.add_subplot()
-    solution.plot(picture.plot, ax=ax)
-    ax.set_xlabel("time [s]")
-    if legend := ax.get_legend():
-        legend.remove()
-        ax.legend(fontsize="small", frameon=False, ncols=3, loc="lower center",
-                  bbox_to_anchor=(0.5, 1.06))  # fmt: skip
-    figure.savefig(plot)
-    return mechanism, plot
+    solution.animate(
+        folder / "play" / f"{place(name)}.html",
+        **picture.look | {"plots": [picture.plot], "title": ""},
+    )
+    show = picture.look.get("show", BARE)
+    small = picture.look | {"show": [x for x in show if x not in ("loads", "reactions", "grid")]}
+    seconds = float(solution.t[-1] - solution.t[0])
+    film = solution.animate(**small, arrows=False, speed=max(pace(seconds), seconds / LOOP))
+    thumb = folder / "thumbs" / f"{place(name)}.webp"
+    film.save(thumb, size=SIZE, fps=FPS)
+    when = solution.t[-1] if picture.t is None else picture.t
+    draw(film.drawing, thumb.with_suffix(".png"), when, SIZE)

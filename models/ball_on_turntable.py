@@ -1,4 +1,4 @@
-"""Ball that rolls on a turning table: it goes round a circle that does not move with the table.
+"""Ball on a turntable: it rolls round a circle that does not move with the table.
 
 A plane that is fixed to another body. The velocity turns at 2/7 of the speed of the table (solid
 ball); source of the numbers: the closed form.

@@ -1,4 +1,4 @@
-"""Slider-crank with a bending connecting rod, a beam of 8 elements, on a crank of constant speed.
+"""Slider-crank that bends: its rod is a beam of 8 elements, its crank turns at constant speed.
 
 The mechanism of ``flexible_rod.py``, whose rod has two sines and a quadratic as its shapes and swings
 freely a little. Here the rod starts straight and without deflection; its damping takes the waves of the

@@ -1,4 +1,4 @@
-"""The benchmark bicycle, rolling straight on at a steady speed: four bodies, two rolling wheels.
+"""Benchmark bicycle: four bodies and two rolling wheels, straight on at a steady speed.
 
 Small motions have the eigenvalues of Meijaard, Papadopoulos, Ruina and Schwab, "Linearized dynamics
 equations for the balance and steer of a bicycle", Proc. R. Soc. A 463 (2007); between 4.292 and

@@ -1,4 +1,4 @@
-"""Two balls on a table: the one that rolls hits the other in the middle.
+"""Billiard: of two balls on a table, the one that rolls hits the other in the middle.
 
 It stands still for a moment and turns on: friction makes it roll again, at 2/7 of its speed, the
 other one, which slides at first, at 5/7. Source of the numbers: the closed form, of solid balls and

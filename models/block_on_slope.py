@@ -1,4 +1,4 @@
-"""Block that is thrown up a slope, stops and stays: dry friction holds it for ever.
+"""Block on a slope: thrown up, it stops and stays; dry friction holds it for ever.
 
 It decelerates by g (sin a + mu cos a); the slope of 25 degrees is less steep than the friction
 cone. With ``friction=0.3`` it slides down again. Source of the numbers: the closed form.

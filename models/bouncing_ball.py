@@ -1,4 +1,4 @@
-"""Ball that is thrown, bounces to rest and rolls on.
+"""Bouncing ball: it is thrown, bounces to rest and rolls on.
 
 Impacts follow each other faster and faster, each by Newton's law of restitution; dry friction
 turns sliding into rolling, at 5/7 of the speed (solid ball). Source of the numbers: the closed

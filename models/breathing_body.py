@@ -1,4 +1,4 @@
-"""Free body with a scaling degree of freedom: it swells when it spins, and turns ever more slowly.
+"""Breathing body: it is free, swells when it spins, and so turns ever more slowly.
 
 The scalable body of M. Moeller, C. Glocker, "Rigid body dynamics with a scalable body, quaternions
 and perfect constraints", Multibody Syst. Dyn. 27 (2012), without the row that makes it rigid. Its

@@ -1,4 +1,4 @@
-"""Pendulum on a cart that weighs a millionth of its mass: a nearly singular mass matrix.
+"""Pendulum on a light cart: a millionth of its mass, and a nearly singular mass matrix.
 
 The mass falls freely, the cart runs ahead below the rod, until rod and mass pass the vertical: there
 the rod turns at 4429 rad/s and throws the mass back within 4e-7 s, 11 times in 10 s. Steps of one

@@ -1,4 +1,4 @@
-"""Legs of the robot Cassie, hung by the pelvis: each closes two loops, by rods on ball joints.
+"""Legs of the robot Cassie: hung by the pelvis, each closes two loops, by rods on ball joints.
 
 A rod from the hip to the heel and two leaf springs, at the knee and the heel, hold the tarsus; a crank
 on the tarsus turns the foot by a second rod. Five motors a leg move as they are told, from rest in the

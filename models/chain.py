@@ -1,4 +1,4 @@
-"""Hanging chain of n bars released at rest: spherical, hinged, hinged with turned axes, zigzag.
+"""Hanging chain: n bars released at rest; spherical, hinged, hinged with turned axes, zigzag.
 
 Source of the numbers (n = 2, spherical): minimal-coordinate ODE at tolerance 1e-13.
 ``formulation`` may be a list, repeated along the chain: bodies of different coordinates in one chain.

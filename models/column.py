@@ -1,4 +1,4 @@
-"""Column of rigid links with springs in the hinges under a dead load: buckled, or straight.
+"""Column of links: rigid, with springs in the hinges, under a dead load; buckled, or straight.
 
 n links of length h = L/n with springs EI/h, twice that at the clamp, buckle under
 4 EI n^2 / L^2 sin^2(pi / 4n), which tends to Euler's load EI (pi / 2L)^2. Above it a bent pose is

@@ -1,4 +1,4 @@
-"""Door on two hinges of one leaning axis: five redundant rows, a motion known exactly.
+"""Door on two hinges: one leaning axis, five redundant rows, a motion known exactly.
 
 The door swings like a pendulum in the weight that is left: I theta'' = -m g sin(lean) c sin(theta);
 the axis leans by 5 degrees from the vertical, so that the door falls open. Released at rest 90 degrees

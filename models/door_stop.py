@@ -1,4 +1,4 @@
-"""Door of a leaning axis that falls against a stop, bounces and comes to rest at it.
+"""Door against a stop: of a leaning axis, it falls, bounces and comes to rest.
 
 The axis leans by 5 degrees, so that the door swings to its lowest place; a rigid stop holds it 10
 degrees before. What it loses is what it fell; at rest the stop carries the moment of the weight.

@@ -1,4 +1,4 @@
-"""Slider-crank driven at constant speed: the moment of the motor and the forces in the joints.
+"""Driven slider-crank: the moment of the motor at constant speed, the forces in the joints.
 
 ``mbd.inverse_dynamics`` gives the same numbers without steps. Source: Newton and Euler for the three
 links, 8 x 8, checked by virtual power.

@@ -1,4 +1,4 @@
-"""Slider crank with an elastic rod, a flexible body on modes, driven at constant speed.
+"""Elastic slider-crank: the rod is a flexible body on modes, the crank driven at constant speed.
 
 The rod, of 8 mm steel, begins straight and unloaded and swings at its own frequency (201 Hz) while it
 is bent by its inertia. Source of the numbers: the same mechanism with ``mbd.Beam`` of 32 elements, the

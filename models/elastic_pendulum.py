@@ -1,4 +1,4 @@
-"""Point mass on a spring: large swings and stretching.
+"""Elastic pendulum: a point mass on a spring, with large swings and stretching.
 
 Source of the numbers: ODE by an extrapolation method in extended precision, energy to 3e-16.
 """

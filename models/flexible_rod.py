@@ -1,4 +1,4 @@
-r"""Slider crank with a flexible connecting rod, built from point masses: two sines and a quadratic.
+r"""Flexible rod from masses: point masses make two sines and a quadratic in a slider-crank.
 
 The rod is a floating frame with shape functions (Ritz); with s from 0 at the crank pin to 1,
 

@@ -1,4 +1,4 @@
-"""Crank-rocker of three bars between four parallel hinges in space: three redundant rows.
+"""Crank-rocker: three bars between four parallel hinges in space, three redundant rows.
 
 Planar in its motion, over-determined in space: 18 velocities, 20 rows, one freedom. The reactions
 out of the plane are not unique, the smallest ones are zero. Source of the numbers: ODE in the crank

@@ -1,4 +1,4 @@
-"""Point that slides over the Earth's ellipsoid without forces: it follows a geodesic.
+"""Geodesic: a point slides over the Earth's ellipsoid without forces.
 
 Lengths in equatorial radii of WGS 84, time in the same at speed one.
 Source of the numbers: the first line of the test set for geodesics of C. F. F. Karney, 2010,

@@ -1,4 +1,4 @@
-"""Wing of Goland in a wind that comes up by half a degree at t = 0, below its speed of flutter.
+"""Goland's wing: in a wind that comes up by half a degree at t = 0, below its speed of flutter.
 
 Wing: M. Goland, J. Appl. Mech. 12 (1945), A197, clamped, 6.1 m, bending and torsion coupled by the
 centre of mass. Load: quasi-steady blade elements, lift 2 pi alpha at a quarter of the chord, alpha

@@ -1,4 +1,4 @@
-"""Heavy top on a ball joint, spinning at 150 rad/s: the hard test of a Lie-group integrator.
+"""Heavy top: on a ball joint, spinning at 150 rad/s; the hard test of a Lie-group integrator.
 
 Definition: O. Bruels, A. Cardona, "On the use of Lie group time integrators in multibody dynamics",
 J. Comput. Nonlinear Dyn. 5 (2010) 031002. Source of the numbers: quaternion ODE by a Taylor method

@@ -1,4 +1,4 @@
-"""Balloon held inside a spinning core by four springs, with a tail on a ball joint of its skin.
+"""Held balloon: four springs in a spinning core hold it, on its skin is a tail on a ball joint.
 
 Nothing acts from outside, so that energy and momenta stay those of the start, which follow from
 masses and springs by hand: 20 s with ``mbd.EnergyMomentum``, in steps of 10 ms, on three kinds of

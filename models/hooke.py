@@ -1,4 +1,4 @@
-"""Two shafts at 30 degrees joined by a Hooke (Cardan) joint: the second turns unevenly.
+"""Hooke's joint: of two shafts at 30 degrees the second turns unevenly (Cardan).
 
 tan(theta2) = tan(theta1)/cos(beta); without load the kinetic energy is constant, which gives the
 free motion by a quadrature. The shafts' bearings over-determine the cross: three redundant rows.

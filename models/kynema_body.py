@@ -1,4 +1,4 @@
-"""Rigid body thrown with a spin, given by its 6x6 mass matrix about an eccentric reference point.
+"""Body of a mass matrix: thrown with a spin, given by 6x6 about an eccentric reference point.
 
 The way Kynema states a rigid body: mass, offset and inertia about the reference point in one
 material matrix. The centre of mass flies along a parabola. Source of the other numbers: Euler's

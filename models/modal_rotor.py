@@ -1,4 +1,4 @@
-"""A slender shaft on two pins, spun about its axis at three quarters of its first frequency.
+"""Slender shaft on modes: it spins on two pins at three quarters of its first frequency.
 
 Weight acts from the start, when the shaft is straight. Its modes turn with it: Coriolis and
 centrifugal forces of the deformation must cancel, and what is seen is the motion of the shaft that

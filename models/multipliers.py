@@ -1,4 +1,4 @@
-"""Spinning rocket on Euler parameters: the multiplier of the unit norm tells which form is solved.
+"""Spinning rocket: the multiplier of its Euler parameters tells which form is solved.
 
 The forms of K. Sherif, K. Nachbagauer, W. Steiner, "On the rotational equations of motion in rigid
 body dynamics when using Euler parameters", Nonlinear Dyn. 81 (2015), move alike; each has its own

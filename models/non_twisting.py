@@ -1,4 +1,4 @@
-"""Body that may not turn about its third director: a nonholonomic row, worn by any formulation.
+"""Body without twist: a nonholonomic row, on any formulation, keeps it from its third director.
 
 With ``formulation="S2"`` the row is built into the coordinates: d3 on the unit sphere, d1 and d2
 transported with it.

@@ -1,4 +1,4 @@
-"""Uniform rod on a hinge, released at rest from the horizontal.
+"""Pendulum: a uniform rod on a hinge, released at rest from the horizontal.
 
 The exact motion is an elliptic function: sin(theta/2) = k sn(K - w t), k = sin(pi/4),
 w^2 = 3 g / (2 L). Angle, hinge force and energy can be checked by hand.

@@ -1,4 +1,4 @@
-"""Chain of point masses on massless links of constant length, released at rest from the horizontal.
+"""Chain of points: masses on massless links of constant length, released from the horizontal.
 
 Source of the numbers (n = 3): ODE in absolute angles, extrapolation method in extended precision;
 checked by an index-1 formulation in Cartesian coordinates to 5e-13.

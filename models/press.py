@@ -1,4 +1,4 @@
-"""Press with two cranks and a ram on four columns: over-determined on purpose, 28 redundant rows.
+"""Press: two cranks and a ram on four columns, over-determined on purpose, 28 redundant rows.
 
 An eccentric shaft in three bearings, driven at constant speed, moves the ram by two rods; the ram
 slides on four columns, and the work piece, a spring, is met off the middle. All joints are what they are

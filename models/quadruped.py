@@ -1,4 +1,4 @@
-"""Quadruped with servos in twelve joints that stands on its feet, on a floor or a slope, or trots.
+"""Quadruped: servos in twelve joints; it stands on its feet, on a floor or a slope, or trots.
 
 Feet are balls that touch the floor with dry friction; they stay where they stand for ever, and roll
 as the servos give way. ``models/quadruped.xml`` has the figures, round numbers of the size of the

@@ -1,4 +1,4 @@
-"""Thin disc that rolls on a plane without slip: general motion, with its contact force.
+"""Rolling disc: thin, on a plane without slip, in general motion, with its contact force.
 
 Three freedoms, two rows on velocities. Source of the numbers: vector equations of motion at
 tolerance 1e-14, checked against Lagrange and d'Alembert.

@@ -1,4 +1,4 @@
-"""Rope as heavy as water, held at both ends across a current: it takes the shape of a chain.
+"""Rope in a current: as heavy as water, held at both ends, it takes the shape of a chain.
 
 The drag of the flow across it, R (u_n/U)^2 per length, bends it by T dpsi/ds = R cos^2 psi, psi the angle
 out of the line between the ends, and the tension T stays the same all along: that is a catenary

@@ -1,4 +1,4 @@
-"""Rigid rotor on two isotropic bearings, in forward whirl: one point of its Campbell diagram.
+"""Rotor on two bearings: rigid, in forward whirl; one point of its Campbell diagram.
 
 With u = x + i y of the centre of mass and the tilt p of the axis, small,
 m u'' = -k sum(u + z p), Jd p'' - i Jp W p' = -k sum z (u + z p), z the places of the bearings.

@@ -1,4 +1,4 @@
-"""Scissor lift of a hundred bars, which assembles itself from rough poses.
+"""Scissor lift: a hundred bars, which assemble themselves from rough poses.
 
 Fifty crosses of two bars on hinges in space, driven at the foot: every cross closes a loop, and the
 top moves fifty times as far as one cross. With ``rough`` the bars are described out of place and out

@@ -1,4 +1,4 @@
-"""Nut that sinks along a screw by its weight, turning as it goes.
+"""Screw jack: a nut sinks along a screw by its weight, turning as it goes.
 
 Source of the numbers: theta'' = m g h / (I + m h^2) with h = pitch / (2 pi).
 """

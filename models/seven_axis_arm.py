@@ -1,4 +1,4 @@
-"""An arm of seven hinges on a wall falls: axes along it and across it by turns, dampers in all.
+"""Seven-axis arm: it falls from a wall; axes along it and across it by turns, dampers in all.
 
 Source of the numbers: pinocchio 4.1.0, ``aba`` integrated by DOP853 at tolerance 1e-12.
 """

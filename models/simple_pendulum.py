@@ -1,4 +1,4 @@
-"""Point mass on a massless rod: phase accuracy over many swings, energy and rod tension.
+"""Simple pendulum: a point on a massless rod; phase over many swings, energy and rod tension.
 
 Problem A01 of the multibody benchmark library of the IFToMM Technical Committee (also LIM, Univ. da
 Coruna). Exact: sin(theta/2) = k sn(K - w t), k = sin(pi/4); period 2.3678419475762 s.

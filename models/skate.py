@@ -1,4 +1,4 @@
-"""Skate on a slope, set spinning at rest: it does not slide down, it drifts across in cycloids.
+"""Skate on a slope: set spinning at rest, it does not slide down, it drifts across in cycloids.
 
 The blade lets the skate move along only. Source of the numbers: the closed form of Neimark and
 Fufaev; the slope is level here and gravity leans, x downhill.

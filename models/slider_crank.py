@@ -1,4 +1,4 @@
-"""Planar slider-crank of spatial joints under gravity and a constant torque on the crank.
+"""Slider-crank: spatial joints, planar motion under gravity and a constant torque on the crank.
 
 Three hinges and a slider in space: three redundant rows. Source of the numbers: ODE in the crank
 angle at tolerance 1e-13, checked by an implicit method.

@@ -1,4 +1,4 @@
-"""Spheroid as heavy as the water it displaces, set off along no axis: it swings about broadside-on.
+"""Spheroid in water: as heavy as it, set off along no axis, it swings about broadside-on.
 
 Kirchhoff's problem: H. Lamb, Hydrodynamics, 6th ed., 1932, article 127. With the impulse I, the
 inertias A along and B across the long axis and Q about a short one, fluid included, the angle

@@ -1,4 +1,4 @@
-"""Spin-up of an inclined beam with two different bending stiffnesses, clamped to a turning hub.
+"""Spin-up of a beam: inclined, with two different bending stiffnesses, clamped to a turning hub.
 
 Bending in both planes, torsion, stiffening by centrifugal forces and Coriolis forces all act; the
 sections are turned by 0.5 rad about an axis that is inclined by 0.4 rad.

@@ -1,4 +1,4 @@
-"""Chain of masses and springs along a line, released in its first mode: everything is a cosine.
+"""Masses on springs: a chain along a line, released in its first mode; everything is a cosine.
 
 Frequencies of a chain held at one end: 2 sqrt(k/m) sin((2j-1) pi / (2 (2n+1))), at both ends
 2 sqrt(k/m) sin(j pi / (2 (n+1))), free: 2 sqrt(k/m) sin(j pi / (2n)).

@@ -1,4 +1,4 @@
-"""Body that spins about a principal axis, squeezed by a force on its scale: it breathes, or holds.
+"""Squeezed body: it spins about a principal axis, a force acts on its scale; it breathes, or holds.
 
 The scalable body of M. Moeller, C. Glocker, "Rigid body dynamics with a scalable body, quaternions
 and perfect constraints", Multibody Syst. Dyn. 27 (2012), with a scaling force c. Angular momentum

@@ -1,4 +1,4 @@
-"""Symmetric top in steady precession: the lean stays, the axis goes round at one rate.
+"""Steady top: symmetric, in precession; the lean stays, the axis goes round at one rate.
 
 With inertia A across and C along the axis (about the pin), lean theta, spin n and the moment F l
 of a dead load F at the axis point l: A cos(theta) P^2 - C n P + F l = 0. The slow root is taken.

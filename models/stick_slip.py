@@ -1,4 +1,4 @@
-"""Block on a belt, held by a spring: it rides along, slips back, and rides again.
+"""Stick and slip: a block on a belt, held by a spring, rides along, slips back, and rides again.
 
 Dry friction holds up to 5 N and rubs with 3 N: it slips for the first time where the spring has
 5 N, after 0.25 s, and every 0.6712 s from then on. Source of the numbers: the closed form.

@@ -1,4 +1,4 @@
-"""A pair of Jansen's legs, the legs of the strandbeest: closed loops that stay closed.
+"""Strandbeest: a pair of Jansen's legs, closed loops that stay closed.
 
 A leg is two triangles and four rods on a crank and a fixed bearing, with the lengths of T. Jansen.
 Thirteen bodies on nineteen hinges in space, the crank driven at constant speed: 96 rows for 78

@@ -1,4 +1,4 @@
-"""A pole on a cart swings up: the force on the cart is a line through 51 values.
+"""Swing-up: a pole on a cart, where the force on the cart is a line through 51 values.
 
 The motion is that of Kelly, An introduction to trajectory optimization, SIAM Review 59 (2017), 849:
 masses 1 and 0.3 kg, a rod of 0.5 m, 2 s, at most 20 N. From this guess ``mbd.optimize`` finds values

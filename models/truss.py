@@ -1,4 +1,4 @@
-"""Two springs in a shallow arch under a load: the path of equilibria snaps through.
+"""Shallow truss: two springs in an arch under a load; the path of equilibria snaps through.
 
 At the height z the load P = 2 k z (l0 / l - 1), l^2 = a^2 + z^2, is in balance; it rises to a limit
 of 3.019 N, falls to its opposite, and rises again. Here the load is put on suddenly and the top

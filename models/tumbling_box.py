@@ -1,4 +1,4 @@
-"""Box that is thrown, tumbles and comes to rest on a face.
+"""Tumbling box: it is thrown, tumbles and comes to rest on a face.
 
 Eight vertices meet the floor, up to four at once: redundant contacts with dry friction. Source of
 the numbers: it lies flat, and carries its weight.

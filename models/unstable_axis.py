@@ -1,4 +1,4 @@
-"""Free body spun at 100 rad/s almost about its middle axis: it flips between both directions of spin.
+"""Flipping spin: free at 100 rad/s almost about its middle axis, between both directions.
 
 Example of S. Holzinger, J. Schoeberl, J. Gerstmayr, "The equations of motion for a rigid body using
 non-redundant unified local velocity coordinates", Multibody Syst. Dyn. 48 (2020). Source of the

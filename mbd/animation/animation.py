@@ -35,7 +35,7 @@ class Animation:
         return page(self.drawing)
 
     def save(self, path: str | Path, **options: Any) -> Path:
-        """Write ``.html``, or by matplotlib ``.gif`` (options ``fps``, ``size`` in pixels)."""
+        """Write ``.html``, or by matplotlib ``.gif`` or ``.webp`` (options ``fps``, ``size``)."""
         path = file_path("animate", path)
         if path.suffix.lower() in (".html", ".htm"):
             if options:
@@ -43,14 +43,14 @@ class Animation:
             with replaced(path, "animate") as file:
                 file.write(self.html.encode())
             return path
-        if path.suffix.lower() == ".gif":
+        if path.suffix.lower() in (".gif", ".webp"):
             from mbd.animation.painter import film
 
             _check_names("animate", options, ("fps", "size"))
             return film(self.drawing, path, **options)
         raise ValueError(
-            f"animate: a moving picture is written as .html or .gif, got {shown(str(path))}; "
-            "for one instant as .png use solution.snapshot(path, t=...)"
+            f"animate: a moving picture is written as .html, .gif or .webp, got "
+            f"{shown(str(path))}; for one instant as .png use solution.snapshot(path, t=...)"
         )
 
     def _repr_html_(self) -> str:

@@ -398,7 +398,7 @@ def picture(d: Drawing, path: str | Path, t: float, size: Any) -> Path:
 
 
 def film(d: Drawing, path: Path, fps: float = 20.0, size: Any = (640, 480)) -> Path:
-    """Write an animated GIF that plays at the speed of the drawing."""
+    """Write an animated GIF or WebP that plays at the speed of the drawing."""
     rate = number("animate", "fps", fps, "1/s", positive=True)
     if not _SLOWEST <= rate <= _FASTEST:
         raise ValueError(
@@ -415,10 +415,13 @@ def film(d: Drawing, path: Path, fps: float = 20.0, size: Any = (640, 480)) -> P
     for i in np.unique(np.clip(np.searchsorted(d.t, instants - 1e-12), 0, len(d.t) - 1)):
         canvas.show(int(i))
         agg.draw()
-        frames.append(Image.fromarray(np.asarray(agg.buffer_rgba())[..., :3]).quantize(128))
+        frames.append(Image.fromarray(np.asarray(agg.buffer_rgba())[..., :3]))
+    gif = path.suffix.lower() == ".gif"
+    if gif:
+        frames = [frame.quantize(128) for frame in frames]
     with replaced(path, "animate") as file:
         frames[0].save(
-            file, "GIF", save_all=True, append_images=frames[1:], duration=round(1000 / rate),
-            loop=0,
+            file, "GIF" if gif else "WEBP", save_all=True, append_images=frames[1:], loop=0,
+            duration=round(1000 / rate),
         )  # fmt: skip
     return path

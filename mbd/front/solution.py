@@ -98,7 +98,7 @@ class Solution(History):
         return from_above("Solution.save", self, path, every, quantities, single, **notes)
 
     def animate(self, path: str | Path | None = None, **options: Any) -> MovingPicture:
-        """Return the moving picture of the run; write it to ``.html`` or ``.gif`` if asked.
+        """Return the moving picture of the run; written to a path, .html, .gif or .webp.
 
         Jupyter shows what is returned. The page is one file that needs no network.
 

@@ -44,6 +44,22 @@ class Model(FrozenModel):
     ----------
     system : System
         The description.
+    redundant : bool
+        Whether some rows depend on others.
+    labels : tuple of str
+        Names of all unknowns, velocities first, then multipliers.
+    n_q, n_v, n_lam : int
+        Numbers of stored coordinates, velocities, rows.
+    threads : int
+        How many threads take a step.
+    set_valued : tuple of (str, str)
+        Parts that have a set-valued law, and its kind.
+    remembered : tuple of str
+        Names of the numbers in ``state.memory``: ``"hinge.angle"`` of a joint, ``"spring.0"`` of
+        the first element of a part.
+
+    Other Parameters
+    ----------------
     I : (n,) array of int
         All tables, which no run changes (``mbd/machine/buffer.py``).
     F : (n,) array of float
@@ -62,19 +78,6 @@ class Model(FrozenModel):
         Laws of all elements, as prepared.
     stacked : StackedBodies
         Mass properties and initial states of all nodes, in arrays.
-    redundant : bool
-        Whether some rows depend on others.
-    labels : tuple of str
-        Names of all unknowns, velocities first, then multipliers.
-    n_q, n_v, n_lam : int
-        Numbers of stored coordinates, velocities, rows.
-    threads : int
-        How many threads take a step.
-    set_valued : tuple of (str, str)
-        Parts that have a set-valued law, and its kind.
-    remembered : tuple of str
-        Names of the numbers in ``state.memory``: ``"hinge.angle"`` of a joint, ``"spring.0"`` of
-        the first element of a part.
     """
 
     def prepare(self) -> None:

@@ -64,11 +64,13 @@ def test_everything_that_is_shown_is_painted(tmp_path):
     assert np.abs(read(solution.snapshot(tmp_path / "t.png", **trails)) - bare).max() > 20
 
 
-def test_gif_has_the_frames_and_the_pace(tmp_path):
-    path = tmp_path / "new" / "run.gif"
+@pytest.mark.parametrize("kind", ["gif", "webp"])
+def test_a_film_has_the_frames_and_the_pace(kind, tmp_path):
+    path = tmp_path / "new" / f"run.{kind}"
     animation = pendulum().animate(path, speed=0.5)
     with Image.open(path) as film:
         assert film.n_frames == 21  # 0.5 s at half speed, 20 per second
+        film.load()
         assert film.info["duration"] == 50
         assert film.size == (640, 480)
         first = np.asarray(film.convert("RGB")).astype(float)

@@ -31,7 +31,7 @@ def test_a_model_file_has_a_title(tmp_path, opened):
     path = tmp_path / "run.html"
     file = str(scenes.folder() / "fourbar.toml")
     assert main(["view", file, "--t-end", "0.01", "-o", str(path)]) == 0
-    assert "<title>Crank-rocker of three bars between" in path.read_text(encoding="utf-8")
+    assert "<title>Crank-rocker: three bars between" in path.read_text(encoding="utf-8")
 
 
 def test_without_a_name_the_page_is_temporary(tmp_path, capsys, opened, monkeypatch):
@@ -69,7 +69,7 @@ def test_a_saved_run_without_its_model_is_explained(tmp_path, capsys, opened):
 
 @pytest.mark.parametrize(("arguments", "said"), [
     (["view", "pendulumm"], "there is no scene 'pendulumm'"),
-    (["view", "pendulum", "-o", "a.mp4"], "must end in .html or .gif, got 'a.mp4'"),
+    (["view", "pendulum", "-o", "a.mp4"], "must end in .html, .gif or .webp, got 'a.mp4'"),
     (["view", "pendulum", "--no-open", "--trail", "road"], "trails must be of bodies, got"),
     (["view", "pendulum", "--speed", "-1"], "speed must be positive"),
 ])  # fmt: skip
