@@ -1,10 +1,15 @@
-"""Beams and cables as they are drawn: swept sections, strands, and what they bear."""
+"""What bends as it is drawn: swept sections, strands, skins of meshes, and what they bear."""
+
+from collections.abc import Iterable
 
 import numpy as np
 
-from mbd.animation.drawing import Drawing, End, Label, Strand, SweptBeam
-from mbd.drawing.surfaces import beam_rings, caps, hanging, quads, tube_rings
+from mbd.animation.drawing import Drawing, End, Label, MovingSkin, Strand, SweptBeam
+from mbd.beams.swept import along, beam_rings, caps, closed, quads
+from mbd.drawing.surfaces import hanging, tube_rings
+from mbd.flexible.body import FlexibleBody
 from mbd.history.beams import SECTION_FORCES, BeamHistory, lines
+from mbd.history.bodies import FlexibleHistory
 from mbd.history.history import History
 from mbd.model.model import Model
 
@@ -23,27 +28,39 @@ def sweeps(shown: History, colors: dict[str, str]) -> tuple[SweptBeam, ...]:
     for name, line in lines(shown.model).items():
         at = [x.attachments for x in line.elements]
         w = np.array([[x.weights for x in some] for some in at]).reshape(-1, 2, 4, 4)
-        forces = _section_forces(shown, name, len(at))
+        forces, strain = _sections(shown, name, len(at))
         loads = dict(zip(SECTION_FORCES, np.moveaxis(forces, -1, 0), strict=True))
         beams.append(
             SweptBeam(
                 tuple((some[0].place, some[4].place) for some in at),
-                w[:, :, 0, 1:], np.swapaxes(w[:, :, 1:, 1:], -1, -2), line.outline, loads,
-                colors[at[0][0].place.partition("/")[0]], name,
+                w[:, :, 0, 1:], np.swapaxes(w[:, :, 1:, 1:], -1, -2), line.outline, loads, strain,
+                line.young, colors[at[0][0].place.partition("/")[0]], name,
             )
         )  # fmt: skip
     return tuple(beams)
 
 
-def _section_forces(shown: History, name: str, k: int) -> np.ndarray:
-    """Return the six of k elements (n, k, 2, 6), in pieces that memory holds easily."""
+def _sections(shown: History, name: str, k: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return six forces and three strains of k elements, in pieces that memory holds easily."""
     n, step = len(shown.t), max(1, _AT_ONCE // k)
-    pieces = []
+    forces, strains = [], []
     for first in range(0, n, step):
         history = shown.part(slice(first, first + step))[name]
         assert isinstance(history, BeamHistory)
-        pieces.append(history.section_forces.astype(np.float32))
-    return np.concatenate(pieces)
+        forces.append(history.section_forces.astype(np.float32))
+        strains.append(history.axial_strains.astype(np.float32))
+    return np.concatenate(forces), np.concatenate(strains)
+
+
+def skins(shown: History, colors: dict[str, str]) -> tuple[MovingSkin, ...]:
+    """Return all flexible bodies that have faces."""
+    some = []
+    for name, body in shown.model.nodes.items():
+        if isinstance(body, FlexibleBody) and body.skin is not None:
+            history = shown.body(name)
+            assert isinstance(history, FlexibleHistory)
+            some.append(MovingSkin(name, body.skin, history.modal, colors[name], name))
+    return tuple(some)
 
 
 def strands(shown: History, colors: dict[str, str], radius: float) -> tuple[Strand, ...]:
@@ -58,13 +75,17 @@ def strands(shown: History, colors: dict[str, str], radius: float) -> tuple[Stra
     return tuple(cables)
 
 
-def names(beams: tuple[SweptBeam, ...], cables: tuple[Strand, ...]) -> tuple[Label, ...]:
+def names(bending: Iterable[SweptBeam | Strand | MovingSkin]) -> tuple[Label, ...]:
     """Return a name for each, in its middle."""
-    middles = [
-        *((x.label, x.ends[len(x.ends) // 2][0]) for x in beams),
-        *((x.label, x.ends[len(x.ends) // 2]) for x in cables),
-    ]
-    return tuple(Label(text, "bodies", (End(place, np.zeros(3)),)) for text, place in middles)
+    labels = []
+    for x in bending:
+        if isinstance(x, MovingSkin):
+            middle = End(x.frame, 0.5 * (x.skin.x.min(0) + x.skin.x.max(0)))
+        else:
+            place = x.ends[len(x.ends) // 2]
+            middle = End(place if isinstance(place, str) else place[0], np.zeros(3))
+        labels.append(Label(x.label, "bodies", (middle,)))
+    return tuple(labels)
 
 
 def reach(beams: tuple[SweptBeam, ...], cables: tuple[Strand, ...]) -> dict[str, float]:
@@ -80,9 +101,12 @@ def reach(beams: tuple[SweptBeam, ...], cables: tuple[Strand, ...]) -> dict[str,
 
 
 def surface_of(
-    d: Drawing, x: SweptBeam | Strand, i: int
+    d: Drawing, x: SweptBeam | Strand | MovingSkin, i: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-    """Return vertices and faces at instant i, and the section force on each face, if asked for."""
+    """Return vertices and faces at instant i, and what colours each vertex, if asked for."""
+    values = x.values(d.color_by, i) if d.color_by in x.measures else None
+    if isinstance(x, MovingSkin):
+        return d.placed(x.frame, x.points(i), i), x.skin.faces, values
     if isinstance(x, SweptBeam):
         r, R = np.empty((len(x.ends), 2, 3)), np.empty((len(x.ends), 2, 3, 3))
         for e, places in enumerate(x.ends):
@@ -93,15 +117,8 @@ def surface_of(
     else:
         path = np.concatenate([d.placed(place, np.zeros((1, 3)), i) for place in x.ends])
         rings = tube_rings(hanging(path, x.lengths, -d.up), x.radius)
-    ends = [rings[0, 0].mean(axis=0), rings[-1, -1].mean(axis=0)]
     k, m, n, _ = rings.shape
-    vertices, faces = (
-        np.vstack([rings.reshape(-1, 3), ends]),
-        np.vstack([quads(k, m, n), caps(k, m, n)]),
-    )
-    if d.color_by not in x.loads:
-        return vertices, faces, None
-    first, last = x.loads[d.color_by][i].T[..., None]
-    s = (np.arange(m - 1) + 0.5) / (m - 1)
-    along = ((1 - s) * first + s * last).ravel()
-    return vertices, faces, np.repeat([*along, first[0, 0], last[-1, 0]], n)
+    if values is not None:
+        both = along(np.broadcast_to(values, (k, 2, n))[..., None])
+        values = closed(both)[:, 0]
+    return closed(rings), np.vstack([quads(k, m, n), caps(k, m, n)]), values

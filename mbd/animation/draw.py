@@ -8,14 +8,16 @@ from typing import Any
 import numpy as np
 
 from mbd.animation import arrows as loads_and_reactions
-from mbd.animation.beams import hidden_nodes, names, reach, strands, sweeps
+from mbd.animation.beams import hidden_nodes, names, reach, skins, strands, sweeps
 from mbd.animation.drawing import (
     LAYERS,
+    MEASURES,
     Arrow,
     Drawing,
     End,
     FixedShape,
     Label,
+    MovingSkin,
     Plot,
     Rod,
     Strand,
@@ -32,7 +34,6 @@ from mbd.base.door import array, number, unit_vector, vector
 from mbd.drawing.curves import lines as lines_of
 from mbd.drawing.curves import panels_of
 from mbd.drawing.surfaces import surface
-from mbd.history.beams import SECTION_FORCES
 from mbd.history.history import History
 from mbd.interactions.kind import face_name
 from mbd.model.model import Model
@@ -94,7 +95,9 @@ def draw(solution: History, options: DrawOptions, also: float | None = None) -> 
 
     beams = sweeps(shown, colors)
     cables = strands(shown, colors, max(0.1 * _SYMBOL * sizes.typical, sizes.visible))
-    hidden = hidden_nodes(model)
+    meshes = skins(shown, colors)
+    bending: tuple[SweptBeam | Strand | MovingSkin, ...] = (*beams, *cables, *meshes)
+    hidden = hidden_nodes(model) | {x.frame for x in meshes if not model.nodes[x.frame].shapes}
     solids = [
         FixedShape(name, shape, shape.color or colors[name], "bodies", name)
         for name, body in model.nodes.items()
@@ -118,6 +121,7 @@ def draw(solution: History, options: DrawOptions, also: float | None = None) -> 
         [x for x in solids if x.layer in visible],
         [x for x in drawn if isinstance(x, Rod) and x.layer in visible],
         reach(beams, cables),
+        {x.frame: x.skin.x for x in meshes},
     )
     follow, low, high = _followed(points, solution, options.follow)
     vectors: list[Arrow] = []
@@ -148,7 +152,7 @@ def draw(solution: History, options: DrawOptions, also: float | None = None) -> 
         trails=_trails(model, options.trails, colors),
         labels=(
             *_labels((*solids, *(x for x in drawn if not isinstance(x, FixedShape)))),
-            *names(beams, cables),
+            *names(bending),
         ),
         length=sizes.typical,
         low=low,
@@ -160,8 +164,9 @@ def draw(solution: History, options: DrawOptions, also: float | None = None) -> 
         show=show,
         sweeps=beams,
         strands=cables,
+        skins=meshes,
         ghosts=tuple(np.searchsorted(k, wanted[: len(ghosts)]).tolist()),
-        color_by=_color_by(options.color_by, beams, cables),
+        color_by=_color_by(options.color_by, {y for x in bending for y in x.measures}),
         plots=_plots(solution, options.plots, k),
     )
 
@@ -188,13 +193,16 @@ def _ghosts(instants: Any) -> np.ndarray:
     return t
 
 
-def _color_by(name: Any, beams: tuple[SweptBeam, ...], cables: tuple[Strand, ...]) -> str:
-    """Return the section force that colours beams and cables at first."""
+def _color_by(name: Any, there: set[str]) -> str:
+    """Return the measure that colours what bends at first."""
     if name is None:
         return ""
-    if not (beams or cables):
-        raise ValueError(f"animate: color_by={checked.shown(name)} is for beams; there are none")
-    return checked.one_of("animate", "color_by", name, tuple(SECTION_FORCES))
+    if not there:
+        raise ValueError(
+            f"animate: color_by={checked.shown(name)} is for beams, cables and flexible bodies "
+            "with faces; there are none"
+        )
+    return checked.one_of("animate", "color_by", name, tuple(x for x in MEASURES if x in there))
 
 
 def _fastest(solution: History) -> float:

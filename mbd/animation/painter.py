@@ -10,13 +10,12 @@ from typing import Any
 import numpy as np
 
 from mbd.animation.beams import surface_of
-from mbd.animation.drawing import Arrow, Drawing, End, Label, Rod
+from mbd.animation.drawing import MEASURES, Arrow, Drawing, End, Label, Rod
 from mbd.base.atomic import replaced
 from mbd.base.checked import extra, file_path, shown
 from mbd.base.door import number, vector
 from mbd.drawing.figure import save_figure
 from mbd.drawing.surfaces import shade, surface
-from mbd.history.beams import SECTION_FORCES
 from mbd.parts.shapes import Mesh
 
 _LIGHT = np.array([-0.42, 0.64, 0.64])  # in the axes of the eye: over the left shoulder
@@ -25,6 +24,7 @@ _DPI = 100
 _SLOWEST, _FASTEST = 0.01, 100.0  # frames per second that a GIF can hold
 _FRAME = 4.0  # pixels around a name
 _FAINT, _UNTOLD = 0.25, "#a9b0b8"
+_BEHIND = 1e3  # ghosts are painted first: they would cover what moved a little only
 _FRONT = 1e-3  # arrows are painted over everything: forces often run inside the bars
 
 _TALL = np.tan(np.deg2rad(15.0))  # half the height of the picture at distance one
@@ -119,7 +119,7 @@ class Polygons:
         _, depth = self.camera.project(corners[visible].mean(1), self.i)
         own = _rgb(color) if isinstance(color, str) else color[visible]
         lit_color = np.clip(own * (0.55 + 0.5 * lit)[:, None], 0, 1)
-        depth *= nearer + 1e-2 * (1 - alpha)  # what is faint lies behind
+        depth *= nearer if alpha == 1 else _BEHIND
         self._put(pixels, depth, alpha * lit_color + (1 - alpha))
 
     def line(
@@ -185,13 +185,13 @@ def _bodies(faces: Polygons, d: Drawing, i: int, show: tuple[str, ...], alpha: f
             placed = d.placed(s.frame, vertices, i)
             closed = not isinstance(s.shape, Mesh)
             faces.solid(placed, quads, s.color, closed=closed, alpha=alpha)
-    for x in d.slender if "bodies" in show else ():
+    for x in d.bending if "bodies" in show else ():
         vertices, quads, values = surface_of(d, x, i)
         color: str | np.ndarray = x.color
         if d.color_by and values is None:
             color = _UNTOLD
         elif values is not None and alpha == 1:
-            color = shade(values, d.largest[d.color_by])
+            color = shade(values[quads].mean(axis=1), d.largest[d.color_by])
         faces.solid(vertices, quads, color, closed=False, alpha=alpha)
 
 
@@ -280,7 +280,7 @@ def _metres(x: float) -> str:
 def _color_bar(ax: Any, d: Drawing, width: float, text: dict[str, Any]) -> None:
     """Draw what colours of beams mean, at the lower right."""
     far, at = d.largest[d.color_by], np.linspace(-1, 1, 256)
-    unit, word = SECTION_FORCES[d.color_by]
+    unit, word = MEASURES[d.color_by]
     left, right = max(12.0, width - 212), width - 12
     ax.imshow(shade(at, 1.0)[None], extent=(left, right, 26, 38), aspect="auto", zorder=3)
     ax.text(left, 56, f"{d.color_by}, {word} [{unit}]", **text)

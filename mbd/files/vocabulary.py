@@ -187,7 +187,7 @@ OF: dict[str, dict[str, ValueType]] = {
         "last": END,
     },
     "FlexibleBody": {
-        **dict.fromkeys(("M", "K", "coordinates"), File()),
+        **dict.fromkeys(("M", "K", "coordinates", "faces", "nodal_stress"), File()),
         "interfaces": Mapping(OneOf(lambda x: isinstance(x, str), Word, Several(Whole))),
         "units": Word,
         **dict.fromkeys(("modes", "fixed_modes"), Whole),
