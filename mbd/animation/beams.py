@@ -1,6 +1,7 @@
 """What bends as it is drawn: swept sections, strands, skins of meshes, and what they bear."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
 
 import numpy as np
 
@@ -13,6 +14,9 @@ from mbd.history.bodies import FlexibleHistory
 from mbd.history.history import History
 from mbd.model.model import Model
 
+#: A run of a mode of small amplitude, and by how much the one that is shown is larger.
+SmallMode = tuple[History, float] | None
+Borne = Callable[[Callable[[History], np.ndarray]], np.ndarray]
 _AT_ONCE = 1 << 16  # elements times instants whose forces are evaluated at once, some 50 MB
 
 
@@ -22,13 +26,27 @@ def hidden_nodes(model: Model) -> set[str]:
     return {x.name for part in parts if part.line is not None or part.bars for x in part.nodes()}
 
 
-def sweeps(shown: History, colors: dict[str, str]) -> tuple[SweptBeam, ...]:
+def borne(shown: History, k: np.ndarray, mode: SmallMode) -> Borne:
+    """Return the function that gives what beams and meshes bear at the instants k.
+
+    Of a mode it is half the difference to half a period later, of a small amplitude, by the ratio
+    of amplitudes: this leaves out what is there at rest, and the stretch of what turns far along
+    straight lines.
+    """
+    if mode is None:
+        return lambda take: take(shown)
+    small, ratio = mode
+    later = (k + len(small.t) // 2) % (len(small.t) - 1)
+    return lambda take: 0.5 * ratio * (take(small.part(k)) - take(small.part(later)))
+
+
+def sweeps(shown: History, bears: Borne, colors: dict[str, str]) -> tuple[SweptBeam, ...]:
     """Return all beams."""
     beams = []
     for name, line in lines(shown.model).items():
         at = [x.attachments for x in line.elements]
         w = np.array([[x.weights for x in some] for some in at]).reshape(-1, 2, 4, 4)
-        forces, strain = _sections(shown, name, len(at))
+        forces, strain = np.split(bears(partial(_sections, name=name, k=len(at))), [6], axis=-1)
         loads = dict(zip(SECTION_FORCES, np.moveaxis(forces, -1, 0), strict=True))
         beams.append(
             SweptBeam(
@@ -40,27 +58,35 @@ def sweeps(shown: History, colors: dict[str, str]) -> tuple[SweptBeam, ...]:
     return tuple(beams)
 
 
-def _sections(shown: History, name: str, k: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return six forces and three strains of k elements, in pieces that memory holds easily."""
+def _sections(shown: History, name: str, k: int) -> np.ndarray:
+    """Return the six forces and three strains of k elements (t, k, 2, 9).
+
+    They are taken in pieces that memory holds easily.
+    """
     n, step = len(shown.t), max(1, _AT_ONCE // k)
-    forces, strains = [], []
+    pieces = []
     for first in range(0, n, step):
         history = shown.part(slice(first, first + step))[name]
         assert isinstance(history, BeamHistory)
-        forces.append(history.section_forces.astype(np.float32))
-        strains.append(history.axial_strains.astype(np.float32))
-    return np.concatenate(forces), np.concatenate(strains)
+        nine = np.concatenate([history.section_forces, history.axial_strains], axis=-1)
+        pieces.append(nine.astype(np.float32))
+    return np.concatenate(pieces)
 
 
-def skins(shown: History, colors: dict[str, str]) -> tuple[MovingSkin, ...]:
+def skins(shown: History, bears: Borne, colors: dict[str, str]) -> tuple[MovingSkin, ...]:
     """Return all flexible bodies that have faces."""
     some = []
     for name, body in shown.model.nodes.items():
         if isinstance(body, FlexibleBody) and body.skin is not None:
-            history = shown.body(name)
-            assert isinstance(history, FlexibleHistory)
-            some.append(MovingSkin(name, body.skin, history.modal, colors[name], name))
+            of = partial(_modal, name=name)
+            some.append(MovingSkin(name, body.skin, of(shown), bears(of), colors[name], name))
     return tuple(some)
+
+
+def _modal(shown: History, name: str) -> np.ndarray:
+    history = shown.body(name)
+    assert isinstance(history, FlexibleHistory)
+    return history.modal
 
 
 def strands(shown: History, colors: dict[str, str], radius: float) -> tuple[Strand, ...]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from mbd.animation import arrows as loads_and_reactions
-from mbd.animation.beams import hidden_nodes, names, reach, skins, strands, sweeps
+from mbd.animation.beams import SmallMode, borne, hidden_nodes, names, reach, skins, strands, sweeps
 from mbd.animation.drawing import (
     LAYERS,
     MEASURES,
@@ -66,8 +66,13 @@ class DrawOptions:
     plots: Any = ()
 
 
-def draw(solution: History, options: DrawOptions, also: float | None = None) -> Drawing:
-    """Return the drawing of a solution; the instant nearest to `also` [s] is among those shown."""
+def draw(
+    solution: History, options: DrawOptions, also: float | None = None, mode: SmallMode = None
+) -> Drawing:
+    """Return the drawing of a solution; the instant nearest to `also` [s] is among those shown.
+
+    Of a mode, colours say what it changes, to first order.
+    """
     model, system = solution.model, solution.model.system
     if not model.nodes:
         raise ValueError("animate: there is nothing to show, the system has no bodies")
@@ -93,9 +98,10 @@ def draw(solution: History, options: DrawOptions, also: float | None = None) -> 
     sizes = Sizes(model)
     colors = {name: PALETTE[i % len(PALETTE)] for i, name in enumerate(model.nodes)}
 
-    beams = sweeps(shown, colors)
+    bears = borne(shown, k, mode)
+    beams = sweeps(shown, bears, colors)
     cables = strands(shown, colors, max(0.1 * _SYMBOL * sizes.typical, sizes.visible))
-    meshes = skins(shown, colors)
+    meshes = skins(shown, bears, colors)
     bending: tuple[SweptBeam | Strand | MovingSkin, ...] = (*beams, *cables, *meshes)
     hidden = hidden_nodes(model) | {x.frame for x in meshes if not model.nodes[x.frame].shapes}
     solids = [

@@ -154,11 +154,15 @@ class Strand:
 
 @dataclass(frozen=True)
 class MovingSkin:
-    """The skin of a flexible body in its frame, with modal coordinates p (t, m) [m]."""
+    """The skin of a flexible body in its frame, with modal coordinates p (t, m) [m].
+
+    Those of what it bears are others if the picture is of a mode.
+    """
 
     frame: str
     skin: Skin
     p: np.ndarray
+    bears: np.ndarray
     color: str
     label: str
 
@@ -169,7 +173,7 @@ class MovingSkin:
 
     def values(self, name: str, i: int | slice) -> np.ndarray:
         """Return a measure at instants i at the nodes (..., n)."""
-        return self.skin.values(name, self.p[i])
+        return self.skin.values(name, self.bears[i])
 
     def points(self, i: int) -> np.ndarray:
         """Return the nodes at instant i (n, 3) [m], in the frame."""

@@ -215,12 +215,16 @@ def _skin(x: MovingSkin, pack: Pack) -> dict[str, Any]:
             **pack.table((values / units).reshape(len(values), -1), _SHAPES),
         }
 
+    def modal(p: np.ndarray) -> dict[str, Any]:
+        return pack.table(p, _MODAL * (float(np.abs(p).max()) or 1.0))
+
     s = x.skin
     return {
         **_some(x, ("frame", "color", "label")),
         "x": pack.table(s.x, _FINE * float(np.ptp(s.x, axis=0).max())),
         "faces": pack.table(s.faces, 1.0),
-        "p": pack.table(x.p, _MODAL * (float(np.abs(x.p).max()) or 1.0)),
+        "p": modal(x.p),
+        "bears": None if np.array_equal(x.bears, x.p) else modal(x.bears),
         "shapes": of_shapes(s.shapes),
         "strain": of_shapes(s.strain),
         "mises": None if s.stress is None else of_shapes(s.stress),

@@ -10,7 +10,7 @@ function ofShapes(where, read) {
 
 // Return how a skin is built, and its measures at a node.
 function skin(x, read, frames) {
-  const rest = read(x.x).values, n = rest.length / 3, faces = read(x.faces), p = read(x.p), m = p.columns;
+  const rest = read(x.x).values, n = rest.length / 3, faces = read(x.faces), p = read(x.p), m = p.columns, bears = x.bears ? read(x.bears) : p;
   const shapes = ofShapes(x.shapes, read), tensors = { strain: ofShapes(x.strain, read) };
   if (x.mises) tensors.mises = ofShapes(x.mises, read);
   const triangles = [], edges = new Map();
@@ -23,13 +23,13 @@ function skin(x, read, frames) {
     }
   }
 
-  const now = new Float64Array(m); // modal coordinates
-  function modal(k, u) {
-    const next = Math.min(k + 1, p.rows - 1);
-    for (let j = 0; j < m; j++) now[j] = (1 - u) * p.values[k * m + j] + u * p.values[next * m + j];
+  // Return modal coordinates between two instants.
+  function modal({ values, rows }, k, u) {
+    const next = Math.min(k + 1, rows - 1);
+    return Array.from({ length: m }, (_, j) => (1 - u) * values[k * m + j] + u * values[next * m + j]);
   }
   // Return number c of node v, of `width` numbers.
-  function sum(table, width, v, c) {
+  function sum(now, table, width, v, c) {
     let total = 0;
     for (let j = 0, at = (v * width + c) * m; j < m; j++) total += table[at + j] * now[j];
     return total;
@@ -51,9 +51,9 @@ function skin(x, read, frames) {
     return {
       objects,
       lay(k, u) {
-        modal(k, u);
+        const now = modal(p, k, u);
         for (let v = 0; v < n; v++) {
-          w.set(rest[3 * v] + sum(shapes, 3, v, 0), rest[3 * v + 1] + sum(shapes, 3, v, 1), rest[3 * v + 2] + sum(shapes, 3, v, 2));
+          w.set(rest[3 * v] + sum(now, shapes, 3, v, 0), rest[3 * v + 1] + sum(now, shapes, 3, v, 1), rest[3 * v + 2] + sum(now, shapes, 3, v, 2));
           w.applyMatrix4(frame.matrixWorld).toArray(place.array, 3 * v);
         }
       },
@@ -74,9 +74,8 @@ function skin(x, read, frames) {
   function measure(name, k, u) {
     const table = tensors[name];
     if (!table) return null;
-    modal(k, u);
-    const of = name === "strain" ? principal : vonMises;
-    return (v) => of(...[0, 1, 2, 3, 4, 5].map((c) => sum(table, 6, v, c)));
+    const now = modal(bears, k, u), of = name === "strain" ? principal : vonMises;
+    return (v) => of(...[0, 1, 2, 3, 4, 5].map((c) => sum(now, table, 6, v, c)));
   }
   return { build, measure };
 }

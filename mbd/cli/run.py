@@ -82,8 +82,11 @@ def demo(options: argparse.Namespace) -> int:
 
 def view(options: argparse.Namespace) -> int:
     """Simulate or load, write the page, open it."""
-    if options.output and Path(options.output).suffix.lower() not in (".html", ".htm", ".gif"):
-        raise ValueError(f"the name of the page must end in .html or .gif, got {options.output!r}")
+    endings = (".html", ".htm", ".gif", ".mp4")
+    if options.output and Path(options.output).suffix.lower() not in endings:
+        raise ValueError(
+            f"the name of the page must end in .html, .gif or .mp4, got {options.output!r}"
+        )
     from mbd.animation.animation import animate
 
     check_outputs("view", (options.output, ()))

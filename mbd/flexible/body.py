@@ -99,6 +99,8 @@ class FlexibleBody(Body):
     missing_compliance : float [-]
         What the shapes leave out of the compliance between interfaces, of the largest one: loads
         there move the body by so much too little. Zero with ``fixed_modes``.
+    skin : Skin or None
+        Its faces, and what the shapes do to them.
     """
 
     def __init__(

@@ -1,0 +1,104 @@
+"""Films: GIF by Pillow, MP4 by ffmpeg, of pictures by matplotlib.
+
+A film plays at the speed of the drawing: of each instant of a frame the nearest one that is shown.
+"""
+
+import importlib
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mbd.animation.drawing import Drawing
+from mbd.animation.painter import Canvas
+from mbd.base.atomic import replaced, scratch
+from mbd.base.door import number
+
+_SLOWEST, _FASTEST = 0.01, 100.0  # frames per second that a GIF can hold
+
+
+def film(d: Drawing, path: Path, fps: float = 20.0, size: Any = (640, 480)) -> Path:
+    """Write a film as ``.gif`` or ``.mp4``, of `fps` frames per second and `size` pixels."""
+    rate = number("animate", "fps", fps, "1/s", positive=True)
+    if not _SLOWEST <= rate <= _FASTEST:
+        raise ValueError(
+            f"animate: fps must be in [{_SLOWEST:g}, {_FASTEST:g}] [1/s], got {rate:g}; a GIF "
+            "holds times in hundredths of a second"
+        )
+    write = _mp4 if path.suffix.lower() == ".mp4" else _gif
+    content = write(Canvas(d, size, "animate"), rate)
+    with replaced(path, "animate") as file:
+        file.write(content)
+    return path
+
+
+def _frames(canvas: Canvas, rate: float) -> Iterator[tuple[np.ndarray, int]]:
+    """Yield pictures and for how many frames each is seen."""
+    d = canvas.d
+    n = max(2, round((d.t[-1] - d.t[0]) / d.speed * rate) + 1)
+    middles = 0.5 * (d.t[1:] + d.t[:-1])
+    nearest = np.searchsorted(middles, np.linspace(d.t[0], d.t[-1], n))
+    for i, count in zip(*np.unique(nearest, return_counts=True), strict=True):
+        yield canvas.pixels(int(i)), int(count)
+
+
+def _gif(canvas: Canvas, rate: float) -> bytes:
+    from io import BytesIO
+
+    from PIL import Image
+
+    frames, times = [], []
+    for pixels, count in _frames(canvas, rate):
+        frames.append(Image.fromarray(pixels).quantize(128))
+        times.append(round(1000 * count / rate))
+    content = BytesIO()
+    frames[0].save(content, "GIF", save_all=True, append_images=frames[1:], duration=times, loop=0)
+    return content.getvalue()
+
+
+def _mp4(canvas: Canvas, rate: float) -> bytes:
+    """Return a film that players know: H.264 where the encoder has it, edges of even length."""
+    encoder, (width, height) = _encoder(), canvas.size
+    with scratch("mbd-film", "animate") as folder:
+        made, said = folder / "film.mp4", folder / "said.txt"
+        command = [
+            encoder, "-y", "-f", "rawvideo", "-pix_fmt", "rgb24", "-s", f"{width}x{height}",
+            "-r", f"{rate:g}", "-i", "-", "-an", "-vf", "pad=ceil(iw/2)*2:ceil(ih/2)*2:color=white",
+            "-pix_fmt", "yuv420p", "-movflags", "+faststart", "-fflags", "+bitexact", str(made),
+        ]  # fmt: skip
+        with said.open("wb") as log:
+            running = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=log, stderr=log)
+            try:
+                assert running.stdin is not None
+                for pixels, count in _frames(canvas, rate):
+                    for _ in range(count):
+                        running.stdin.write(pixels.tobytes())
+                running.stdin.close()
+            except BrokenPipeError:  # it has said why
+                pass
+            except BaseException:
+                running.kill()
+                raise
+            finally:
+                code = running.wait()
+        if code or not made.exists():
+            lines = said.read_text(errors="replace").split("\n")
+            words = next((x for x in reversed(lines) if x.strip()), f"it ended with {code}")
+            raise RuntimeError(f"animate: {encoder} could not make the film: {words}")
+        return made.read_bytes()
+
+
+def _encoder() -> str:
+    """Return the program ffmpeg: the one of the system, or that of imageio-ffmpeg."""
+    if found := shutil.which("ffmpeg"):
+        return found
+    try:
+        return str(importlib.import_module("imageio_ffmpeg").get_ffmpeg_exe())
+    except (ImportError, RuntimeError):
+        raise ImportError(
+            "animate: .mp4 needs the program ffmpeg, which is not there; install it, or pip "
+            "install 'mbd[film]', or write .gif or .html"
+        ) from None
