@@ -89,16 +89,22 @@ def _modal(shown: History, name: str) -> np.ndarray:
     return history.modal
 
 
-def strands(shown: History, colors: dict[str, str], radius: float) -> tuple[Strand, ...]:
+def strands(
+    shown: History, bears: Borne, colors: dict[str, str], radius: float
+) -> tuple[Strand, ...]:
     """Return all cables, of a radius [m] that can be seen."""
     cables = []
     for name, part in shown.model.system.structures.items():
         if part.bars:
             nodes = tuple(x.name for x in part.nodes())
             lengths = np.array([x.numbers[2] for x in part.bars])
-            tension = np.repeat(shown[name].tension[..., None], 2, axis=-1)
+            tension = np.repeat(bears(partial(_tension, name=name))[..., None], 2, axis=-1)
             cables.append(Strand(nodes, lengths, radius, {"N": tension}, colors[nodes[0]], name))
     return tuple(cables)
+
+
+def _tension(shown: History, name: str) -> np.ndarray:
+    return np.asarray(shown[name].tension)
 
 
 def names(bending: Iterable[SweptBeam | Strand | MovingSkin]) -> tuple[Label, ...]:

@@ -100,7 +100,7 @@ def draw(
 
     bears = borne(shown, k, mode)
     beams = sweeps(shown, bears, colors)
-    cables = strands(shown, colors, max(0.1 * _SYMBOL * sizes.typical, sizes.visible))
+    cables = strands(shown, bears, colors, max(0.1 * _SYMBOL * sizes.typical, sizes.visible))
     meshes = skins(shown, bears, colors)
     bending: tuple[SweptBeam | Strand | MovingSkin, ...] = (*beams, *cables, *meshes)
     hidden = hidden_nodes(model) | {x.frame for x in meshes if not model.nodes[x.frame].shapes}

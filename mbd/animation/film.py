@@ -7,6 +7,7 @@ import importlib
 import shutil
 import subprocess
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -63,38 +64,36 @@ def _mp4(canvas: Canvas, rate: float) -> bytes:
     """Return a film that players know: H.264 where the encoder has it, edges of even length."""
     encoder, (width, height) = _encoder(), canvas.size
     with scratch("mbd-film", "animate") as folder:
-        made, said = folder / "film.mp4", folder / "said.txt"
+        output = folder / "film.mp4"
         command = [
-            encoder, "-y", "-f", "rawvideo", "-pix_fmt", "rgb24", "-s", f"{width}x{height}",
-            "-r", f"{rate:g}", "-i", "-", "-an", "-vf", "pad=ceil(iw/2)*2:ceil(ih/2)*2:color=white",
-            "-pix_fmt", "yuv420p", "-movflags", "+faststart", "-fflags", "+bitexact", str(made),
+            encoder, "-y", "-loglevel", "error", "-xerror", "-f", "rawvideo", "-pix_fmt", "rgb24",
+            "-s", f"{width}x{height}", "-r", f"{rate:g}", "-i", "-", "-an", "-vf",
+            "pad=ceil(iw/2)*2:ceil(ih/2)*2:color=white", "-pix_fmt", "yuv420p", "-movflags",
+            "+faststart", "-fflags", "+bitexact", str(output),
         ]  # fmt: skip
-        with said.open("wb") as log:
-            running = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=log, stderr=log)
+        running = subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE)
+        assert running.stdin is not None
+        with running:
             try:
-                assert running.stdin is not None
-                for pixels, count in _frames(canvas, rate):
-                    for _ in range(count):
-                        running.stdin.write(pixels.tobytes())
-                running.stdin.close()
-            except BrokenPipeError:  # it has said why
-                pass
+                with suppress(BrokenPipeError):  # it has ended, and says why
+                    for pixels, count in _frames(canvas, rate):
+                        running.stdin.write(pixels.tobytes() * count)
             except BaseException:
                 running.kill()
+                with suppress(BrokenPipeError):
+                    running.stdin.close()
                 raise
-            finally:
-                code = running.wait()
-        if code or not made.exists():
-            lines = said.read_text(errors="replace").split("\n")
-            words = next((x for x in reversed(lines) if x.strip()), f"it ended with {code}")
-            raise RuntimeError(f"animate: {encoder} could not make the film: {words}")
-        return made.read_bytes()
+            _, messages = running.communicate()
+        if running.returncode or not output.exists():
+            lines = messages.decode(errors="replace").strip().split("\n")
+            raise RuntimeError(f"animate: {encoder} could not make the film: {lines[-1]}")
+        return output.read_bytes()
 
 
 def _encoder() -> str:
     """Return the program ffmpeg: the one of the system, or that of imageio-ffmpeg."""
-    if found := shutil.which("ffmpeg"):
-        return found
+    if program := shutil.which("ffmpeg"):
+        return program
     try:
         return str(importlib.import_module("imageio_ffmpeg").get_ffmpeg_exe())
     except (ImportError, RuntimeError):

@@ -119,6 +119,7 @@ function metres(x) {
 }
 
 function number(x) {
+  if (Math.abs(x) >= 1e6) return x.toExponential(2).replace("e+", "e");
   return String(Number(x.toPrecision(3)));
 }
 

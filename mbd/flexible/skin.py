@@ -64,12 +64,12 @@ class Skin:
     ) -> "Skin | None":
         """Return the skin of a mesh with shapes (N, d, m), None if it has no faces."""
         who, x = mesh.who, mesh.x
-        given = boundary(mesh.cells) if faces is None else _given(who, faces)
-        if faces is None and not given:
+        rows = boundary(mesh.cells) if faces is None else _rows(who, faces)
+        if faces is None and not rows:
             if stress is not None:
-                raise ValueError(f"{who}: nodal_stress is for faces, which are not given")
+                raise ValueError(f"{who}: nodal_stress is for faces, and there are none")
             return None
-        four = _checked(who, given, len(x))
+        four = _checked(who, rows, len(x))
         nodes, on = np.unique(four, return_inverse=True)
         four, moved = on.reshape(four.shape), shapes[nodes, :3]
         tensors = None if stress is None else _stress(who, stress, shapes)[nodes]
@@ -120,7 +120,7 @@ def boundary(cells: Cells) -> list[list[int]]:
     return kept
 
 
-def _given(who: str, value: Any) -> Any:
+def _rows(who: str, value: Any) -> Any:
     """Return rows of nodes, given as they are or by the name of a file."""
     value = file_of(who, "faces", value)
     return boundary(value.cells) if isinstance(value, MeshFile) else value
