@@ -217,6 +217,7 @@ OF: dict[str, dict[str, ValueType]] = {
         "inertia": Array("kg m", ((3,), (3, 3))),
         "center": Array("m", ((2,),)),
         "outline": Several(Array("m", ((2,),))),
+        "young": Number("Pa"),
     },
     **{
         f"Section.{n}": {

@@ -10,6 +10,7 @@ A node has the mean of the corners there, by their areas. Six numbers of a tenso
 xy, yz, zx.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +19,8 @@ import scipy.sparse as sp
 
 from mbd.base.checked import shown
 from mbd.base.door import array
-from mbd.flexible.mesh import Cells, FiniteElementModel, MeshFile, file_of
+from mbd.flexible.files import Nodes
+from mbd.flexible.mesh import FiniteElementModel, file_of
 
 _FACES = "triangles (k, 3) or quads (k, 4), numbers of nodes"
 _SIX = ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (2, 0))
@@ -64,12 +66,16 @@ class Skin:
     ) -> "Skin | None":
         """Return the skin of a mesh with shapes (N, d, m), None if it has no faces."""
         who, x = mesh.who, mesh.x
-        rows = boundary(mesh.cells) if faces is None else _rows(who, faces)
+        whole, labels = mesh.order.nodes, mesh.labels
+        rows = whole if faces is None else file_of(who, "faces", faces)
+        if isinstance(rows, Nodes):
+            _check_same(who, rows, whole)
+            rows, labels = boundary(rows.cells), mesh.order.kept[:: mesh.d] // 6
         if faces is None and not rows:
             if stress is not None:
                 raise ValueError(f"{who}: nodal_stress is for faces, and there are none")
             return None
-        four = _checked(who, rows, len(x))
+        four = _checked(who, rows, labels)
         nodes, on = np.unique(four, return_inverse=True)
         four, moved = on.reshape(four.shape), shapes[nodes, :3]
         tensors = None if stress is None else _stress(who, stress, shapes)[nodes]
@@ -101,7 +107,7 @@ def von_mises(stress: np.ndarray) -> np.ndarray:
     return np.asarray(np.sqrt(0.5 * normal + 3 * (xy * xy + yz * yz + zx * zx)))
 
 
-def boundary(cells: Cells) -> list[list[int]]:
+def boundary(cells: Sequence[tuple[str, np.ndarray]]) -> list[list[int]]:
     """Return the sides of solid cells that no other has, or else flat cells, by their corners."""
     solid: list[np.ndarray] = []
     flat: list[np.ndarray] = []
@@ -120,29 +126,31 @@ def boundary(cells: Cells) -> list[list[int]]:
     return kept
 
 
-def _rows(who: str, value: Any) -> Any:
-    """Return rows of nodes, given as they are or by the name of a file."""
-    value = file_of(who, "faces", value)
-    return boundary(value.cells) if isinstance(value, MeshFile) else value
+def _check_same(who: str, read: Nodes, nodes: Nodes) -> None:
+    """Refuse faces of a file with other nodes, or in another order."""
+    if np.shape(read.x) != np.shape(nodes.x) or not np.allclose(read.x, nodes.x):
+        raise ValueError(
+            f"{who}: the file of faces must have the nodes of coordinates, in the order of their "
+            "labels; give faces by the labels of their nodes"
+        )
 
 
-def _checked(who: str, value: Any, n: int) -> np.ndarray:
-    """Return faces (f, 4) of n nodes, triangles with their last corner twice."""
+def _checked(who: str, value: Any, labels: np.ndarray) -> np.ndarray:
+    """Return faces (f, 4) by places of nodes, whose labels rise."""
     rows = array(who, "faces", _as_four(who, value), _FACES)
     if rows.ndim != 2 or rows.shape[1] != 4 or not len(rows):
         raise ValueError(f"{who}: faces must be {_FACES}, got shape {rows.shape}")
-    faces = rows.astype(int)
-    wrong = ((faces != rows) | (faces < 0) | (faces >= n)).any(axis=1)
+    faces = np.searchsorted(labels, rows).clip(max=len(labels) - 1)
+    wrong = (labels[faces] != rows).any(axis=1)
     if wrong.any():
         raise ValueError(
-            f"{who}: faces must have nodes from 0 to {n - 1}, got {rows[wrong][0].tolist()}"
+            f"{who}: faces must have nodes from {labels[0]} to {labels[-1]}, of M and K, got "
+            f"{rows[wrong][0].tolist()}"
         )
     ordered = np.sort(faces, axis=1)
     twice = (np.diff(ordered, axis=1) == 0).sum(axis=1) > (faces[:, 2] == faces[:, 3])
     if twice.any():
-        raise ValueError(
-            f"{who}: a face must not have a node twice, got {faces[twice][0].tolist()}"
-        )
+        raise ValueError(f"{who}: a face must not have a node twice, got {rows[twice][0].tolist()}")
     return faces
 
 

@@ -204,7 +204,7 @@ def test_a_mesh_is_where_its_nodes_are(tmp_path):
 
 @pytest.mark.parametrize(("options", "error", "message"), [
     ({"faces": [(0, 1)]}, ValueError, r"b: a face must have 3 or 4 nodes, got \[0, 1\]"),
-    ({"faces": [(0, 1, 99)]}, ValueError, r"b: faces must have nodes from 0 to 19, got .*99"),
+    ({"faces": [(0, 1, 99)]}, ValueError, r"b: faces must have nodes from 0 to 19, .*99"),
     ({"faces": [(0, 1, 2.5)]}, ValueError, "b: faces must have nodes from 0 to 19"),
     ({"faces": [(0, 1, 1)]}, ValueError, "b: a face must not have a node twice"),
     ({"faces": []}, ValueError, "b: faces must be triangles"),
