@@ -13,6 +13,7 @@ import scipy.linalg
 
 from mbd.analyses.equilibrium import Equilibrium, base_motion
 from mbd.analyses.mode_labels import LabelledMotion, label
+from mbd.base.above import from_above
 from mbd.base.checked import extra, flag, is_whole, one_of, shown, whole
 from mbd.base.door import number
 from mbd.base.html_tables import table
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _MOST = 100_000  # instants of a period
+_SMALL = 1e-3  # amplitude whose forces are linear, of the one that is seen
 _SOME = 40  # modes that are found of so many, if nobody says how many
 
 
@@ -420,11 +422,13 @@ class Mode:
     ) -> Any:
         """Animate one period; arguments as for ``Solution.animate``.
 
-        A ghost shows the model at rest, unless there are others among the arguments.
+        A ghost shows the model at rest, unless there are others among the arguments. Colours
+        show what the mode changes, to first order.
         """
         shown = self.history(amplitude)
         options = {"ghosts": shown.t[-1] / 4} | options
-        return shown.animate(path, **options) if path is not None else shown.animate(**options)
+        small = self.history(_SMALL * amplitude)
+        return from_above("Solution.animate", shown, path, (small, 1.0 / _SMALL), **options)
 
     def __repr__(self) -> str:
         return f"Mode({self.index}: {self.frequency:.6g} Hz, {self.label})"

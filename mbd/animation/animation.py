@@ -7,6 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from mbd.animation.beams import SmallMode
 from mbd.animation.draw import DrawOptions, draw
 from mbd.animation.drawing import Drawing
 from mbd.base.atomic import replaced
@@ -35,7 +36,7 @@ class Animation:
         return page(self.drawing)
 
     def save(self, path: str | Path, **options: Any) -> Path:
-        """Write ``.html``, or by matplotlib ``.gif`` or ``.webp`` (options ``fps``, ``size``)."""
+        """Write ``.html``, or by matplotlib ``.gif``, ``.webp``, ``.mp4`` (``fps``, ``size``)."""
         path = file_path("animate", path)
         if path.suffix.lower() in (".html", ".htm"):
             if options:
@@ -43,13 +44,13 @@ class Animation:
             with replaced(path, "animate") as file:
                 file.write(self.html.encode())
             return path
-        if path.suffix.lower() in (".gif", ".webp"):
-            from mbd.animation.painter import film
+        if path.suffix.lower() in (".gif", ".webp", ".mp4"):
+            from mbd.animation.film import film
 
             _check_names("animate", options, ("fps", "size"))
             return film(self.drawing, path, **options)
         raise ValueError(
-            f"animate: a moving picture is written as .html, .gif or .webp, got "
+            "animate: a moving picture is written as .html, .gif, .webp or .mp4, got "
             f"{shown(str(path))}; for one instant as .png use solution.snapshot(path, t=...)"
         )
 
@@ -72,10 +73,12 @@ def _check_names(owner: str, options: dict[str, Any], there: Sequence[str] = ())
             raise TypeError(f"{owner}: {absent('option ', name, there)}")
 
 
-def animate(solution: History, path: str | Path | None, **options: Any) -> Animation:
-    """Return the moving picture of a solution, and write it if a path is given."""
+def animate(
+    solution: History, path: str | Path | None, mode: SmallMode = None, **options: Any
+) -> Animation:
+    """Return the moving picture of a solution, or of a mode, and write it if a path is given."""
     _check_names("animate", options)
-    animation = Animation(draw(solution, DrawOptions(**options)))
+    animation = Animation(draw(solution, DrawOptions(**options), mode=mode))
     if path is not None:
         animation.save(path)
     return animation

@@ -45,11 +45,17 @@ function buildTube(k, n, look) {
     }
   }
 
-  // Colour ring i.
-  function paint(i, { r, g, b }) {
-    for (let v = i * around; v < (i + 1) * around; v++) color.setXYZ(v, r, g, b);
-    if (i === 0) for (let j = 0; j < n; j++) color.setXYZ(lids + j, r, g, b);
-    if (i === rings - 1) for (let j = 0; j < n; j++) color.setXYZ(lids + n + j, r, g, b);
+  // Colour all by a function of ring and corner.
+  function paint(of) {
+    for (let i = 0; i < rings; i++) {
+      const lid = i === 0 ? lids : i === rings - 1 ? lids + n : -1;
+      for (let j = 0; j < n; j++) {
+        const { r, g, b } = of(i, j), v = i * around + 2 * j;
+        color.setXYZ(v, r, g, b);
+        color.setXYZ(v + 1, r, g, b);
+        if (lid >= 0) color.setXYZ(lid + j, r, g, b);
+      }
+    }
   }
 
   function sent(painted) {
@@ -57,7 +63,7 @@ function buildTube(k, n, look) {
     if (painted) color.needsUpdate = true;
     geometry.boundingSphere = null;
   }
-  return { mesh, rings, ring, paint, sent };
+  return { objects: [mesh], ring, paint, sent };
 }
 
 // Return corners y, z one behind the other, and two normals for each corner.
@@ -174,6 +180,40 @@ function layCable(tube, strand, frames, up) {
   };
 }
 
+// Return how a beam or a cable is built, and what it bears at ring i and corner j: a function, or null.
+function slender(x, read, frames, up) {
+  const k = x.ends.length - (x.lengths ? 1 : 0), outline = x.lengths ? null : read(x.outline);
+  const n = outline ? outline.columns / 2 : AROUND, strain = outline && read(x.strain);
+  const loads = Object.fromEntries(Object.entries(x.loads).map(([name, where]) => [name, read(where)]));
+  const between = ({ values, rows, columns }, k, u) => {
+    const next = Math.min(k + 1, rows - 1);
+    return (c) => (1 - u) * values[k * columns + c] + u * values[next * columns + c];
+  };
+  // of end e: the first of element 0, its last, the first of element 1 ...
+  function atEnds(name, k, u) {
+    if (loads[name]) return between(loads[name], k, u);
+    if (!strain || (name !== "strain" && !(name === "stress" && x.young))) return null;
+    const of = between(strain, k, u), { values, columns } = outline;
+    return (e, j) => {
+      const y = values[e * columns + 2 * j] / x.arm, z = values[e * columns + 2 * j + 1] / x.arm;
+      return (name === "stress" ? x.young[e] : 1) * (of(3 * e) + of(3 * e + 1) * z - of(3 * e + 2) * y);
+    };
+  }
+  return {
+    build(look) {
+      const tube = buildTube(k, n, look);
+      return { ...tube, lay: x.lengths ? layCable(tube, x, frames, up) : layBeam(tube, x, read, frames) };
+    },
+    measure(name, k, u) {
+      const of = atEnds(name, k, u);
+      return of && ((i, j) => {
+        const e = 2 * Math.floor(i / RINGS), s = (i % RINGS) / (RINGS - 1);
+        return (1 - s) * of(e, j) + s * of(e + 1, j);
+      });
+    },
+  };
+}
+
 // Return the colours of numbers from -1 to 1, linear between those given.
 function buildShade(colors) {
   const stops = colors.map((c) => new THREE.Color(c)), mixed = new THREE.Color();
@@ -184,45 +224,37 @@ function buildShade(colors) {
   };
 }
 
-// Add all beams and cables, and faint ones at each ghost; return their update, and how they are coloured.
-function buildBeams(data, read, frames, at, add) {
+// Add all that bends, and faint ones at each ghost; return their update, and how they are coloured.
+function buildBending(data, read, frames, at, add) {
   const shade = buildShade(data.colors), up = new THREE.Vector3().fromArray(data.up);
   const plain = new THREE.Color(), grey = new THREE.Color("#a9b0b8");
-  const bodies = [...data.sweeps, ...data.strands].map((x) => {
-    const k = x.ends.length - (x.lengths ? 1 : 0), n = x.lengths ? AROUND : read(x.outline).columns / 2;
-    const lay = (tube) => (x.lengths ? layCable(tube, x, frames, up) : layBeam(tube, x, read, frames));
-    const tube = buildTube(k, n, "solid");
-    tube.mesh.userData.label = x.label;
-    add(tube.mesh);
-    for (const ghost of data.ghosts) {
-      const faint = buildTube(k, n, "ghost");
-      at(ghost);
-      lay(faint)();
-      for (let i = 0; i < faint.rings; i++) faint.paint(i, plain.set(x.color));
-      faint.sent(true);
-      add(faint.mesh);
+  const bodies = [...data.sweeps, ...data.strands, ...data.skins].map((x) => {
+    const { build, measure } = x.faces ? skin(x, read, frames) : slender(x, read, frames, up);
+    const surface = build("solid");
+    for (const object of surface.objects) {
+      object.userData.label = x.label;
+      add(object);
     }
-    const loads = Object.fromEntries(Object.entries(x.loads).map(([name, where]) => [name, read(where)]));
-    return { tube, lay: lay(tube), loads, color: x.color };
+    for (const ghost of data.ghosts) {
+      const faint = build("ghost");
+      at(ghost);
+      faint.lay(ghost, 0);
+      faint.paint(() => plain.set(x.color));
+      faint.sent(true);
+      for (const object of faint.objects) add(object);
+    }
+    return { surface, measure, color: x.color };
   });
   const state = { by: data.colorBy, painted: null };
 
-  function paint({ tube, loads, color }, k, u) {
-    const table = loads[state.by], far = data.largest[state.by] || 1;
-    const next = table && Math.min(k + 1, table.rows - 1);
-    for (let i = 0; i < tube.rings; i++) {
-      if (!table) { tube.paint(i, state.by ? grey : plain.set(color)); continue; }
-      const e = 2 * Math.floor(i / RINGS), s = (i % RINGS) / (RINGS - 1);
-      const end = (c) => (1 - u) * table.values[k * table.columns + c] + u * table.values[next * table.columns + c];
-      tube.paint(i, shade(((1 - s) * end(e) + s * end(e + 1)) / far));
-    }
-  }
   function update(k, u) {
-    for (const x of bodies) {
-      const anew = state.painted !== state.by || state.by in x.loads;
-      x.lay();
-      if (anew) paint(x, k, u);
-      x.tube.sent(anew);
+    const far = data.largest[state.by] || 1;
+    for (const { surface, measure, color } of bodies) {
+      const of = state.by && measure(state.by, k, u), anew = of || state.painted !== state.by;
+      surface.lay(k, u);
+      if (of) surface.paint((i, j) => shade(of(i, j) / far));
+      else if (anew) surface.paint(() => (state.by ? grey : plain.set(color)));
+      surface.sent(anew);
     }
     state.painted = state.by;
   }

@@ -1,13 +1,22 @@
-"""Beams and cables as they are drawn: swept sections, strands, and what they bear."""
+"""What bends as it is drawn: swept sections, strands, skins of meshes, and what they bear."""
+
+from collections.abc import Callable, Iterable
+from functools import partial
 
 import numpy as np
 
-from mbd.animation.drawing import Drawing, End, Label, Strand, SweptBeam
-from mbd.drawing.surfaces import beam_rings, caps, hanging, quads, tube_rings
+from mbd.animation.drawing import Drawing, End, Label, MovingSkin, Strand, SweptBeam
+from mbd.beams.swept import along, beam_rings, caps, closed, quads
+from mbd.drawing.surfaces import hanging, tube_rings
+from mbd.flexible.body import FlexibleBody
 from mbd.history.beams import SECTION_FORCES, BeamHistory, lines
+from mbd.history.bodies import FlexibleHistory
 from mbd.history.history import History
 from mbd.model.model import Model
 
+#: A run of a mode of small amplitude, and by how much the one that is shown is larger.
+SmallMode = tuple[History, float] | None
+Borne = Callable[[Callable[[History], np.ndarray]], np.ndarray]
 _AT_ONCE = 1 << 16  # elements times instants whose forces are evaluated at once, some 50 MB
 
 
@@ -17,54 +26,98 @@ def hidden_nodes(model: Model) -> set[str]:
     return {x.name for part in parts if part.line is not None or part.bars for x in part.nodes()}
 
 
-def sweeps(shown: History, colors: dict[str, str]) -> tuple[SweptBeam, ...]:
+def borne(shown: History, k: np.ndarray, mode: SmallMode) -> Borne:
+    """Return the function that gives what beams and meshes bear at the instants k.
+
+    Of a mode it is half the difference to half a period later, of a small amplitude, by the ratio
+    of amplitudes: this leaves out what is there at rest, and the stretch of what turns far along
+    straight lines.
+    """
+    if mode is None:
+        return lambda take: take(shown)
+    small, ratio = mode
+    later = (k + len(small.t) // 2) % (len(small.t) - 1)
+    return lambda take: 0.5 * ratio * (take(small.part(k)) - take(small.part(later)))
+
+
+def sweeps(shown: History, bears: Borne, colors: dict[str, str]) -> tuple[SweptBeam, ...]:
     """Return all beams."""
     beams = []
     for name, line in lines(shown.model).items():
         at = [x.attachments for x in line.elements]
         w = np.array([[x.weights for x in some] for some in at]).reshape(-1, 2, 4, 4)
-        forces = _section_forces(shown, name, len(at))
+        forces, strain = np.split(bears(partial(_sections, name=name, k=len(at))), [6], axis=-1)
         loads = dict(zip(SECTION_FORCES, np.moveaxis(forces, -1, 0), strict=True))
         beams.append(
             SweptBeam(
                 tuple((some[0].place, some[4].place) for some in at),
-                w[:, :, 0, 1:], np.swapaxes(w[:, :, 1:, 1:], -1, -2), line.outline, loads,
-                colors[at[0][0].place.partition("/")[0]], name,
+                w[:, :, 0, 1:], np.swapaxes(w[:, :, 1:, 1:], -1, -2), line.outline, loads, strain,
+                line.young, colors[at[0][0].place.partition("/")[0]], name,
             )
         )  # fmt: skip
     return tuple(beams)
 
 
-def _section_forces(shown: History, name: str, k: int) -> np.ndarray:
-    """Return the six of k elements (n, k, 2, 6), in pieces that memory holds easily."""
+def _sections(shown: History, name: str, k: int) -> np.ndarray:
+    """Return the six forces and three strains of k elements (t, k, 2, 9).
+
+    They are taken in pieces that memory holds easily.
+    """
     n, step = len(shown.t), max(1, _AT_ONCE // k)
     pieces = []
     for first in range(0, n, step):
         history = shown.part(slice(first, first + step))[name]
         assert isinstance(history, BeamHistory)
-        pieces.append(history.section_forces.astype(np.float32))
+        nine = np.concatenate([history.section_forces, history.axial_strains], axis=-1)
+        pieces.append(nine.astype(np.float32))
     return np.concatenate(pieces)
 
 
-def strands(shown: History, colors: dict[str, str], radius: float) -> tuple[Strand, ...]:
+def skins(shown: History, bears: Borne, colors: dict[str, str]) -> tuple[MovingSkin, ...]:
+    """Return all flexible bodies that have faces."""
+    some = []
+    for name, body in shown.model.nodes.items():
+        if isinstance(body, FlexibleBody) and body.skin is not None:
+            of = partial(_modal, name=name)
+            some.append(MovingSkin(name, body.skin, of(shown), bears(of), colors[name], name))
+    return tuple(some)
+
+
+def _modal(shown: History, name: str) -> np.ndarray:
+    history = shown.body(name)
+    assert isinstance(history, FlexibleHistory)
+    return history.modal
+
+
+def strands(
+    shown: History, bears: Borne, colors: dict[str, str], radius: float
+) -> tuple[Strand, ...]:
     """Return all cables, of a radius [m] that can be seen."""
     cables = []
     for name, part in shown.model.system.structures.items():
         if part.bars:
             nodes = tuple(x.name for x in part.nodes())
             lengths = np.array([x.numbers[2] for x in part.bars])
-            tension = np.repeat(shown[name].tension[..., None], 2, axis=-1)
+            tension = np.repeat(bears(partial(_tension, name=name))[..., None], 2, axis=-1)
             cables.append(Strand(nodes, lengths, radius, {"N": tension}, colors[nodes[0]], name))
     return tuple(cables)
 
 
-def names(beams: tuple[SweptBeam, ...], cables: tuple[Strand, ...]) -> tuple[Label, ...]:
+def _tension(shown: History, name: str) -> np.ndarray:
+    return np.asarray(shown[name].tension)
+
+
+def names(bending: Iterable[SweptBeam | Strand | MovingSkin]) -> tuple[Label, ...]:
     """Return a name for each, in its middle."""
-    middles = [
-        *((x.label, x.ends[len(x.ends) // 2][0]) for x in beams),
-        *((x.label, x.ends[len(x.ends) // 2]) for x in cables),
-    ]
-    return tuple(Label(text, "bodies", (End(place, np.zeros(3)),)) for text, place in middles)
+    labels = []
+    for x in bending:
+        if isinstance(x, MovingSkin):
+            middle = End(x.frame, 0.5 * (x.skin.x.min(0) + x.skin.x.max(0)))
+        else:
+            place = x.ends[len(x.ends) // 2]
+            middle = End(place if isinstance(place, str) else place[0], np.zeros(3))
+        labels.append(Label(x.label, "bodies", (middle,)))
+    return tuple(labels)
 
 
 def reach(beams: tuple[SweptBeam, ...], cables: tuple[Strand, ...]) -> dict[str, float]:
@@ -80,9 +133,12 @@ def reach(beams: tuple[SweptBeam, ...], cables: tuple[Strand, ...]) -> dict[str,
 
 
 def surface_of(
-    d: Drawing, x: SweptBeam | Strand, i: int
+    d: Drawing, x: SweptBeam | Strand | MovingSkin, i: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-    """Return vertices and faces at instant i, and the section force on each face, if asked for."""
+    """Return vertices and faces at instant i, and what colours each vertex, if asked for."""
+    values = x.values(d.color_by, i) if d.color_by in x.measures else None
+    if isinstance(x, MovingSkin):
+        return d.placed(x.frame, x.points(i), i), x.skin.faces, values
     if isinstance(x, SweptBeam):
         r, R = np.empty((len(x.ends), 2, 3)), np.empty((len(x.ends), 2, 3, 3))
         for e, places in enumerate(x.ends):
@@ -93,15 +149,8 @@ def surface_of(
     else:
         path = np.concatenate([d.placed(place, np.zeros((1, 3)), i) for place in x.ends])
         rings = tube_rings(hanging(path, x.lengths, -d.up), x.radius)
-    ends = [rings[0, 0].mean(axis=0), rings[-1, -1].mean(axis=0)]
     k, m, n, _ = rings.shape
-    vertices, faces = (
-        np.vstack([rings.reshape(-1, 3), ends]),
-        np.vstack([quads(k, m, n), caps(k, m, n)]),
-    )
-    if d.color_by not in x.loads:
-        return vertices, faces, None
-    first, last = x.loads[d.color_by][i].T[..., None]
-    s = (np.arange(m - 1) + 0.5) / (m - 1)
-    along = ((1 - s) * first + s * last).ravel()
-    return vertices, faces, np.repeat([*along, first[0, 0], last[-1, 0]], n)
+    if values is not None:
+        both = along(np.broadcast_to(values, (k, 2, n))[..., None])
+        values = closed(both)[:, 0]
+    return closed(rings), np.vstack([quads(k, m, n), caps(k, m, n)]), values

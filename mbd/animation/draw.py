@@ -8,14 +8,16 @@ from typing import Any
 import numpy as np
 
 from mbd.animation import arrows as loads_and_reactions
-from mbd.animation.beams import hidden_nodes, names, reach, strands, sweeps
+from mbd.animation.beams import SmallMode, borne, hidden_nodes, names, reach, skins, strands, sweeps
 from mbd.animation.drawing import (
     LAYERS,
+    MEASURES,
     Arrow,
     Drawing,
     End,
     FixedShape,
     Label,
+    MovingSkin,
     Plot,
     Rod,
     Strand,
@@ -32,7 +34,6 @@ from mbd.base.door import array, number, unit_vector, vector
 from mbd.drawing.curves import lines as lines_of
 from mbd.drawing.curves import panels_of
 from mbd.drawing.surfaces import surface
-from mbd.history.beams import SECTION_FORCES
 from mbd.history.history import History
 from mbd.interactions.kind import face_name
 from mbd.model.model import Model
@@ -65,8 +66,13 @@ class DrawOptions:
     plots: Any = ()
 
 
-def draw(solution: History, options: DrawOptions, also: float | None = None) -> Drawing:
-    """Return the drawing of a solution; the instant nearest to `also` [s] is among those shown."""
+def draw(
+    solution: History, options: DrawOptions, also: float | None = None, mode: SmallMode = None
+) -> Drawing:
+    """Return the drawing of a solution; the instant nearest to `also` [s] is among those shown.
+
+    Of a mode, colours say what it changes, to first order.
+    """
     model, system = solution.model, solution.model.system
     if not model.nodes:
         raise ValueError("animate: there is nothing to show, the system has no bodies")
@@ -92,9 +98,12 @@ def draw(solution: History, options: DrawOptions, also: float | None = None) -> 
     sizes = Sizes(model)
     colors = {name: PALETTE[i % len(PALETTE)] for i, name in enumerate(model.nodes)}
 
-    beams = sweeps(shown, colors)
-    cables = strands(shown, colors, max(0.1 * _SYMBOL * sizes.typical, sizes.visible))
-    hidden = hidden_nodes(model)
+    bears = borne(shown, k, mode)
+    beams = sweeps(shown, bears, colors)
+    cables = strands(shown, bears, colors, max(0.1 * _SYMBOL * sizes.typical, sizes.visible))
+    meshes = skins(shown, bears, colors)
+    bending: tuple[SweptBeam | Strand | MovingSkin, ...] = (*beams, *cables, *meshes)
+    hidden = hidden_nodes(model) | {x.frame for x in meshes if not model.nodes[x.frame].shapes}
     solids = [
         FixedShape(name, shape, shape.color or colors[name], "bodies", name)
         for name, body in model.nodes.items()
@@ -118,6 +127,7 @@ def draw(solution: History, options: DrawOptions, also: float | None = None) -> 
         [x for x in solids if x.layer in visible],
         [x for x in drawn if isinstance(x, Rod) and x.layer in visible],
         reach(beams, cables),
+        {x.frame: x.skin.x for x in meshes},
     )
     follow, low, high = _followed(points, solution, options.follow)
     vectors: list[Arrow] = []
@@ -149,7 +159,7 @@ def draw(solution: History, options: DrawOptions, also: float | None = None) -> 
         trails=_trails(model, options.trails, colors),
         labels=(
             *_labels((*solids, *(x for x in drawn if not isinstance(x, FixedShape)))),
-            *names(beams, cables),
+            *names(bending),
         ),
         length=sizes.typical,
         low=low,
@@ -161,8 +171,9 @@ def draw(solution: History, options: DrawOptions, also: float | None = None) -> 
         show=show,
         sweeps=beams,
         strands=cables,
+        skins=meshes,
         ghosts=tuple(np.searchsorted(k, wanted[: len(ghosts)]).tolist()),
-        color_by=_color_by(options.color_by, beams, cables),
+        color_by=_color_by(options.color_by, {y for x in bending for y in x.measures}),
         plots=_plots(solution, options.plots, k),
     )
 
@@ -189,13 +200,16 @@ def _ghosts(instants: Any) -> np.ndarray:
     return t
 
 
-def _color_by(name: Any, beams: tuple[SweptBeam, ...], cables: tuple[Strand, ...]) -> str:
-    """Return the section force that colours beams and cables at first."""
+def _color_by(name: Any, there: set[str]) -> str:
+    """Return the measure that colours what bends at first."""
     if name is None:
         return ""
-    if not (beams or cables):
-        raise ValueError(f"animate: color_by={checked.shown(name)} is for beams; there are none")
-    return checked.one_of("animate", "color_by", name, tuple(SECTION_FORCES))
+    if not there:
+        raise ValueError(
+            f"animate: color_by={checked.shown(name)} is for beams, cables and flexible bodies "
+            "with faces; there are none"
+        )
+    return checked.one_of("animate", "color_by", name, tuple(x for x in MEASURES if x in there))
 
 
 def _fastest(solution: History) -> float:

@@ -9,9 +9,18 @@ from functools import cached_property
 
 import numpy as np
 
+from mbd.beams.swept import fibre_strain
+from mbd.flexible.skin import Skin
 from mbd.history.beams import SECTION_FORCES
 from mbd.parts.shapes import Shape
 
+#: What colours beams, cables and meshes: unit, what it is.
+MEASURES = SECTION_FORCES | {
+    "strain": ("-", "of the surface"),
+    "stress": ("Pa", "along the beam"),
+    "mises": ("Pa", "von Mises stress"),
+}
+_AT_ONCE = 64  # instants whose measures are evaluated at once
 LAYERS = ("bodies", "joints", "springs", "trails", "loads", "reactions", "labels", "grid")
 
 
@@ -93,6 +102,10 @@ class SweptBeam:
     outline : (k, 2, n, 2) array [m]
     loads : dict of (t, k, 2) arrays
         Section forces by name.
+    strain : (t, k, 2, 3) array [-], [1/m]
+        Stretch and the two bendings.
+    young : (k, 2) array [Pa]
+        NaN where it is not known.
     """
 
     ends: tuple[tuple[str, str], ...]
@@ -100,8 +113,22 @@ class SweptBeam:
     axes: np.ndarray
     outline: np.ndarray
     loads: dict[str, np.ndarray]
+    strain: np.ndarray
+    young: np.ndarray
     color: str
     label: str
+
+    @property
+    def measures(self) -> tuple[str, ...]:
+        """What it may be coloured by."""
+        return (*self.loads, "strain", *(("stress",) if np.isfinite(self.young).all() else ()))
+
+    def values(self, name: str, i: int | slice) -> np.ndarray:
+        """Return a measure at instants i at corners of ends of elements (..., k, 2, n or 1)."""
+        if name in self.loads:
+            return np.asarray(self.loads[name][i, ..., None])
+        strain = fibre_strain(self.strain[i], self.outline)
+        return strain if name == "strain" else self.young[..., None] * strain
 
 
 @dataclass(frozen=True)
@@ -114,6 +141,43 @@ class Strand:
     loads: dict[str, np.ndarray]
     color: str
     label: str
+
+    @property
+    def measures(self) -> tuple[str, ...]:
+        """What it may be coloured by."""
+        return tuple(self.loads)
+
+    def values(self, name: str, i: int | slice) -> np.ndarray:
+        """Return a measure at instants i at both ends of bars (..., k, 2, 1)."""
+        return np.asarray(self.loads[name][i, ..., None])
+
+
+@dataclass(frozen=True)
+class MovingSkin:
+    """The skin of a flexible body in its frame, with modal coordinates p (t, m) [m].
+
+    Those of what it bears are others if the picture is of a mode.
+    """
+
+    frame: str
+    skin: Skin
+    p: np.ndarray
+    bears: np.ndarray
+    color: str
+    label: str
+
+    @property
+    def measures(self) -> tuple[str, ...]:
+        """What it may be coloured by."""
+        return ("strain", *(() if self.skin.stress is None else ("mises",)))
+
+    def values(self, name: str, i: int | slice) -> np.ndarray:
+        """Return a measure at instants i at the nodes (..., n)."""
+        return self.skin.values(name, self.bears[i])
+
+    def points(self, i: int) -> np.ndarray:
+        """Return the nodes at instant i (n, 3) [m], in the frame."""
+        return self.skin.x + self.skin.shapes @ self.p[i]
 
 
 @dataclass(frozen=True)
@@ -183,7 +247,7 @@ class Drawing:
     ghosts : tuple of int
         Instants that are shown faintly all the time.
     color_by : str
-        Section force that colours beams and cables at first, or "".
+        Measure that colours beams, cables and meshes at first, or "".
     """
 
     title: str
@@ -206,24 +270,27 @@ class Drawing:
     show: tuple[str, ...]
     sweeps: tuple[SweptBeam, ...] = ()
     strands: tuple[Strand, ...] = ()
+    skins: tuple[MovingSkin, ...] = ()
     ghosts: tuple[int, ...] = ()
     color_by: str = ""
     plots: tuple[Plot, ...] = ()
 
     @property
-    def slender(self) -> tuple[SweptBeam | Strand, ...]:
-        """All beams and cables."""
-        return (*self.sweeps, *self.strands)
+    def bending(self) -> tuple[SweptBeam | Strand | MovingSkin, ...]:
+        """All beams, cables and skins."""
+        return (*self.sweeps, *self.strands, *self.skins)
 
     @cached_property
     def largest(self) -> dict[str, float]:
-        """Largest section force over the whole time, by name [N, N m]."""
-        names = SECTION_FORCES if self.sweeps else ("N",) if self.strands else ()
-        both = self.slender
+        """Size of the largest value of each measure over the whole time, by name."""
+        pieces = [slice(i, i + _AT_ONCE) for i in range(0, len(self.t), _AT_ONCE)]
         return {
-            name: max(float(np.abs(x.loads[name]).max(initial=0)) for x in both if name in x.loads)
-            for name in names
-        }
+            name: max(
+                float(np.abs(x.values(name, some)).max(initial=0))
+                for x in self.bending if name in x.measures for some in pieces
+            )
+            for name in MEASURES if any(name in x.measures for x in self.bending)
+        }  # fmt: skip
 
     @property
     def origin(self) -> np.ndarray:

@@ -17,15 +17,16 @@ from typing import Any
 import numpy as np
 
 from mbd.algebra.rotations import quaternion_from_matrix
-from mbd.animation.drawing import Drawing, End, Strand, SweptBeam, Track
+from mbd.animation.drawing import MEASURES, Drawing, End, MovingSkin, Strand, SweptBeam, Track
 from mbd.drawing.surfaces import COLORS
-from mbd.history.beams import SECTION_FORCES
 from mbd.parts.shapes import Box, Capsule, Cylinder, Mesh, Shape, Sphere
 
 _HERE = Path(__file__).parent
-_SCRIPTS = ("unpack.js", "batches.js", "beams.js", "world.js", "camera.js", "panel.js", "plots.js",
-            "viewer.js")  # fmt: skip
-_SHADES = 200  # steps of a section force that colours can tell apart
+_SCRIPTS = ("unpack.js", "batches.js", "beams.js", "skins.js", "world.js", "camera.js",
+            "panel.js", "plots.js", "viewer.js")  # fmt: skip
+_SHADES = 200  # steps of a measure that colours can tell apart
+_SHAPES = 5e-4  # step of shapes and of their strains and stresses, of the largest of each
+_MODAL = 1e-6  # step of modal coordinates, of the largest
 _SCREEN = 1e-5  # step of plots, of their height
 _FINE = 2e-5  # step of positions, of the length of a body, and of quaternions
 
@@ -136,8 +137,9 @@ def _data(d: Drawing, pack: Pack) -> dict[str, Any]:
             {**_some(x, ("color", "label")), "ends": list(x.ends), "lengths": _plain(x.lengths),
              "radius": _plain(x.radius), "loads": _loads(x, d, pack)} for x in d.strands
         ],
+        "skins": [_skin(x, pack) for x in d.skins],
         "largest": {name: _plain(x) for name, x in d.largest.items()},
-        "forces": SECTION_FORCES if d.slender else {},
+        "measures": {name: MEASURES[name] for name in d.largest},
         "colors": COLORS,
         "colorBy": d.color_by,
         "ghosts": list(d.ghosts),
@@ -187,7 +189,9 @@ def _frame(track: Track, pack: Pack, fine: float, origin: np.ndarray) -> dict[st
 
 
 def _sweep(x: SweptBeam, d: Drawing, pack: Pack) -> dict[str, Any]:
-    fine = 1e-4 * float(np.abs(x.outline).max())
+    arm = float(np.abs(x.outline).max())  # bendings times it are strains too
+    fine, strain = 1e-4 * arm, x.strain * [1.0, arm, arm]
+    step = (float(np.abs(strain).max()) or 1.0) / (2 * _SHADES)
     return {
         **_some(x, ("color", "label")),
         "ends": x.ends,
@@ -195,6 +199,35 @@ def _sweep(x: SweptBeam, d: Drawing, pack: Pack) -> dict[str, Any]:
         "axes": _plain(quaternion_from_matrix(x.axes)),
         "outline": pack.table(x.outline.reshape(2 * len(x.ends), -1), fine),
         "loads": _loads(x, d, pack),
+        "strain": pack.table(strain.reshape(len(d.t), -1), step),
+        "arm": _plain(arm),
+        "young": _plain(x.young.ravel()) if "stress" in x.measures else None,
+    }
+
+
+def _skin(x: MovingSkin, pack: Pack) -> dict[str, Any]:
+    """Return a skin: tables of what each shape does, in units of the largest of it."""
+
+    def of_shapes(values: np.ndarray) -> dict[str, Any]:
+        units = np.abs(values).max(axis=(0, 1)).clip(1e-300)
+        return {
+            "units": units.tolist(),
+            **pack.table((values / units).reshape(len(values), -1), _SHAPES),
+        }
+
+    def modal(p: np.ndarray) -> dict[str, Any]:
+        return pack.table(p, _MODAL * (float(np.abs(p).max()) or 1.0))
+
+    s = x.skin
+    return {
+        **_some(x, ("frame", "color", "label")),
+        "x": pack.table(s.x, _FINE * float(np.ptp(s.x, axis=0).max())),
+        "faces": pack.table(s.faces, 1.0),
+        "p": modal(x.p),
+        "bears": None if np.array_equal(x.bears, x.p) else modal(x.bears),
+        "shapes": of_shapes(s.shapes),
+        "strain": of_shapes(s.strain),
+        "mises": None if s.stress is None else of_shapes(s.stress),
     }
 
 

@@ -10,21 +10,19 @@ from typing import Any
 import numpy as np
 
 from mbd.animation.beams import surface_of
-from mbd.animation.drawing import Arrow, Drawing, End, Label, Rod
-from mbd.base.atomic import replaced
+from mbd.animation.drawing import MEASURES, Arrow, Drawing, End, Label, Rod
 from mbd.base.checked import extra, file_path, shown
-from mbd.base.door import number, vector
+from mbd.base.door import vector
 from mbd.drawing.figure import save_figure
 from mbd.drawing.surfaces import shade, surface
-from mbd.history.beams import SECTION_FORCES
 from mbd.parts.shapes import Mesh
 
 _LIGHT = np.array([-0.42, 0.64, 0.64])  # in the axes of the eye: over the left shoulder
 _GREY = "#454c55"
 _DPI = 100
-_SLOWEST, _FASTEST = 0.01, 100.0  # frames per second that a GIF can hold
 _FRAME = 4.0  # pixels around a name
 _FAINT, _UNTOLD = 0.25, "#a9b0b8"
+_BEHIND = 1e3  # ghosts are painted first: they would cover what moved a little only
 _FRONT = 1e-3  # arrows are painted over everything: forces often run inside the bars
 
 _TALL = np.tan(np.deg2rad(15.0))  # half the height of the picture at distance one
@@ -119,7 +117,7 @@ class Polygons:
         _, depth = self.camera.project(corners[visible].mean(1), self.i)
         own = _rgb(color) if isinstance(color, str) else color[visible]
         lit_color = np.clip(own * (0.55 + 0.5 * lit)[:, None], 0, 1)
-        depth *= nearer + 1e-2 * (1 - alpha)  # what is faint lies behind
+        depth *= nearer if alpha == 1 else _BEHIND
         self._put(pixels, depth, alpha * lit_color + (1 - alpha))
 
     def line(
@@ -185,13 +183,13 @@ def _bodies(faces: Polygons, d: Drawing, i: int, show: tuple[str, ...], alpha: f
             placed = d.placed(s.frame, vertices, i)
             closed = not isinstance(s.shape, Mesh)
             faces.solid(placed, quads, s.color, closed=closed, alpha=alpha)
-    for x in d.slender if "bodies" in show else ():
+    for x in d.bending if "bodies" in show else ():
         vertices, quads, values = surface_of(d, x, i)
         color: str | np.ndarray = x.color
         if d.color_by and values is None:
             color = _UNTOLD
         elif values is not None and alpha == 1:
-            color = shade(values, d.largest[d.color_by])
+            color = shade(values[quads].mean(axis=1), d.largest[d.color_by])
         faces.solid(vertices, quads, color, closed=False, alpha=alpha)
 
 
@@ -280,7 +278,7 @@ def _metres(x: float) -> str:
 def _color_bar(ax: Any, d: Drawing, width: float, text: dict[str, Any]) -> None:
     """Draw what colours of beams mean, at the lower right."""
     far, at = d.largest[d.color_by], np.linspace(-1, 1, 256)
-    unit, word = SECTION_FORCES[d.color_by]
+    unit, word = MEASURES[d.color_by]
     left, right = max(12.0, width - 212), width - 12
     ax.imshow(shade(at, 1.0)[None], extent=(left, right, 26, 38), aspect="auto", zorder=3)
     ax.text(left, 56, f"{d.color_by}, {word} [{unit}]", **text)
@@ -289,7 +287,7 @@ def _color_bar(ax: Any, d: Drawing, width: float, text: dict[str, Any]) -> None:
         ax.text(place, 22, f"{float(f'{value:.3g}'):g}", ha=side, **text)
 
 
-class _Canvas:
+class Canvas:
     """A figure that shows one instant after the other."""
 
     def __init__(self, d: Drawing, size: Any, who: str) -> None:
@@ -302,6 +300,7 @@ class _Canvas:
         if min(width, height) < 16 or max(width, height) > 10_000:
             raise ValueError(f"{who}: size must be 16 to 10000 pixels each, got {size!r}")
         self.d, self.camera = d, Camera(d, width, height)
+        self.size = (int(width), int(height))
         self.figure: Figure = Figure(figsize=(width / _DPI, height / _DPI), dpi=_DPI)
         ax = self.figure.add_axes((0, 0, 1, 1), xlim=(0, width), ylim=(0, height), aspect="equal")
         ax.set_axis_off()
@@ -325,9 +324,16 @@ class _Canvas:
             ax.text(0, 0, x.text, bbox=frame, fontsize=8, zorder=2, parse_math=False)
             for x in self.labels
         ]
-        renderer = FigureCanvasAgg(self.figure).get_renderer()
+        self._agg = FigureCanvasAgg(self.figure)
+        renderer = self._agg.get_renderer()
         extents = [name.get_window_extent(renderer) for name in self.names]
         self.room = np.array([(x.width, x.height) for x in extents]).reshape(-1, 2) + _FRAME
+
+    def pixels(self, i: int) -> np.ndarray:
+        """Return the picture of instant i, (height, width, 3) bytes."""
+        self.show(i)
+        self._agg.draw()
+        return np.ascontiguousarray(np.asarray(self._agg.buffer_rgba())[..., :3])
 
     def show(self, i: int) -> None:
         """Draw instant i."""
@@ -391,37 +397,7 @@ def picture(d: Drawing, path: str | Path, t: float, size: Any) -> Path:
             f"snapshot: t must be within the run, {d.t[0]:g} to {d.t[-1]:g} [s], got {t:g}"
         )
     i = int(np.argmin(np.abs(d.t - t)))
-    canvas = _Canvas(d, size, "snapshot")
+    canvas = Canvas(d, size, "snapshot")
     canvas.show(i)
     save_figure(canvas.figure, path, "snapshot", _DPI)
-    return path
-
-
-def film(d: Drawing, path: Path, fps: float = 20.0, size: Any = (640, 480)) -> Path:
-    """Write an animated GIF or WebP that plays at the speed of the drawing."""
-    rate = number("animate", "fps", fps, "1/s", positive=True)
-    if not _SLOWEST <= rate <= _FASTEST:
-        raise ValueError(
-            f"animate: fps must be in [{_SLOWEST:g}, {_FASTEST:g}] [1/s], got {rate:g}; a GIF "
-            "holds times in hundredths of a second"
-        )
-    canvas = _Canvas(d, size, "animate")
-    from PIL import Image
-
-    agg: Any = canvas.figure.canvas
-    n = max(2, round((d.t[-1] - d.t[0]) / d.speed * rate) + 1)
-    instants = np.linspace(d.t[0], d.t[-1], n)
-    frames = []
-    for i in np.unique(np.clip(np.searchsorted(d.t, instants - 1e-12), 0, len(d.t) - 1)):
-        canvas.show(int(i))
-        agg.draw()
-        frames.append(Image.fromarray(np.asarray(agg.buffer_rgba())[..., :3]))
-    gif = path.suffix.lower() == ".gif"
-    if gif:
-        frames = [frame.quantize(128) for frame in frames]
-    with replaced(path, "animate") as file:
-        frames[0].save(
-            file, "GIF" if gif else "WEBP", save_all=True, append_images=frames[1:], loop=0,
-            duration=round(1000 / rate),
-        )  # fmt: skip
     return path

@@ -48,7 +48,7 @@ function buildPanel(data, world, app) {
   }
   const forces = Object.keys(data.largest);
   get("coloured").hidden = !forces.length;
-  options(get("color"), [["", "nothing"], ...forces.map((x) => [x, `${x}, ${data.forces[x][1]}`])]);
+  options(get("color"), [["", "nothing"], ...forces.map((x) => [x, `${x}, ${data.measures[x][1]}`])]);
   get("color").value = data.colorBy;
   get("color").addEventListener("change", (e) => app.colorBy(e.target.value));
   get("panel").hidden = false;
@@ -88,7 +88,7 @@ function legend(list, data, { shown, colorBy }) {
     list.append(entry);
   };
   if (colorBy && shown.has("bodies")) {
-    const [unit, word] = data.forces[colorBy], far = data.largest[colorBy];
+    const [unit, word] = data.measures[colorBy], far = data.largest[colorBy];
     item(`${colorBy}, ${word} [${unit}]`);
     const bar = document.createElement("span");
     bar.style.background = `linear-gradient(to right, ${data.colors.join(", ")})`;
@@ -119,6 +119,7 @@ function metres(x) {
 }
 
 function number(x) {
+  if (Math.abs(x) >= 1e6) return x.toExponential(2).replace("e+", "e");
   return String(Number(x.toPrecision(3)));
 }
 

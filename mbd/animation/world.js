@@ -81,7 +81,7 @@ function buildWorld(data, bytes) {
 
   batches.finish();
   for (const put of once) put();
-  const beams = buildBeams(data, read, frames, at, (mesh) => { root.add(mesh); layer("bodies").push(mesh); });
+  const bending = buildBending(data, read, frames, at, (mesh) => { root.add(mesh); layer("bodies").push(mesh); });
 
   for (const t of data.trails) {
     const trail = trailOf(t, times.length, at, place);
@@ -110,10 +110,10 @@ function buildWorld(data, bytes) {
     setPoses(moving, k, u);
     root.updateMatrixWorld(true);
     for (const f of updates) f(k, u);
-    beams.update(k, u);
+    bending.update(k, u);
     batches.sent();
   }
-  return { root, times, frames, layers, labels, size, update, grid, colorBy: beams.colorBy };
+  return { root, times, frames, layers, labels, size, update, grid, colorBy: bending.colorBy };
 }
 
 // Return index k and share u with t = (1 - u) times[k] + u times[k + 1].

@@ -21,7 +21,7 @@ class MovingPicture(Protocol):
         """The page: one file that needs no network and no other file."""
 
     def save(self, path: str | Path, **options: Any) -> Path:
-        """Write ``.html``, ``.gif`` or ``.webp``."""
+        """Write ``.html``, ``.gif``, ``.webp`` or ``.mp4``."""
 
 
 class Observing(Protocol):

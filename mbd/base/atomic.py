@@ -13,7 +13,8 @@ import secrets
 import shutil
 import stat
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +22,7 @@ from typing import Any, BinaryIO
 
 _HEAD = 60  # characters of the name that a new file shares: no name is longer than 255 bytes
 _BLOCK = 1 << 12  # bytes that a trial writes
+_AT_ONCE = 16  # files that the disk is asked for
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 _DISK = (*_FULL, errno.EFBIG, errno.EIO, errno.EROFS)  # what can go wrong in the midst of writing
 _TOKEN = r"[0-9a-f]{8}"
@@ -105,12 +107,9 @@ class Companions:
     name: str
 
     def write(self, name: str, content: bytes) -> None:
-        """Write one of them."""
+        """Write one of them; all are on the disk before the file that names them is."""
         with (self.folder / name).open("xb") as file:
             file.write(content)
-            file.flush()
-            with _unless_unknown():
-                os.fsync(file.fileno())
 
 
 @contextmanager
@@ -130,6 +129,7 @@ def replaced_set(path: str | Path, who: str) -> Iterator[tuple[BinaryIO, Compani
             except OSError as error:
                 raise explained(error, who, home / token) from None
             yield file, Companions(home / token, f"{home.name}/{token}")
+            _for_each(_bring_to_disk, home / token)
     finally:
         _remove_others(place, home)
 
@@ -149,9 +149,24 @@ def _remove_others(place: Path, home: Path) -> None:
 def _remove_members(folder: Path) -> None:
     """Remove a folder of files, but no folders in it."""
     with suppress(OSError):
-        for file in folder.iterdir():
-            file.unlink()
+        _for_each(os.unlink, folder)
         folder.rmdir()
+
+
+def _for_each(do: Callable[[Path], None], folder: Path) -> None:
+    """Do something with all files of a folder at once: a disk answers many as fast as one."""
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        for _ in pool.map(do, list(folder.iterdir())):
+            pass
+
+
+def _bring_to_disk(path: Path) -> None:
+    file = os.open(path, os.O_RDWR)
+    try:
+        with _unless_unknown():
+            os.fsync(file)
+    finally:
+        os.close(file)
 
 
 def _rename(news: "list[_New]") -> None:

@@ -158,13 +158,9 @@ class Beam(Part):
         """The sections along it."""
         s, n = self._mesh.s, len(self._helicoids)
         inside = (np.column_stack([s[:-1], s[1:]]) / s[-1]).ravel()
-        stiffness, outline = self._curve.stiffness(inside), self._curve.outline(inside)
-        return Line(
-            self._helicoids,
-            s,
-            stiffness.reshape(n, 2, 6, 6),
-            outline.reshape(n, 2, *outline.shape[1:]),
-        )
+        profiles = (self._curve.stiffness, self._curve.outline, self._curve.young)
+        both = (x.reshape(n, 2, *x.shape[1:]) for x in (of(inside) for of in profiles))
+        return Line(self._helicoids, s, *both)
 
     def loads(self, per_length: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
         """Return the integrals of a function of the length s [m] times the nodes' polynomials."""

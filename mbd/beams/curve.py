@@ -127,7 +127,7 @@ class ReferenceCurve(Path):
         super().__init__(who, points, smooth)
         self.who, self.up = who, up
         p = None if stations is None else _stations(who, stations)
-        self.stiffness, self.mass, self.outline = _properties(who, section, p)
+        self.stiffness, self.mass, self.outline, self.young = _properties(who, section, p)
         self.twist = _twist(who, twist, p)
 
     def at(self, piece: int, s: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -281,13 +281,14 @@ def _spaced(who: str, what: str, n: int, stations: np.ndarray | None) -> np.ndar
 
 def _properties(
     who: str, section: Any, stations: np.ndarray | None
-) -> tuple[Profile, Profile, Profile]:
-    """Return stiffness (6, 6) and mass matrix (4, 4) per length, and outline (n, 2), of p."""
+) -> tuple[Profile, Profile, Profile, Profile]:
+    """Return stiffness (6, 6), mass matrix (4, 4) per length, outline (n, 2) and modulus of p."""
     if callable(section) and not isinstance(section, Section):
         return (
             lambda p: _stacked(who, section, p, lambda x: [y.stiffness for y in x]),
             lambda p: _stacked(who, section, p, lambda x: [y.mass_matrix for y in x]),
             lambda p: _stacked(who, section, p, _outlines),
+            lambda p: _stacked(who, section, p, _moduli),
         )
     sections = [section] if isinstance(section, Section) else section
     if not isinstance(sections, Sequence) or not all(isinstance(x, Section) for x in sections):
@@ -299,8 +300,13 @@ def _properties(
         raise ValueError(f"{who}: section must be at least one Section, got an empty list")
     at = _spaced(who, "section", len(sections), stations) if len(sections) > 1 else np.zeros(1)
     stiffness, mass = (np.array([getattr(x, a) for x in sections]) for a in _PER_LENGTH)
-    outline = np.array(_outlines(sections))
-    return _linear(at, stiffness), _linear(at, mass), _linear(at, outline)
+    outline, young = np.array(_outlines(sections)), _moduli(sections)
+    return _linear(at, stiffness), _linear(at, mass), _linear(at, outline), _linear(at, young)
+
+
+def _moduli(sections: Sequence[Section]) -> np.ndarray:
+    """Return Young's moduli [Pa], NaN of sections that have none."""
+    return np.array([np.nan if x.young is None else x.young for x in sections])
 
 
 def _outlines(sections: Sequence[Section]) -> list[np.ndarray]:

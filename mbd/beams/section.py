@@ -19,6 +19,8 @@ from mbd.base.door import array, inertia_tensor, number, vector
 from mbd.base.read_only import read_only
 from mbd.base.recorded_call import Recorded, remembered_method
 
+_BENDING = (0, 4, 5)  # stretch and two bendings
+
 
 class Section(Recorded):
     """Stiffness and mass per length of a beam, in section axes.
@@ -35,7 +37,10 @@ class Section(Recorded):
     center : (2,) array [m]
         Centre of mass along axes 2 and 3.
     outline : (n, 2) array [m], optional
-        Corners of the section, for pictures. Default: the rectangle with its radii of gyration.
+        Corners of the section, for pictures. Default: the rectangle with the second moments of the
+        stiffness, about its tension centre and along its principal axes.
+    young : float [Pa], optional
+        Of the material, for the stress along the beam in pictures.
 
     Examples
     --------
@@ -45,11 +50,11 @@ class Section(Recorded):
     (7.85, 7000.0)
     """
 
-    __slots__ = ("center", "inertia", "mass", "outline", "stiffness")
+    __slots__ = ("center", "inertia", "mass", "outline", "stiffness", "young")
 
     def __init__(
         self, *, stiffness: Any, mass: float, inertia: Any = None, center: Any = (0.0, 0.0),
-        outline: Any = None,
+        outline: Any = None, young: float | None = None,
     ) -> None:  # fmt: skip
         self.stiffness = _stiffness(stiffness)
         self.mass = number("Section", "mass", mass, "kg/m", positive=True)
@@ -61,6 +66,9 @@ class Section(Recorded):
             "Section", inertia, "kg m", "of a flat section it is (a + b, a, b), per length"
         )
         self.outline = None if outline is None else _outline(outline)
+        self.young = None
+        if young is not None:
+            self.young = number("Section", "young", young, "Pa", positive=True)
 
     @property
     def mass_matrix(self) -> np.ndarray:
@@ -73,11 +81,16 @@ class Section(Recorded):
 
     @property
     def corners(self) -> np.ndarray:
-        """The outline (n, 2) [m], or the rectangle with the radii of gyration of the stiffness."""
+        """The outline (n, 2) [m], or the rectangle with the second moments of the stiffness."""
         if self.outline is not None:
             return self.outline
-        EA, *_, EI2, EI3 = np.diag(self.stiffness)
-        return read_only(_rectangle(np.sqrt(12 * EI3 / EA), np.sqrt(12 * EI2 / EA)))
+        (EA, S2, S3), (_, EI2, EI23), (_, _, EI3) = self.stiffness[np.ix_(_BENDING, _BENDING)]
+        y, z = -S3 / EA, S2 / EA
+        yy, yz, zz = EI3 / EA - y * y, -EI23 / EA - y * z, EI2 / EA - z * z
+        turn = 0.5 * np.arctan2(np.copysign(2.0, yy - zz) * yz, abs(yy - zz))
+        axes = np.array([(np.cos(turn), np.sin(turn)), (-np.sin(turn), np.cos(turn))])
+        sizes = np.sqrt(12 * np.diag(axes @ [(yy, yz), (yz, zz)] @ axes.T))
+        return read_only((y, z) + _rectangle(*sizes) @ axes)
 
     @classmethod
     @remembered_method
@@ -204,6 +217,7 @@ class Section(Recorded):
         return cls(
             stiffness=(E * area, factor * G * area, factor * G * area, G * J, EI2, E * three),
             mass=rho * area, inertia=(rho * (two + three), rho * two, rho * three), outline=outline,
+            young=E,
         )  # fmt: skip
 
     def __repr__(self) -> str:

@@ -82,14 +82,10 @@ def demo(options: argparse.Namespace) -> int:
 
 def view(options: argparse.Namespace) -> int:
     """Simulate or load, write the page, open it."""
-    if options.output and Path(options.output).suffix.lower() not in (
-        ".html",
-        ".htm",
-        ".gif",
-        ".webp",
-    ):
+    endings = (".html", ".htm", ".gif", ".webp", ".mp4")
+    if options.output and Path(options.output).suffix.lower() not in endings:
         raise ValueError(
-            f"the name of the page must end in .html, .gif or .webp, got {options.output!r}"
+            f"the name of the page must end in .html, .gif, .webp or .mp4, got {options.output!r}"
         )
     from mbd.animation.animation import animate
 

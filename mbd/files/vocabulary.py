@@ -190,7 +190,7 @@ OF: dict[str, dict[str, ValueType]] = {
         "last": END,
     },
     "FlexibleBody": {
-        **dict.fromkeys(("M", "K", "coordinates"), File()),
+        **dict.fromkeys(("M", "K", "coordinates", "faces", "nodal_stress"), File()),
         **dict.fromkeys(
             ("interfaces", "loads"),
             Mapping(OneOf(lambda x: isinstance(x, str), Word, Several(Whole))),
@@ -221,6 +221,7 @@ OF: dict[str, dict[str, ValueType]] = {
         "inertia": Array("kg m", ((3,), (3, 3))),
         "center": Array("m", ((2,),)),
         "outline": Several(Array("m", ((2,),))),
+        "young": Number("Pa"),
     },
     **{
         f"Section.{n}": {

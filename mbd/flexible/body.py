@@ -14,6 +14,7 @@ from mbd.base.tolerances import LARGEST
 from mbd.flexible.inertia import invariants
 from mbd.flexible.mesh import FiniteElementModel, naming_files
 from mbd.flexible.reduction import Shapes, given_shapes, reduced
+from mbd.flexible.skin import Skin
 from mbd.formulations import named
 from mbd.formulations.formulation import Formulation
 from mbd.formulations.modal.body import modal
@@ -21,7 +22,7 @@ from mbd.formulations.modal.constants import ModalConstants, NodalShapes
 from mbd.parts.part import Body, Frame
 from mbd.parts.shapes import checked_shapes
 
-_FILES = ("M", "K", "coordinates")
+_FILES = ("M", "K", "coordinates", "faces", "nodal_stress")
 _FIXED = 6  # fixed-interface modes by default, or modes of a body without interfaces
 _SMALL_TURN = 0.1  # of an interface [rad]: its axes are orthonormal to first order
 _STIFF = 0.05  # missing compliance that is told of
@@ -83,6 +84,12 @@ class FlexibleBody(Body):
     formulation : str or Formulation
         Of the frame: so3, directors, euler_parameters or se3.
     shape : Box, Cylinder, Capsule, Sphere, Mesh, or several in a list, optional
+    faces : triangles (k, 3) or quads (k, 4) of nodes, or name of a file of a mesh, optional
+        The surface that pictures show deformed. Default: that of the mesh in ``coordinates``, if
+        meshio reads it.
+    nodal_stress : (6 nodes, n) matrix [Pa/m], or name of a file, optional
+        Stresses xx, yy, zz, xy, yz, zx of each node, in the axes of the body, by the degrees of
+        freedom of the mesh [m, rad]: pictures have von Mises' stress of them.
 
     Attributes
     ----------
@@ -95,6 +102,8 @@ class FlexibleBody(Body):
     missing_compliance : float [-]
         What the shapes leave out of the compliance between interfaces, of the largest one: loads
         there move the body by so much too little. Zero with ``fixed_modes``.
+    skin : Skin or None
+        Its faces, and what the shapes do to them.
     """
 
     def __init__(
@@ -104,7 +113,8 @@ class FlexibleBody(Body):
         rayleigh: Any = None, geometric_stiffness: Any = None, mass_factor: float = 1.0,
         stiffness_factor: float = 1.0, position: Any = (0.0, 0.0, 0.0), rotation: Any = None,
         velocity: Any = (0.0, 0.0, 0.0), angular_velocity: Any = (0.0, 0.0, 0.0),
-        formulation: str | Formulation = "so3", shape: Any = None,
+        formulation: str | Formulation = "so3", shape: Any = None, faces: Any = None,
+        nodal_stress: Any = None,
     ) -> None:  # fmt: skip
         who = label(name, "FlexibleBody")
         object.__setattr__(self, "call", _with_paths(self.call))
@@ -116,10 +126,11 @@ class FlexibleBody(Body):
             angular_velocity=vector(who, "angular_velocity", angular_velocity, "rad/s"),
             shapes=checked_shapes(who, shape),
         )
-        with naming_files(M, K, coordinates):
+        with naming_files(M, K, coordinates, faces, nodal_stress):
             mesh = FiniteElementModel.checked(who, M, K, coordinates, interfaces, units, loads)
             shapes = _shapes(mesh, modes, cutoff, fixed_modes)
             inertia = invariants(mesh, shapes)
+            skin = Skin.of(mesh, faces, nodal_stress, shapes.values)
         heavy = _factor(who, "mass_factor", mass_factor)
         stiff = _factor(who, "stiffness_factor", stiffness_factor)
         shapes = replace(shapes, M=heavy * shapes.M, K=stiff * shapes.K)
@@ -149,6 +160,7 @@ class FlexibleBody(Body):
             frequencies=shapes.frequencies, missing_compliance=shapes.missing_compliance,
             face_names=tuple(moved), patches=dict(zip(moved, constants.places, strict=True)),
             nodal=NodalShapes(mesh.x, shapes.values, self._remark), labels=mesh.labels,
+            skin=skin,
             _sizes={x: _reach(mesh, x) for x in moved}, _turns=constants.turns,
             _stiffened=geometric_stiffness is not None,
         )  # fmt: skip
@@ -161,6 +173,7 @@ class FlexibleBody(Body):
     patches: dict[str, np.ndarray]
     nodal: NodalShapes
     labels: np.ndarray
+    skin: Skin | None
     _sizes: dict[str, float]
     _turns: np.ndarray
     _stiffened: bool

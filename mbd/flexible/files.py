@@ -12,7 +12,7 @@ User's Manual (*FREQUENCY). Ansys, Command Reference (HBMAT).
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -33,11 +33,15 @@ class Matrix(NamedTuple):
 
 
 class Nodes(NamedTuple):
-    """Nodes (n, 3); their labels (n,), rising, if they have any; sets of labels by name."""
+    """Nodes (n, 3); their labels (n,), rising, if they have any; sets of labels by name; cells.
+
+    Cells are pairs of the name that meshio has for them and of nodes, by their place.
+    """
 
     x: Any
     labels: np.ndarray | None = None
     sets: Mapping[str, np.ndarray] = MappingProxyType({})
+    cells: Sequence[tuple[str, np.ndarray]] = ()
 
 
 def read_matrix(path: Path, letter: str) -> Matrix | None:

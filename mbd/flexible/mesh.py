@@ -205,7 +205,7 @@ def factor(A: sp.csc_array) -> Any:
     return lu if same and (d > 1e-13 * A.diagonal()[np.argsort(lu.perm_c)]).all() else None
 
 
-def _file(who: str, what: str, value: Any) -> Any:
+def file_of(who: str, what: str, value: Any) -> Any:
     """Return what a file holds, as Matrix or Nodes if it may have labels; others as they are."""
     if not isinstance(value, str | Path):
         return value
@@ -213,9 +213,10 @@ def _file(who: str, what: str, value: Any) -> Any:
     if not path.is_file():
         raise FileNotFoundError(f"{who}: {what} must be a file or numbers, no such file: {value!r}")
     try:
+        content: Any = None
         if what == "coordinates":
-            content: Any = read_nodes(path)
-        else:
+            content = read_nodes(path)
+        elif what != "faces":
             content = read_matrix(path, "M" if what == "M" else "K")
         if content is not None:
             return content
@@ -227,8 +228,8 @@ def _file(who: str, what: str, value: Any) -> Any:
                     return sp.load_npz(path)
                 (name,) = kept.files
                 return kept[name]
-        if what == "coordinates":
-            return _points(who, path)
+        if what in ("coordinates", "faces"):
+            return _mesh(who, what, path)
     except ImportError:
         raise
     except Exception as error:  # libraries raise errors of all kinds for damaged files
@@ -239,18 +240,19 @@ def _file(who: str, what: str, value: Any) -> Any:
     return path
 
 
-def _points(who: str, path: Path) -> Any:
-    """Return the nodes of a mesh."""
+def _mesh(who: str, what: str, path: Path) -> Nodes:
+    """Return the nodes and cells of a mesh."""
     try:
         import meshio
     except ImportError:
         raise ImportError(
-            f"{who}: coordinates from {str(path)!r} need meshio: pip install 'mbd[mesh]'"
+            f"{who}: {what} from {str(path)!r} need meshio: pip install 'mbd[mesh]'"
         ) from None
     try:
-        return meshio.read(path).points
+        mesh = meshio.read(path)
     except SystemExit:  # of files whose kind it does not know
         raise ValueError("no mesh of a kind that meshio knows") from None
+    return Nodes(mesh.points, cells=[(x.type, x.data) for x in mesh.cells])
 
 
 @contextmanager
@@ -309,7 +311,7 @@ def _spread(who: str, nodes: Nodes, matrices: dict[str, Matrix]) -> list[sp.csc_
 
 def square(who: str, what: str, value: Any) -> Matrix:
     """Return a symmetric sparse matrix, given as one, as an array, or by the name of a file."""
-    value = _file(who, what, value)
+    value = file_of(who, what, value)
     labels = None
     if isinstance(value, Matrix):
         value, labels = value
@@ -343,7 +345,7 @@ def square(who: str, what: str, value: Any) -> Matrix:
 
 def _coordinates(who: str, value: Any) -> Nodes:
     """Return nodes, given as an array or by the name of a file of numbers or a mesh."""
-    value = _file(who, "coordinates", value)
+    value = file_of(who, "coordinates", value)
     nodes = value if isinstance(value, Nodes) else Nodes(value)
     x = array(who, "coordinates", nodes.x, "an (n, 3) array [m], or the name of a file")
     if x.ndim != 2 or x.shape[1] not in (3, 4) or not len(x) or not np.isfinite(x).all():

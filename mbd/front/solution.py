@@ -98,7 +98,7 @@ class Solution(History):
         return from_above("Solution.save", self, path, every, quantities, single, **notes)
 
     def animate(self, path: str | Path | None = None, **options: Any) -> MovingPicture:
-        """Return the moving picture of the run; written to a path, .html, .gif or .webp.
+        """Return the moving picture; write ``.html``, ``.gif``, ``.webp`` or ``.mp4`` if asked.
 
         Jupyter shows what is returned. The page is one file that needs no network.
 
@@ -122,8 +122,9 @@ class Solution(History):
             Body that the eye goes along with; "" for none. Default none, unless all run away.
         title : str
         color_by : str, optional
-            Section force that colours beams at first: "N", "V2", "V3", "T", "M2", "M3"; cables have
-            N. The page offers all of them.
+            What colours beams at first: a section force "N", "V2", "V3", "T", "M2", "M3", or on the
+            surface the "strain" or "stress" along the beam; cables have N, flexible bodies with
+            faces "strain" and "mises". The page offers all of them.
         ghosts : up to eight instants [s]
             At which all bodies are shown faintly the whole time.
         plots : sequence of str

@@ -213,6 +213,11 @@ class BeamHistory(StructureHistory):
         """The six of ``SECTION_FORCES`` (n, elements, 2 ends, 6) [N, N m]."""
         return np.concatenate([self.force, self.moment], axis=-1)
 
+    @property
+    def axial_strains(self) -> np.ndarray:
+        """Strains along the beam (n, elements, 2 ends, 3): stretch, two bendings [-], [1/m]."""
+        return np.concatenate([self.strain[..., :1], self.curvature[..., 1:]], axis=-1)
+
     def curve(self, points: Any = 4) -> np.ndarray:
         """Return the line through `points` points an element, (n, points elements + 1, 3) [m]."""
         n = whole(f"{self.name}.curve", "points", points, 1)

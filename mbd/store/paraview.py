@@ -15,27 +15,43 @@ nodes (the filter *Tube* draws it): ``N``, ``V2``, ``V3``, ``T``, ``M2``, ``M3``
 ends of elements and at nodes the mean of both sides, ``station`` along the beam [m], and ``radius``
 of the circle with the same radii of gyration.
 
+And there is one of each instant with surfaces: of beams, sections swept along them, and of
+flexible bodies with faces. On their points are ``number`` (of the names in ``names``), ``strain``
+along a beam, or the largest of a mesh, ``stress`` along a beam [Pa] where sections have Young's
+modulus, and ``mises`` of a mesh with stresses [Pa], NaN of others.
+
 The file of the paths belongs to all instants: one line for each body, with ``time`` on its points.
 Numbers are stored as they are, in raw blocks after the XML.
 """
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
 from pathlib import Path
+from typing import NamedTuple
 from xml.sax.saxutils import quoteattr
 
 import numpy as np
 
 from mbd.base.atomic import replaced_set
+from mbd.beams.swept import along, beam_rings, caps, closed, fibre_strain, quads
+from mbd.flexible.body import FlexibleBody
+from mbd.flexible.skin import Skin
 from mbd.history.beams import SECTION_FORCES, BeamHistory, ends_of, lines
+from mbd.history.bodies import FlexibleHistory
 from mbd.history.columns import model_items
 from mbd.history.history import History
 from mbd.history.quantities import PartHistory, table
 from mbd.history.quantity import INERTIAL, SCALAR, Owner
+from mbd.interactions.beams.line import Line
 
 BODY, JOINT = 0, 1
 _BETWEEN = 4  # points of lines in each element
-_TYPES = {"f": "Float64", "i": "Int64", "u": "UInt8"}
+_RINGS = np.linspace(0.0, 1.0, 3)  # of surfaces in each element
+_AT_ONCE = 1 << 17  # points times instants that are evaluated at once, some 50 MB
+_NONE = np.zeros((0, 4), int)
+_quoted = lru_cache(quoteattr)  # the names of a run stand in all its files
+_TYPES = {"f8": "Float64", "f4": "Float32", "i8": "Int64", "i4": "Int32", "u1": "UInt8"}
 _ORDER = "LittleEndian" if sys.byteorder == "little" else "BigEndian"
 
 
@@ -47,14 +63,15 @@ def save_paraview(solution: History, path: str | Path, every: int = 1) -> Path:
     data = _points(solution, here)
     places = data["position"][:, : len(solution.model.nodes)]
     entries = []
-    beams = _beams(solution, here) if lines(solution.model) else None
+    others = [("beams", _beams(solution, here))] if lines(solution.model) else []
+    if surfaces := _surfaces(solution):
+        others.append(("surfaces", _bending(solution, surfaces, here)))
     frames = zip(t.tolist(), _frames(solution, data, len(t)), strict=True)
     with replaced_set(path, "save") as (file, members):
         members.write("paths.vtp", _paths(solution, t, places))
         for i, (time, frame) in enumerate(frames):
             written = {f"{i:06d}.vtp": frame}
-            if beams is not None:
-                written[f"{i:06d}_beams.vtp"] = next(beams)
+            written |= {f"{i:06d}_{what}.vtp": next(of) for what, of in others}
             for name, content in written.items():
                 members.write(name, content)
             for part, name in enumerate((f"{i:06d}.vtp", "paths.vtp", *list(written)[1:])):
@@ -149,6 +166,78 @@ def _beams(solution: History, here: slice) -> Iterator[bytes]:
         yield polydata(points, six | same, names, lines=cells)
 
 
+class _Surface(NamedTuple):
+    """A surface by name: its faces (f, 4), its measures, and points (n, k, 3) and these of a piece.
+
+    Measures are (n, k) by name.
+    """
+
+    name: str
+    faces: np.ndarray
+    measures: tuple[str, ...]
+    of: Callable[[History], tuple[np.ndarray, dict[str, np.ndarray]]]
+
+
+def _surfaces(solution: History) -> list[_Surface]:
+    """Return the surfaces of all beams and of flexible bodies with faces."""
+    some = [_of_beam(name, line) for name, line in lines(solution.model).items()]
+    for name, body in solution.model.nodes.items():
+        if isinstance(body, FlexibleBody) and body.skin is not None:
+            some.append(_of_skin(name, body.skin))
+    return some
+
+
+def _of_beam(name: str, line: Line) -> _Surface:
+    k, _, n, _ = line.outline.shape
+    measures = ("strain", "stress") if np.isfinite(line.young).all() else ("strain",)
+
+    def of(run: History) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+        history = run[name]
+        assert isinstance(history, BeamHistory)
+        strain = fibre_strain(history.axial_strains, line.outline)
+        ends = np.stack([strain, line.young[..., None] * strain], axis=-1)
+        values = np.moveaxis(closed(along(ends, _RINGS)), -1, 0)
+        points = closed(beam_rings(*history.sections.ends, line.outline, _RINGS))
+        return points, dict(zip(measures, values, strict=False))
+
+    m = len(_RINGS)
+    return _Surface(name, np.vstack([quads(k, m, n), caps(k, m, n)]), measures, of)
+
+
+def _of_skin(name: str, skin: Skin) -> _Surface:
+    measures = ("strain",) if skin.stress is None else ("strain", "mises")
+
+    def of(run: History) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+        history = run.body(name)
+        assert isinstance(history, FlexibleHistory)
+        values = {x: skin.values(x, history.modal) for x in measures}
+        return history.points(skin.nodes), values
+
+    return _Surface(name, skin.faces, measures, of)
+
+
+def _bending(solution: History, some: list[_Surface], here: slice) -> Iterator[bytes]:
+    """Yield the files of all surfaces at each instant."""
+    sizes = [int(x.faces.max()) + 1 for x in some]
+    starts = np.cumsum([0, *sizes[:-1]])
+    faces = np.concatenate([x.faces + i for x, i in zip(some, starts, strict=True)])
+    words = dict.fromkeys(word for x in some for word in x.measures)
+    names = {"names": _names([x.name for x in some])}
+    number = {"number": np.repeat(np.arange(len(some)), sizes)}
+    instants = np.arange(len(solution.t))[here]
+    step = max(1, _AT_ONCE // sum(sizes))
+    for first in range(0, len(instants), step):
+        run = solution.part(instants[first : first + step], solution.before)
+        parts = [x.of(run) for x in some]
+        x = np.concatenate([points for points, _ in parts], axis=1).astype(np.float32)
+        values = {word: np.full(x.shape[:2], np.nan, np.float32) for word in words}
+        for i, size, (_, own) in zip(starts, sizes, parts, strict=True):
+            for word, numbers in own.items():
+                values[word][:, i : i + size] = numbers
+        for k in range(len(x)):
+            yield polydata(x[k], {w: v[k] for w, v in values.items()} | number, names, polys=faces)
+
+
 def _along(x: np.ndarray) -> np.ndarray:
     """Return values (n, 4 k, ...) along k elements from those at both ends (n, k, 2, ...)."""
     first = x[:, :, 0].copy()
@@ -170,6 +259,7 @@ def polydata(
     fixed: dict[str, np.ndarray],
     verts: Iterable[np.ndarray] = (),
     lines: Iterable[np.ndarray] = (),
+    polys: np.ndarray = _NONE,
 ) -> bytes:
     """Return the content of a ``.vtp`` file.
 
@@ -182,6 +272,8 @@ def polydata(
         Arrays that belong to the whole.
     verts, lines : arrays of int
         The points of each cell.
+    polys : (f, 4) array of int
+        Triangles have their last corner twice.
     """
     verts, lines = list(verts), list(lines)
     appended = _Appended()
@@ -193,7 +285,7 @@ def polydata(
         *(appended.array(name, values, field=True) for name, values in fixed.items()),
         "</FieldData>",
         f'<Piece NumberOfPoints="{len(points)}" NumberOfVerts="{len(verts)}" '
-        f'NumberOfLines="{len(lines)}" NumberOfStrips="0" NumberOfPolys="0">',
+        f'NumberOfLines="{len(lines)}" NumberOfStrips="0" NumberOfPolys="{len(polys)}">',
         "<PointData>",
         *(appended.array(name, values) for name, values in data.items()),
         "</PointData>",
@@ -201,33 +293,39 @@ def polydata(
         appended.array("position", points),
         "</Points>",
     ]
-    for tag, cells in (("Verts", verts), ("Lines", lines)):
-        ends = np.cumsum([len(x) for x in cells], dtype=int)
+    corners = np.ones(polys.shape, bool)
+    corners[:, 3] = polys[:, 2] != polys[:, 3]
+    for tag, points_of, counts in (
+        ("Verts", np.concatenate([np.zeros(0, int), *verts]), [len(x) for x in verts]),
+        ("Lines", np.concatenate([np.zeros(0, int), *lines]), [len(x) for x in lines]),
+        ("Polys", polys[corners], corners.sum(axis=1)),
+    ):
         text += [
             f"<{tag}>",
-            appended.array("connectivity", np.concatenate([np.zeros(0, int), *cells])),
-            appended.array("offsets", ends),
+            appended.array("connectivity", points_of.astype(np.int32)),
+            appended.array("offsets", np.cumsum(counts, dtype=np.int32)),
             f"</{tag}>",
         ]
     text += ["</Piece>", "</PolyData>", '<AppendedData encoding="raw">', "_"]
-    return "\n".join(text).encode() + appended.content + b"\n</AppendedData>\n</VTKFile>\n"
+    return "\n".join(text).encode() + b"".join(appended.blocks) + b"\n</AppendedData>\n</VTKFile>\n"
 
 
 class _Appended:
     """The raw blocks after the XML: for each array its length in bytes, then its numbers."""
 
     def __init__(self) -> None:
-        self.content = b""
+        self.blocks: list[bytes] = []
+        self.size = 0
 
     def array(self, name: str, values: np.ndarray, field: bool = False) -> str:
         """Append an array; return the element that says where it is."""
-        code = values.dtype.kind
-        raw = values.astype(np.int64).tobytes() if code == "i" else values.tobytes()
+        raw = values.tobytes()
         width = f' NumberOfComponents="{values.shape[1]}"' if values.ndim > 1 else ""
         count = f' NumberOfTuples="{len(values)}"' if field else ""
-        at = len(self.content)
-        self.content += np.uint64(len(raw)).tobytes() + raw
+        at = self.size
+        self.blocks += [np.uint64(len(raw)).tobytes(), raw]
+        self.size += 8 + len(raw)
         return (
-            f"<DataArray type={quoteattr(_TYPES[code])} Name={quoteattr(name)}{width}{count} "
+            f'<DataArray type="{_TYPES[values.dtype.str[1:]]}" Name={_quoted(name)}{width}{count} '
             f'format="appended" offset="{at}"/>'
         )

@@ -120,7 +120,7 @@ def test_what_is_returned(tmp_path):
     assert inline.count('"') == 2 * inline.count('="')  # nothing ends an attribute early
     assert repr(animation) == "Animation(61 instants, 2 bodies)"
     with pytest.raises(
-        ValueError, match=r"written as .html, .gif or .webp, got .*use solution.snapshot"
+        ValueError, match=r"written as .html, .gif, .webp or .mp4, got .*use solution.snapshot"
     ):
         animation.save(tmp_path / "run.png")
     with pytest.raises(TypeError, match="a page takes no options, got fps"):

@@ -44,3 +44,18 @@ def test_without_an_outline_radii_of_gyration_are_those_of_the_section():
     w, h, A = 0.3, 0.02, 2e3
     plain = mbd.Section(stiffness=(A, 1, 1, 1, A * h**2 / 12, A * w**2 / 12), mass=1.0)
     assert np.allclose(np.ptp(outline(plain)[0, 0], axis=0), (w, h))
+
+
+def test_without_an_outline_second_moments_are_those_of_the_section():
+    """A rectangle whose middle is away from the origin, and turned by 0.5 rad."""
+    w, h, (y, z), turn = 0.3, 0.1, (0.02, -0.05), 0.5
+    axes = np.array([(np.cos(turn), np.sin(turn)), (-np.sin(turn), np.cos(turn))])
+    moments = axes.T @ np.diag((w**2, h**2)) @ axes / 12 + np.outer((y, z), (y, z))
+    C = np.diag([1.0, 1, 1, 1, moments[1, 1], moments[0, 0]])
+    C[4, 5] = C[5, 4] = -moments[0, 1]
+    C[0, 4] = C[4, 0] = z
+    C[0, 5] = C[5, 0] = -y
+    corners = mbd.Section(stiffness=2e9 * C, mass=1).corners
+    assert np.allclose(corners.mean(0), (y, z))
+    sides = np.diff(corners[[0, 1, 2]], axis=0)
+    assert np.allclose(sides, np.diag((w, h)) @ axes)

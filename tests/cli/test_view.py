@@ -69,7 +69,7 @@ def test_a_saved_run_without_its_model_is_explained(tmp_path, capsys, opened):
 
 @pytest.mark.parametrize(("arguments", "said"), [
     (["view", "pendulumm"], "there is no scene 'pendulumm'"),
-    (["view", "pendulum", "-o", "a.mp4"], "must end in .html, .gif or .webp, got 'a.mp4'"),
+    (["view", "pendulum", "-o", "a.avi"], "must end in .html, .gif, .webp or .mp4, got 'a.avi'"),
     (["view", "pendulum", "--no-open", "--trail", "road"], "trails must be of bodies, got"),
     (["view", "pendulum", "--speed", "-1"], "speed must be positive"),
 ])  # fmt: skip

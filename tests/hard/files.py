@@ -59,7 +59,7 @@ WRITERS = {
     "impacts.csv": lambda x, n, path: x.impacts[n].to_csv(path),
 }
 BY = {  # which file of the package writes them
-    "animation/animation.py": ["page.html"], "animation/painter.py": ["film.gif"],
+    "animation/animation.py": ["page.html"], "animation/film.py": ["film.gif"],
     "cli/convert.py": ["scene.py", "schema.json"],
     "drawing/figure.py": ["picture.png"], "studies/comparison.py": ["table.csv"],
     "files/modelfile.py": ["model.toml"], "fmi/export.py": ["unit.fmu"],

@@ -9,7 +9,8 @@ import pytest
 import mbd
 from tests.results.samples import everything
 
-KINDS = {"Float64": np.float64, "Int64": np.int64, "UInt8": np.uint8}
+KINDS = {"Float64": np.float64, "Float32": np.float32, "Int64": np.int64, "Int32": np.int32,
+         "UInt8": np.uint8}  # fmt: skip
 
 
 def read(path):
@@ -20,7 +21,7 @@ def read(path):
     assert root.attrib["type"] == "PolyData"
     assert root.attrib["header_type"] == "UInt64"
     found = {}
-    for place in ("FieldData", "PointData", "Points", "Verts", "Lines"):
+    for place in ("FieldData", "PointData", "Points", "Verts", "Lines", "Polys"):
         for x in root.find(f".//{place}"):
             at = int(x.attrib["offset"])
             size = int(np.frombuffer(rest, np.uint64, 1, at)[0])

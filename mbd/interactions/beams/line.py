@@ -22,12 +22,15 @@ class Line:
         Of the sections at both ends of each element.
     outline : (n, 2, corners, 2) array [m]
         Of the sections there, along axes 2 and 3, for pictures.
+    young : (n, 2) array [Pa]
+        Of their material, NaN where it is not known.
     """
 
     elements: tuple[Element, ...]
     stations: np.ndarray
     stiffness: np.ndarray
     outline: np.ndarray
+    young: np.ndarray
 
     def __post_init__(self) -> None:
         """Let nobody write to its numbers."""

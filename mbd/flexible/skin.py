@@ -1,0 +1,205 @@
+r"""Skin of a finite element mesh: its faces, strain and stress of its shapes there.
+
+A face says how its own plane is strained. With the edges :math:`e_1, e_2` from a corner to its
+neighbours, dual vectors :math:`g^i` in the plane, :math:`g^i\cdot e_j = \delta_{ij}`, and
+differences :math:`u_i` of displacements along the edges
+
+.. math:: \varepsilon = P\,\mathrm{sym}(u_i\otimes g^i)\,P, \qquad P = e_i\otimes g^i .
+
+A node has the mean of the corners there, by their areas. Six numbers of a tensor are xx, yy, zz,
+xy, yz, zx.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from mbd.base.checked import shown
+from mbd.base.door import array
+from mbd.flexible.files import Nodes
+from mbd.flexible.mesh import FiniteElementModel, file_of
+
+_FACES = "triangles (k, 3) or quads (k, 4), numbers of nodes"
+_SIX = ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (2, 0))
+# corners of the sides of cells, as meshio numbers them
+_BOTTOM = (0, 3, 2, 1)
+_SIDES: dict[str, tuple[tuple[int, ...], ...]] = {
+    "triangle": ((0, 1, 2),),
+    "quad": ((0, 1, 2, 3),),
+    "tetra": ((0, 2, 1), (0, 1, 3), (1, 2, 3), (0, 3, 2)),
+    "pyramid": (_BOTTOM, (0, 1, 4), (1, 2, 4), (2, 3, 4), (3, 0, 4)),
+    "wedge": ((0, 2, 1), (3, 4, 5), (0, 1, 4, 3), (1, 2, 5, 4), (2, 0, 3, 5)),
+    "hexahedron": (_BOTTOM, (4, 5, 6, 7), (0, 1, 5, 4), (1, 2, 6, 5), (2, 3, 7, 6), (3, 0, 4, 7)),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Skin:
+    """The faces of a mesh, and what the m shapes do to their n nodes.
+
+    Attributes
+    ----------
+    nodes : (n,) array of int
+        Their numbers in the mesh.
+    x : (n, 3) array [m]
+        In the frame of the body.
+    faces : (f, 4) array of int
+        Of these nodes; a triangle has its last corner twice.
+    shapes : (n, 3, m) array [-]
+    strain : (n, 6, m) array [1/m]
+    stress : (n, 6, m) array [Pa/m], or None
+    """
+
+    nodes: np.ndarray
+    x: np.ndarray
+    faces: np.ndarray
+    shapes: np.ndarray
+    strain: np.ndarray
+    stress: np.ndarray | None
+
+    @classmethod
+    def of(
+        cls, mesh: FiniteElementModel, faces: Any, stress: Any, shapes: np.ndarray
+    ) -> "Skin | None":
+        """Return the skin of a mesh with shapes (N, d, m), None if it has no faces."""
+        who, x = mesh.who, mesh.x
+        whole, labels = mesh.order.nodes, mesh.labels
+        rows = whole if faces is None else file_of(who, "faces", faces)
+        if isinstance(rows, Nodes):
+            _check_same(who, rows, whole)
+            rows, labels = boundary(rows.cells), mesh.order.kept[:: mesh.d] // 6
+        if faces is None and not rows:
+            if stress is not None:
+                raise ValueError(f"{who}: nodal_stress is for faces, and there are none")
+            return None
+        four = _checked(who, rows, labels)
+        nodes, on = np.unique(four, return_inverse=True)
+        four, moved = on.reshape(four.shape), shapes[nodes, :3]
+        tensors = None if stress is None else _stress(who, stress, shapes)[nodes]
+        return cls(nodes, x[nodes], four, moved, _strain(x[nodes], four, moved), tensors)
+
+    def values(self, name: str, p: np.ndarray) -> np.ndarray:
+        """Return "strain" or "mises" at the nodes (..., n) for modal coordinates p (..., m)."""
+        if name == "strain" or self.stress is None:
+            return principal(np.einsum("...m,ncm->...nc", p, self.strain))
+        return von_mises(np.einsum("...m,ncm->...nc", p, self.stress))
+
+
+def principal(tensor: np.ndarray) -> np.ndarray:
+    """Return the size of the largest principal value (...) of tensors (..., 6)."""
+    xx, yy, zz, xy, yz, zx = np.moveaxis(tensor, -1, 0)
+    mean = (xx + yy + zz) / 3
+    a, b, c = xx - mean, yy - mean, zz - mean
+    size = np.sqrt((a * a + b * b + c * c + 2 * (xy * xy + yz * yz + zx * zx)) / 6)
+    det = a * (b * c - yz * yz) - xy * (xy * c - yz * zx) + zx * (xy * yz - b * zx)
+    angle = np.arccos(np.clip(0.5 * det / np.where(size > 0, size, 1.0) ** 3, -1, 1)) / 3
+    high, low = (mean + 2 * size * np.cos(angle + turn) for turn in (0.0, 2 * np.pi / 3))
+    return np.asarray(np.maximum(high, -low))
+
+
+def von_mises(stress: np.ndarray) -> np.ndarray:
+    """Return the equivalent stress (...) of von Mises of tensors (..., 6)."""
+    xx, yy, zz, xy, yz, zx = np.moveaxis(stress, -1, 0)
+    normal = (xx - yy) ** 2 + (yy - zz) ** 2 + (zz - xx) ** 2
+    return np.asarray(np.sqrt(0.5 * normal + 3 * (xy * xy + yz * yz + zx * zx)))
+
+
+def boundary(cells: Sequence[tuple[str, np.ndarray]]) -> list[list[int]]:
+    """Return the sides of solid cells that no other has, or else flat cells, by their corners."""
+    solid: list[np.ndarray] = []
+    flat: list[np.ndarray] = []
+    for name, nodes in cells:
+        sides = _SIDES.get(name.rstrip("0123456789"), ())
+        (flat if len(sides) == 1 else solid).extend(np.asarray(nodes)[:, list(x)] for x in sides)
+    kept: list[list[int]] = []
+    for n in (3, 4):
+        some = [x for x in solid or flat if x.shape[1] == n]
+        if some:
+            all_of_n = np.concatenate(some)
+            _, first, count = np.unique(
+                np.sort(all_of_n, axis=1), axis=0, return_index=True, return_counts=True
+            )
+            kept += all_of_n[np.sort(first[count == 1] if solid else first)].tolist()
+    return kept
+
+
+def _check_same(who: str, read: Nodes, nodes: Nodes) -> None:
+    """Refuse faces of a file with other nodes, or in another order."""
+    if np.shape(read.x) != np.shape(nodes.x) or not np.allclose(read.x, nodes.x):
+        raise ValueError(
+            f"{who}: the file of faces must have the nodes of coordinates, in the order of their "
+            "labels; give faces by the labels of their nodes"
+        )
+
+
+def _checked(who: str, value: Any, labels: np.ndarray) -> np.ndarray:
+    """Return faces (f, 4) by places of nodes, whose labels rise."""
+    rows = array(who, "faces", _as_four(who, value), _FACES)
+    if rows.ndim != 2 or rows.shape[1] != 4 or not len(rows):
+        raise ValueError(f"{who}: faces must be {_FACES}, got shape {rows.shape}")
+    faces = np.searchsorted(labels, rows).clip(max=len(labels) - 1)
+    wrong = (labels[faces] != rows).any(axis=1)
+    if wrong.any():
+        raise ValueError(
+            f"{who}: faces must have nodes from {labels[0]} to {labels[-1]}, of M and K, got "
+            f"{rows[wrong][0].tolist()}"
+        )
+    ordered = np.sort(faces, axis=1)
+    twice = (np.diff(ordered, axis=1) == 0).sum(axis=1) > (faces[:, 2] == faces[:, 3])
+    if twice.any():
+        raise ValueError(f"{who}: a face must not have a node twice, got {rows[twice][0].tolist()}")
+    return faces
+
+
+def _as_four(who: str, value: Any) -> Any:
+    """Return rows of four nodes."""
+    try:
+        rows = [[*row] for row in value]
+    except TypeError:
+        return value
+    for row in rows:
+        if len(row) not in (3, 4):
+            raise ValueError(f"{who}: a face must have 3 or 4 nodes, got {shown(row)}")
+    return [(*row, row[-1])[:4] for row in rows]
+
+
+def _strain(x: np.ndarray, faces: np.ndarray, shapes: np.ndarray) -> np.ndarray:
+    """Return the strain (n, 6, m) of the planes of faces at nodes."""
+    three = faces[:, 2] == faces[:, 3]
+    corners = [
+        np.stack([np.roll(some, -1, axis=1), some, np.roll(some, 1, axis=1)], axis=-1).reshape(
+            -1, 3
+        )
+        for some in (faces[three, :3], faces[~three])
+    ]
+    after, at, before = np.concatenate(corners).T
+    e = np.stack([x[after] - x[at], x[before] - x[at]], axis=-1)
+    g = np.linalg.pinv(e)
+    u = np.stack([shapes[after] - shapes[at], shapes[before] - shapes[at]], axis=1)
+    H = np.einsum("qirm,qis->qrsm", u, g)
+    H = np.einsum("qri,qis,qstm->qrtm", e, g, H)
+    area = np.linalg.norm(np.cross(e[..., 0], e[..., 1]), axis=1)
+    six = np.stack([0.5 * (H[:, r, s] + H[:, s, r]) for r, s in _SIX], axis=1)
+    total, weight = np.zeros((len(x), *six.shape[1:])), np.zeros(len(x))
+    np.add.at(total, at, area[:, None, None] * six)
+    np.add.at(weight, at, area)
+    return np.asarray(total / np.where(weight > 0, weight, 1.0)[:, None, None])
+
+
+def _stress(who: str, value: Any, shapes: np.ndarray) -> np.ndarray:
+    """Return the stress (N, 6, m) of all nodes."""
+    value = file_of(who, "nodal_stress", value)
+    S = value if sp.issparse(value) else array(who, "nodal_stress", value, "a matrix")
+    n, d, m = shapes.shape
+    if S.shape != (6 * n, n * d):
+        raise ValueError(
+            f"{who}: nodal_stress must be ({6 * n}, {n * d}), stresses xx, yy, zz, xy, yz, zx of "
+            f"each node by the degrees of freedom of the mesh [Pa/m], got {S.shape}"
+        )
+    stress = np.asarray(S @ shapes.reshape(-1, m))
+    if not np.isfinite(stress).all():
+        raise ValueError(f"{who}: nodal_stress must be finite [Pa/m]")
+    return stress.reshape(n, 6, m)
