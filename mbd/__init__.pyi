@@ -4,8 +4,10 @@ from mbd.algebra.local_maps import LocalMap as LocalMap
 from mbd.algebra.rotations import rotation as rotation
 from mbd.analyses.buckling import buckling as buckling
 from mbd.analyses.campbell import campbell as campbell
+from mbd.analyses.coleman import coleman as coleman
 from mbd.analyses.conformance import check_tangents as check_tangents
 from mbd.analyses.equilibrium import equilibrium as equilibrium
+from mbd.analyses.floquet import floquet as floquet
 from mbd.analyses.formulation_checks import check_formulation as check_formulation
 from mbd.analyses.inverse_dynamics import inverse_dynamics as inverse_dynamics
 from mbd.analyses.linearize import linearize as linearize

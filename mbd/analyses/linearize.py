@@ -11,15 +11,15 @@ import scipy.sparse as sp
 
 from mbd.analyses.equilibrium import Equilibrium, base_motion
 from mbd.analyses.ports import Output, OutputRows, input_column, named_coordinates, output_rows
-from mbd.base.checked import extra, listed, names, shown
+from mbd.base.checked import extra, flag, listed, names, shown
 from mbd.base.door import array
 from mbd.machine import buffer as m
 from mbd.model.assembly import compliance
 from mbd.model.model import Model
 from mbd.model.state import State
 from mbd.model.system import System
-from mbd.small_motions.minimal import Minimal
-from mbd.small_motions.small_motion import SmallMotion
+from mbd.small_motions.minimal import Minimal, minimal
+from mbd.small_motions.small_motion import SmallMotion, at_instant
 from mbd.small_motions.spectrum import spectrum
 from mbd.statics.steady_motion import steady
 
@@ -261,9 +261,11 @@ class Linearized:
 def linearize(
     system: System | Model | Equilibrium, state: State | None = None, *, inputs: Iterable[Any] = (),
     outputs: Iterable[Output] = (), rotating: Any = None, coordinates: Iterable[str] = (),
-    wake: Literal["frozen", "equilibrium"] = "frozen",
+    wake: Literal["frozen", "equilibrium"] = "frozen", frozen: bool = False,
 ) -> Linearized:  # fmt: skip
     """Return the linear system of small motions about an equilibrium or a steady motion.
+
+    With ``frozen`` about any motion, at one instant of it.
 
     Equations :eq:`small` and :eq:`minimal` of the theory page.
 
@@ -293,14 +295,28 @@ def linearize(
         and their rates are then the states. Default: independent coordinates of the model.
     wake : {"frozen", "equilibrium"}
         Whether what loads remember stays what it is, or is at rest with the motion, as of `modes`.
+    frozen : bool
+        Take any state. The matrices are those of that instant, A(t) of :math:`x' = A(t) x`
+        exactly, in the coordinates of the model and inertial axes; a moment later they are others.
+        Eigenvalues of A then tell neither growth nor stability: of a periodic motion
+        ``mbd.floquet`` does.
 
     Returns
     -------
     Linearized
     """
+    if flag("linearize", "frozen", frozen) and (rotating is not None or names(
+        "linearize", "coordinates", coordinates
+    )):  # fmt: skip
+        raise ValueError(
+            "linearize: frozen matrices are those of the coordinates of the model in inertial "
+            "axes; leave out rotating= and coordinates="
+        )
     motion = base_motion("linearize", system, state, rotating, wake)
+    motion = at_instant(motion) if frozen else motion
     ports = _several("inputs", inputs), _several("outputs", outputs)
-    linear = Linearized(steady(motion), *ports_about(motion, *ports), ports)
+    base = minimal(motion) if frozen else steady(motion)
+    linear = Linearized(base, *ports_about(motion, *ports), ports)
     if wanted := names("linearize", "coordinates", coordinates):
         named_coordinates("linearize", motion, wanted)
         states = [output_rows(motion, name + x) for x in ("", "_rate") for name in wanted]

@@ -321,7 +321,11 @@ def _of_coordinate(motion: SmallMotion, joint: Part, quantity: str) -> OutputRow
     row = _through(motion, "Y", _along(motion.model, motion.state, what, free)[2])
     labels = (f"{joint.name}.{quantity}",)
     if quantity != what:
-        return _rows(motion, labels, f"{free.unit}/s", (motion.A.T @ row)[None], row[None])
+        by_position = motion.A.T @ row
+        if not motion.carried:  # the gradient changes with the pose
+            near = _Near(motion, joint)
+            by_position = near.slope(near.values(quantity)[0])[0]
+        return _rows(motion, labels, f"{free.unit}/s", by_position[None], row[None])
     return _rows(motion, labels, free.unit, row[None])
 
 
@@ -334,41 +338,55 @@ def _of_row(motion: SmallMotion, label: str) -> OutputRows:
     return _rows(motion, (label,), "-", multiplier=np.eye(motion.model.n_lam)[i : i + 1])
 
 
+class _Near:
+    """Quantities of a joint at poses near a state: differences of order four along its bodies."""
+
+    def __init__(self, motion: SmallMotion, joint: Any) -> None:
+        model = self.model = motion.model
+        self.state, self.joint = motion.state, joint
+        joined = {body.name for body in joint.bodies}
+        of = [np.arange(b.v.start, b.v.stop) for b in motion.maps if b.name in joined]
+        self.columns = np.concatenate(of)
+        self.steps = FOURTH * model.units[self.columns]
+        self.poses = [
+            displaced(model, self.state, at * h * np.eye(1, model.n_v, i)[0])
+            for i, h in zip(self.columns, self.steps, strict=True)
+            for at in (-2, -1, 1, 2)
+        ]
+
+    def values(self, what: str, lam: Any = ()) -> tuple[np.ndarray, np.ndarray]:
+        """Return a quantity at these poses, and at the state with each of some multipliers."""
+        q = np.array([*(x.q for x in self.poses), *(self.state.q for _ in lam)])
+        every = np.array([*(x.lam for x in self.poses), *lam])
+        n, v = len(q), self.state.v
+        poses = Trajectory(
+            self.model, np.full(n, self.state.t), q, np.tile(v, (n, 1)), np.zeros((n, len(v))),
+            every, last=self.state,
+        )  # fmt: skip
+        values = getattr(JointHistory(self.joint, poses), what).reshape(n, -1)
+        return values[: len(self.poses)], values[len(self.poses) :]
+
+    def slope(self, values: np.ndarray) -> np.ndarray:
+        """Return the derivative of what is at these poses, (k, n_v)."""
+        moved = values.reshape(len(self.columns), 4, -1)
+        slope = np.zeros((moved.shape[2], self.model.n_v))
+        slope[:, self.columns] = np.einsum("i,nic->cn", [1.0, -8.0, 8.0, -1.0], moved)
+        slope[:, self.columns] /= 12 * self.steps
+        return slope
+
+
 def _of_reaction(motion: SmallMotion, joint: Joint, quantity: str) -> OutputRows:
     """Return force [N] or moment [N m] of a joint on its second body.
 
     Linear in the multipliers; the attachments turn with the bodies, which enters by differences.
     """
-    model, state = motion.model, motion.state
+    model, near = motion.model, _Near(motion, joint)
     owned = model.numbering.owners[joint.name]
-    k = owned.stop - owned.start
-    joined = {body.name for body in joint.bodies}
-    columns = np.concatenate(
-        [np.arange(b.v.start, b.v.stop) for b in motion.maps if b.name in joined]
-    )
-    steps = FOURTH * model.units[columns]
-    q, lam = [], []
-    for i, h in zip(columns, steps, strict=True):
-        unit = np.zeros(model.n_v)
-        unit[i] = h
-        for at in (-2, -1, 1, 2):
-            there = displaced(model, state, at * unit)
-            q.append(there.q)
-            lam.append(there.lam)
-    for i in range(k):
-        one = np.zeros(model.n_lam)
-        one[owned.start + i] = 0.0 if model.compliant[owned.start + i] else 1.0
-        q.append(state.q)
-        lam.append(one)
-    n = len(q)
-    zero = np.zeros((n, model.n_v))
-    poses = Trajectory(model, np.zeros(n), np.array(q), zero, zero, np.array(lam), last=state)
-    values = getattr(JointHistory(joint, poses), quantity)
-    moved = values[: 4 * len(columns)].reshape(-1, 4, 3)
-    slope = np.einsum("i,nic->nc", [1.0, -8.0, 8.0, -1.0], moved) / (12 * steps[:, None])
-    P = np.zeros((3, model.n_v))
-    P[:, columns] = slope.T
+    units = np.zeros((owned.stop - owned.start, model.n_lam))
+    units[:, owned] = np.diag(np.where(model.compliant[owned], 0.0, 1.0))
+    moved, by_multiplier = near.values(quantity, units)
+    P = near.slope(moved)
     mu = np.zeros((3, model.n_lam))
-    mu[:, owned] = values[4 * len(columns) :].T
+    mu[:, owned] = by_multiplier.T
     labels = tuple(f"{joint.name}.{quantity}.{c}" for c in "xyz")
     return OutputRows(labels, _REACTIONS[quantity], P, np.zeros_like(P), mu)

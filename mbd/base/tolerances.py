@@ -334,6 +334,14 @@ NEUTRAL_MANY = 900
 MODE_SAME = 0.8
 """[MAC] From which on modes at two speeds are taken for the same one."""
 
+ANISOTROPIC = 1e-6
+"""[largest entry of M, G or K, masses alike] Up to which matrices of a rotor differ between
+azimuths by round-off of its description (lengths, angles): of equal blades 1e-15 to 1e-9."""
+
+MAGNUS_SAME = 1e-10
+"""[multiplier] Change of the multipliers of a period, when its steps are halved, that ends it: of
+order 4 the last ones are then 16 times more exact."""
+
 # --- derivatives of runs --------------------------------------------------------------------------
 
 DERIVATIVE_EXACT = 1e-9

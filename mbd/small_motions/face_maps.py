@@ -8,17 +8,19 @@ the formulation's ``maps``; the sum :math:`b(v, u) + b(u, v)` is the polarised q
 ``face_acceleration``, and so both parts are exact.
 """
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
 
+from mbd.base.tolerances import ROUND_OFF
 from mbd.formulations.families import family
 from mbd.interactions.kind import face_name
 from mbd.machine import buffer as m
 from mbd.model.model import Model
 from mbd.model.state import State
-from mbd.model.workspace import Workspace
+from mbd.model.workspace import Workspace, displaced
 
 
 @dataclass(frozen=True)
@@ -129,6 +131,24 @@ def face_maps(model: Model, state: State) -> list[FaceMaps]:
         maps.append(faces[-1])
         first += n
     return maps
+
+
+def with_faces(model: Model, state: State, ends: Mapping[str, Sequence[np.ndarray]]) -> State:
+    """Return the state nearby at which bodies, by name, have these faces (4, 3): as bent as they.
+
+    Newton's steps from bodies that are placed as these are.
+    """
+    for _ in range(8):
+        delta, far = np.zeros(model.n_v), 0.0
+        for body in face_maps(model, state):
+            if body.name in ends:
+                gap = np.concatenate(ends[body.name]) - np.concatenate([x.y for x in body.faces])
+                delta[body.v] = np.linalg.lstsq(body.whole("Y"), gap.ravel(), rcond=None)[0]
+                far = max(far, *(float(np.abs(x.y).max()) for x in body.faces))
+        if np.abs(delta).max() <= ROUND_OFF * far:
+            break
+        state = displaced(model, state, delta)
+    return state
 
 
 def test_map(model: Model, state: State) -> sp.csr_matrix:

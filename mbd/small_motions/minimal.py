@@ -7,6 +7,15 @@ r"""Small motions in independent coordinates.
 
 and the equations of motion tested with the left null space :math:`L^T B^T = 0`. The independent
 coordinates :math:`\eta` and rates :math:`\zeta` are entries of :math:`\delta` and w themselves.
+
+About a motion that is not steady the bases change with time. From the rates of the rows,
+
+.. math:: B w + R\delta = 0, \qquad B\dot w + P w + Q\delta = 0, \qquad
+          \dot w = N\dot\zeta + V x
+
+with :math:`R = \partial\dot\Phi/\partial q`, :math:`P = \partial\ddot\Phi/\partial v`,
+:math:`Q = \partial\ddot\Phi/\partial q`; V has no part along :math:`\zeta`. In coordinates that
+are carried along by a steady motion R = B A, and :math:`V x = W\dot\eta`.
 """
 
 from dataclasses import dataclass, replace
@@ -21,19 +30,21 @@ from mbd.base.tolerances import ROUND_OFF
 from mbd.machine import buffer as m
 from mbd.model.model import Model
 from mbd.model.null_space import independent, null_space
+from mbd.small_motions.row_slopes import RowSlopes
 from mbd.small_motions.small_motion import SmallMotion
 from mbd.small_motions.spectrum import Pencil
 
 
 @dataclass(frozen=True, eq=False)
 class Bases:
-    """Independent coordinates: where they are, and what depends on them."""
+    """Independent coordinates: where they are, and what depends on them; V (n_v, n), or W eta'."""
 
     positions: np.ndarray
     velocities: np.ndarray
     Np: np.ndarray
     N: np.ndarray
     W: np.ndarray
+    V: np.ndarray | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,7 +121,7 @@ class Minimal:
         """Return the smallest mu = R x + Q u for states x and loads u, as R and Q."""
         motion, b, k = self.motion, self.bases, self.n_positions
         unit = np.eye(len(self.S))
-        accelerate = b.N @ self.S[k:] + b.W @ self.S[:k]
+        accelerate = b.N @ self.S[k:] + (b.W @ self.S[:k] if b.V is None else b.V)
         used = (
             motion.M @ accelerate
             + motion.G @ self.velocities(unit)
@@ -132,29 +143,59 @@ def bases(motion: SmallMotion) -> Bases:
         velocities, N = independent(N, scale)
     else:
         rows, N, velocities = motion.Bp.toarray(), Np, positions
-    W = np.zeros_like(Np)
+    if not motion.carried:
+        return _changing(motion, rows, Bases(positions, velocities, Np, N, np.zeros_like(Np)))
     right = sp.vstack([motion.Bp @ motion.A, motion.H]) @ Np
-    if right.any():
-        W = -scale[:, None] * scipy.linalg.lstsq(rows * scale, right, cond=1e-11)[0]
-        W -= N @ W[velocities]
-    return Bases(positions, velocities, Np, N, W)
+    return Bases(positions, velocities, Np, N, _beside(motion, rows, right, N, velocities))
 
 
-def minimal(motion: SmallMotion, b: Bases | None = None) -> Minimal:
-    """Return the state matrix in independent coordinates."""
+def _beside(
+    motion: SmallMotion, rows: np.ndarray, right: np.ndarray, N: np.ndarray, velocities: np.ndarray
+) -> np.ndarray:
+    """Return X with rows X = -right, nothing of it in the independent velocities."""
+    if not right.any():
+        return np.zeros((rows.shape[1], right.shape[1]))
+    scale = motion.scale
+    X = -scale[:, None] * scipy.linalg.lstsq(rows * scale, right, cond=1e-11)[0]
+    return X - N @ X[velocities]
+
+
+def _changing(motion: SmallMotion, rows: np.ndarray, b: Bases) -> Bases:
+    """Return W and V by the rates of the rows, at an instant of any motion."""
+    slopes = RowSlopes(motion.model, motion.state)
+    first, second = slopes.along(b.Np)
+    W = _beside(motion, rows, first, b.N, b.velocities)
+    by_position = second + slopes.by_velocity(W)
+    right = np.hstack([by_position, slopes.by_velocity(b.N)])
+    return replace(b, W=W, V=_beside(motion, rows, right, b.N, b.velocities))
+
+
+def minimal(motion: SmallMotion, b: Bases | None = None, *, alike: bool = False) -> Minimal:
+    """Return the state matrix in independent coordinates.
+
+    ``alike``: rows are tested with the motions that they allow, whatever round-off says.
+    """
     b = bases(motion) if b is None else b
     L = b.N
-    if not _tested_alike(motion, b.N):
+    if not (alike or _tested_alike(motion, b.N)):
         _, L = independent(null_space(motion.Bt.T, motion.scale).toarray(), motion.scale)
     mass = L.T @ (motion.M @ b.N)
     _check(motion, mass)
     A, E = _blocks(motion.M, motion.G, motion.K, motion.A, L, b)
-    added = Bases(b.positions, b.velocities, np.abs(b.Np), np.abs(b.N), np.abs(b.W))
+    V = None if b.V is None else np.abs(b.V)
+    added = Bases(b.positions, b.velocities, np.abs(b.Np), np.abs(b.N), np.abs(b.W), V)
     M_size, G_size, K_size, A_size = (
-        sizes_of(motion.model, x) for x in (motion.M, motion.G_size, motion.K, motion.A_size)
+        sizes_of(motion.model, x)
+        for x in (_size(motion, "M"), motion.G_size, _size(motion, "K"), motion.A_size)
     )
     sizes = _blocks(M_size, G_size, K_size, A_size, np.abs(L), added)
     return Minimal(motion, b, Pencil(A, E, np.abs(sizes[0]), sizes[1]), L, mass)
+
+
+def _size(motion: SmallMotion, which: str) -> sp.csr_matrix:
+    """Return the sizes of the entries of M or K."""
+    size = getattr(motion, f"{which}_size")
+    return getattr(motion, which) if size is None else size
 
 
 def sizes_of(model: Model, matrix: sp.csr_matrix) -> np.ndarray:
@@ -177,8 +218,10 @@ def _blocks(M: Any, G: Any, K: Any, A: Any, L: np.ndarray, b: Bases) -> tuple[An
     r"""Return A and E of :math:`E\dot x = A x`; of absolute values, their sizes."""
     slope = (b.W + A @ b.Np)[b.positions]
     straight = b.N[b.positions]
-    by_position = L.T @ (G @ b.W + K @ b.Np + M @ (b.W @ slope))
-    by_rate = L.T @ (G @ b.N + M @ (b.W @ straight))
+    k = slope.shape[1]
+    V = b.W @ np.hstack([slope, straight]) if b.V is None else b.V
+    by_position = L.T @ (G @ b.W + K @ b.Np + M @ V[:, :k])
+    by_rate = L.T @ (G @ b.N + M @ V[:, k:])
     lower = -np.hstack([by_position, by_rate])
     E = scipy.linalg.block_diag(np.eye(len(b.positions)), L.T @ (M @ b.N))
     return np.vstack([np.hstack([slope, straight]), lower]), E
@@ -195,11 +238,23 @@ def _check(motion: SmallMotion, mass: np.ndarray) -> None:
         )
 
 
-def changed(motion: SmallMotion, P: sp.csr_matrix) -> SmallMotion:
-    """Return the same motion in other coordinates, delta = P delta', w = P w'."""
-    back = sp.csr_matrix(np.linalg.pinv(P.toarray()))
+def changed(
+    motion: SmallMotion, P: sp.csr_matrix, rate: sp.csr_matrix | None = None,
+    tests: sp.csr_matrix | None = None,
+) -> SmallMotion:  # fmt: skip
+    """Return the same motion in other coordinates, delta = P delta', w = P w'.
+
+    P may change at a ``rate``; rows of the residual may be tested with increments ``tests``.
+    """
+    back = np.linalg.pinv(P.toarray())
+    rate = sp.csr_matrix(P.shape) if rate is None else rate
+    T = sp.eye_array(P.shape[0], format="csr") if tests is None else sp.csr_matrix(tests.T)
+    back = sp.csr_matrix(np.where(np.abs(back) <= ROUND_OFF * np.abs(back).max(), 0.0, back))
+    M, G_size = T @ motion.M, motion.G_size @ abs(P) + abs(motion.M) @ abs(rate)
     return replace(
-        motion, M=motion.M @ P, G=motion.G @ P, K=motion.K @ P, A=back @ motion.A @ P,
-        A_size=abs(back) @ motion.A_size @ abs(P), G_size=motion.G_size @ abs(P),
-        Bp=motion.Bp @ P, Bv=motion.Bv @ P, H=motion.H @ P,
+        motion, M=M @ P, G=T @ motion.G @ P + M @ rate, K=T @ motion.K @ P,
+        A=back @ (motion.A @ P - rate), A_size=abs(back) @ (motion.A_size @ abs(P) + abs(rate)),
+        G_size=abs(T) @ G_size, Bp=motion.Bp @ P, Bv=motion.Bv @ P, H=motion.H @ P,
+        Bt=T @ motion.Bt, M_size=abs(T) @ abs(_size(motion, "M")) @ abs(P),
+        K_size=abs(T) @ abs(_size(motion, "K")) @ abs(P),
     )  # fmt: skip

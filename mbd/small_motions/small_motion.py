@@ -18,8 +18,8 @@ motions (a spinning rotor, a precessing top, a bicycle going straight) have cons
 with the maps of ``face_maps.py``; G contains M C already. `steady` checks that they are constant.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -51,6 +51,10 @@ class SmallMotion:
         Sums of the absolute values of what was added in the entries of A and G.
     memories : bool
         Whether memories of loads are at rest with the motion, or stay what they are.
+    carried : bool
+        Whether coordinates are carried along by the motion; those of the model at one instant else.
+    M_size, K_size : (n_v, n_v), optional
+        As A_size; by default the entries themselves.
     """
 
     model: Model
@@ -70,6 +74,9 @@ class SmallMotion:
     A_size: sp.csr_matrix
     G_size: sp.csr_matrix
     memories: bool = False
+    carried: bool = True
+    M_size: sp.csr_matrix | None = None
+    K_size: sp.csr_matrix | None = None
 
     @property
     def at_rest(self) -> bool:
@@ -129,14 +136,21 @@ def scale_by_mass(model: Model) -> np.ndarray:
 
 
 def small_motion(
-    model: Model, state: State, omega: np.ndarray, memories: bool = False
-) -> SmallMotion:
-    """Return the matrices about a consistent state, in a frame that turns at the rate omega."""
+    model: Model, state: State, omega: np.ndarray, memories: bool = False,
+    own: Mapping[str, np.ndarray] | None = None,
+) -> SmallMotion:  # fmt: skip
+    """Return the matrices about a consistent state, in a frame that turns at the rate omega.
+
+    Some bodies may be in frames of their ``own`` rates.
+    """
+    frames = own or {}
     S = model.assemble(state, memories=memories)
     maps = face_maps(model, state)
     A, C, A_size, C_size = [], [], [], []
     for body in maps:
-        moving, _ = carried(body, omega, model.nodes[body.name].center_of_mass)
+        moving, _ = carried(
+            body, frames.get(body.name, omega), model.nodes[body.name].center_of_mass
+        )
         back = np.linalg.pinv(body.whole("Y"))
         A.append(back @ (body.whole("D") - moving))
         C.append(back @ (moving - body.whole("Yd")))
@@ -148,4 +162,13 @@ def small_motion(
         model, state, maps, omega, S.M, (S.G + S.M @ C).tocsr(), S.K, A, C, S.B[~rates],
         S.B[rates], S.turn[rates], S.Bt, scale_by_mass(model),
         A_size, (abs(S.G) + abs(S.M) @ C_size).tocsr(), memories,
+    )  # fmt: skip
+
+
+def at_instant(motion: SmallMotion) -> SmallMotion:
+    """Return the matrices in the coordinates of the model, which nothing carries along."""
+    C, M = motion.C, motion.M
+    return replace(
+        motion, A=motion.A + C, C=0.0 * C, G=motion.G - M @ C, A_size=motion.A_size + abs(C),
+        G_size=motion.G_size + abs(M) @ abs(C), carried=False,
     )  # fmt: skip

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from mbd.algebra.differences import SECOND
 from mbd.algebra.rotations import tilde
 from mbd.base.checked import names, shown
 from mbd.machine import buffer as m
@@ -27,10 +28,11 @@ from mbd.model.build import build
 from mbd.model.model import Model
 from mbd.model.pattern import pattern
 from mbd.model.state import State
-from mbd.model.workspace import Workspace
+from mbd.model.workspace import Workspace, displaced
 from mbd.small_motions.descriptor import RefinedFactors
 from mbd.small_motions.face_maps import face_maps
-from mbd.small_motions.small_motion import scale_by_mass, small_motion
+from mbd.small_motions.rotors import Rotor
+from mbd.small_motions.small_motion import SmallMotion, scale_by_mass, small_motion
 from mbd.statics.imbalance import GRAVITY, Imbalance, generalized_forces, imbalance
 from mbd.statics.stresses import give, stresses
 
@@ -71,15 +73,20 @@ class Statics:
         Rate of the frame [rad/s] and a point of its axis [m].
     spins : dict
         Own spin of bodies in the frame, in body axes [rad/s].
+    rotor : Rotor, optional
+        What turns on a support at rest, at ``speed`` [rad/s] about its axis, which goes along with
+        the pose.
     """
 
     def __init__(
         self, model: Model, scaled: tuple[str, ...], omega: np.ndarray, about: np.ndarray,
-        spins: dict[str, np.ndarray],
+        spins: dict[str, np.ndarray], rotor: Rotor | None = None, speed: float = 0.0,
     ) -> None:  # fmt: skip
         self.model, self.omega, self.about, self.spins = model, omega, about, spins
         self.scaled, self.scale = scaled, scale_by_mass(model)
+        self.rotor, self.speed = rotor, speed
         self.turning = bool(omega.any()) or any(s.any() for s in spins.values())
+        self.turning |= rotor is not None and speed != 0.0
 
     @cached_property
     def bare(self) -> Model:
@@ -99,19 +106,48 @@ class Statics:
         if not self.turning:
             return state
         v = np.empty(self.model.n_v)
+        frames = self.frames(state)
         for body in face_maps(self.model, state):
             s, spin = np.zeros((4, 4)), self.spins.get(body.name)
             if spin is not None:
                 s[1:, 1:] = tilde(spin)
                 s[1:, 0] = -s[1:, 1:] @ self.model.nodes[body.name].center_of_mass
             rates = []
+            omega, about = frames.get(body.name, (self.omega, self.about))
             for face, own in zip(body.faces, body.spins(s), strict=True):
-                rate = face.y @ tilde(self.omega).T
-                rate[0] = np.cross(self.omega, face.y[0] - self.about)
+                rate = face.y @ tilde(omega).T
+                rate[0] = np.cross(omega, face.y[0] - about)
                 rates.append(rate if spin is None else rate + own.T @ face.y)
             v[body.v] = np.linalg.lstsq(body.whole("Y"), np.ravel(rates), rcond=None)[0]
         state = state.replace(v=v)
-        return state.replace(a=small_motion(self.model, state, self.omega).C @ v)
+        rates_of = {name: rate for name, (rate, _) in frames.items()}
+        return state.replace(a=small_motion(self.model, state, self.omega, own=rates_of).C @ v)
+
+    def frames(self, state: State) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+        """Return rate and a point of the axis of the bodies of the rotor at a pose."""
+        if self.rotor is None:
+            return {}
+        return self.rotor.at(self.model, state).frames(self.speed)
+
+    def _by_axis(self, state: State, motion: SmallMotion) -> sp.csr_matrix:
+        """Return what of dg/dq the axis of the rotor adds, which goes with the body that holds it.
+
+        By differences: v and v' of the rotor at poses with that body moved.
+        """
+        n, model = self.model.n_v, self.model
+        columns = sp.lil_array((n, n))
+        frame = None if self.rotor is None else self.rotor.frame
+        if frame is None or not frame.body.moves:
+            return sp.csr_matrix(columns)
+        plain = motion.G - motion.M @ motion.C
+        holder = next(x for x in motion.maps if x.name == frame.body.name)
+        for j in range(holder.v.start, holder.v.stop):
+            step = SECOND * model.units[j] * np.eye(1, n, j)[0]
+            one, two = (self.moving(displaced(model, state, x)) for x in (step, -step))
+            size = 2.0 * step[j]
+            column = (plain @ (one.v - two.v) + motion.M @ (one.a - two.a)) / size
+            columns[:, [j]] = column[:, None]
+        return sp.csr_matrix(columns)
 
     def at(self, state: State, factor: float, stress: np.ndarray | None = None) -> Balance:
         """Return the balance at a pose with its multipliers, and with stresses if given."""
@@ -165,10 +201,12 @@ class Statics:
         forces, carried = (x[model.numbering.v] - Bt @ state.lam for x in (r, carried))
         added = np.abs(K.diagonal())
         if self.turning:
-            motion = small_motion(model, state, self.omega, True)
+            frames = self.frames(state)
+            rates = {name: rate for name, (rate, _) in frames.items()}
+            motion = small_motion(model, state, self.omega, True, rates)
             products = abs(motion.G).multiply(abs(motion.A).T)
             added = added + np.asarray(products.sum(axis=1)).ravel()
-            K = K - motion.G @ motion.A
+            K = K - motion.G @ motion.A + self._by_axis(state, motion)
         gap = r[model.numbering.lam]
         return Balance(state, forces, carried, gap, sp.csr_matrix(K), added, B, Bt, stress)
 

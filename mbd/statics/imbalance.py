@@ -186,9 +186,10 @@ class _OntoFaces:
             for i, f in zip(group, inverse, strict=True):
                 back[i] = f
         for body in maps:
-            move = np.linalg.norm(body.Y[:3], axis=0)
-            turn = np.sqrt(0.5) * np.linalg.norm(body.Y[3:], axis=0)
-            far = float(np.linalg.norm(body.y[0]))
+            every = np.array([x.Y for x in body.faces])  # of modes the first face may know nothing
+            move = np.linalg.norm(every[:, :3], axis=1).max(0)
+            turn = np.sqrt(0.5) * np.linalg.norm(every[:, 3:], axis=1).max(0)
+            far = max(float(np.linalg.norm(x.y[0])) for x in body.faces)
             moves, turns = move > 1e-12 * move.max(), turn > 1e-12 * turn.max(initial=0.0)
             sizes = np.zeros(len(move))
             sizes[moves] = far / move[moves]

@@ -15,6 +15,7 @@ from mbd.base.tolerances import LARGEST, ROUND_OFF
 from mbd.integration.consistent import consistent
 from mbd.machine import buffer as m
 from mbd.model.state import State
+from mbd.small_motions.face_maps import with_faces
 from mbd.small_motions.minimal import Minimal, changed, minimal
 from mbd.small_motions.small_motion import SmallMotion, carried, small_motion
 from mbd.statics.imbalance import imbalance
@@ -97,6 +98,7 @@ def turned_on(motion: SmallMotion) -> State:
 def _followed(motion: SmallMotion, tau: float) -> State:
     """Return the state after tau, every body carried on as it moves now."""
     q, v = [], []
+    ends = dict[str, list[np.ndarray]]()
     frame = np.zeros((4, 4))
     frame[:3, :3] = tilde(motion.omega)
     for body in motion.maps:
@@ -114,8 +116,13 @@ def _followed(motion: SmallMotion, tau: float) -> State:
         new = part.q_and_v(position, R, velocity, omega)
         q.append(new[0])
         v.append(new[1])
+        if body.others:  # what is bent stays so
+            start, end = body.y[0] + R0 @ center, position + R @ center
+            carry = np.outer([1.0, 0.0, 0.0, 0.0], end - R @ R0.T @ start)
+            ends[body.name] = [x.y @ R0 @ R.T + carry for x in body.faces]
     state = motion.state
-    return state.replace(t=state.t + tau, q=np.concatenate(q), v=np.concatenate(v))
+    state = state.replace(t=state.t + tau, q=np.concatenate(q), v=np.concatenate(v))
+    return with_faces(motion.model, state, ends) if ends else state
 
 
 def _transport(motion: SmallMotion, later: SmallMotion, tau: float) -> sp.csr_matrix:

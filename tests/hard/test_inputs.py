@@ -238,6 +238,17 @@ def rotor():
     return system.build()
 
 
+def bladed():
+    system, hub = with_body("a", inertia=(1, 1, 1.2))
+    system.add(mbd.Revolute("shaft", system.ground, hub, at=(0, 0, 0), axis=(0, 0, 1)))
+    for name, x, y in (("b", 1, 0), ("c", -0.5, 0.75**0.5), ("d", -0.5, -(0.75**0.5))):
+        blade = system.add(mbd.PointMass(name, mass=1.0, position=(x, y, 0)))
+        system.add(mbd.Spring(f"{name} root", hub, blade, at=(0, 0, 0), stiffness=9.0))
+        system.add(mbd.PointInPlane(f"{name} plane", hub, blade, at=(x, y, 0), axis=(-y, x, 0)))
+        system.add(mbd.PointInPlane(f"{name} flat", hub, blade, at=(x, y, 0), axis=(0, 0, 1)))
+    return system.build()
+
+
 @functools.cache
 def fitted():
     return mbd.fit(**FUNCTIONS["fit"]())
@@ -286,6 +297,7 @@ FUNCTIONS = {
     "check_tangents": lambda: {"item": pressed()},
     "closed_loop": lambda: {"system": driven(), "t_end": 0.02, "step": 1e-2,
                             "controllers": mbd.Controller(**PARTS["Controller"](None))},
+    "coleman": lambda: {"system": bladed(), "rotor": "shaft", "blades": list("bcd"), "speed": 0.5},
     "compare": lambda: {"build": chain, "steps": [1e-2], "t_end": 0.01, "turns": 0,
                         "formulations": "so3"},
     "consistent": lambda: {"model": driven()},
@@ -294,6 +306,7 @@ FUNCTIONS = {
                            "outputs": ["a.position"]},
     "fit": lambda: {"system": pressed(), "data": {"a.position.x": ([0.0, 0.002], [0.0, 0.1])},
                     "parameters": ["a.mass"], "step": 1e-3},
+    "floquet": lambda: {"system": bladed(), "rotor": "shaft", "speed": 0.5, "azimuths": 4},
     "gradient": lambda: {"objective": mbd.Objective(**PARTS["Objective"](None)), **by_mass()},
     "hvp": lambda: {"objective": mbd.Objective(**PARTS["Objective"](None)), **by_mass(),
                     "direction": [1.0]},

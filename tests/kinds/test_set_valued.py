@@ -57,11 +57,13 @@ ANALYSES = {
     "assemble_pose": mbd.assemble_pose,
     "buckling": mbd.buckling,
     "campbell": lambda model: mbd.campbell(model, [0.0, 1.0]),
+    "coleman": lambda model: mbd.coleman(model, rotor="h", blades=["a", "b", "c"], speed=1.0),
     "consistent": mbd.consistent,
     "equilibrium": mbd.equilibrium,
     "fit": lambda model: mbd.fit(
         model, {"t": [0.0, 0.1], "rod.position.z": [0.0, 0.0]}, ["rod.mass"], step=0.01
     ),
+    "floquet": lambda model: mbd.floquet(model, rotor="h", speed=1.0),
     "gradient": lambda model: mbd.gradient(
         mbd.Objective(terminal=last), model, ["rod.mass"], **END
     ),

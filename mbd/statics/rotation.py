@@ -1,0 +1,60 @@
+"""Steady rotation of a rotor on a support at rest: the pose in which all forces are in balance."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from mbd.base.tolerances import LARGEST
+from mbd.model.model import Model
+from mbd.model.state import State
+from mbd.small_motions.rotors import Rotor, turned
+from mbd.statics.balance import Balance, Statics, least_multipliers
+from mbd.statics.imbalance import Imbalance
+from mbd.statics.search import nearest
+
+
+@dataclass(frozen=True, eq=False)
+class Rotation:
+    """A rotor that turns at a speed [rad/s]: its axis, the pose, and forces at it."""
+
+    model: Model
+    rotor: Rotor
+    speed: float
+    balance: Balance
+    imbalance: Imbalance
+    iterations: int
+
+    @property
+    def state(self) -> State:
+        """The pose with its velocities, accelerations and multipliers."""
+        return self.balance.state
+
+    def turned(self, angle: float) -> "Rotation":
+        """Return the same motion with the rotor turned on, and what is out of balance there."""
+        pose = turned(self.model, self.state, self.rotor, angle)
+        if abs(self.speed) * LARGEST > 1.0:  # laws of time go on
+            pose = pose.replace(t=pose.t + angle / self.speed)
+        return _rotation(self.model, pose, self.rotor, self.speed)
+
+
+def _rotation(model: Model, pose: State, rotor: Rotor, speed: float) -> Rotation:
+    """Return the rotation of a rotor from a pose as it is."""
+    zero = np.zeros(3)
+    problem = Statics(model, (), zero, zero, {}, rotor, speed)
+    balance = least_multipliers(problem.at(pose, 1.0), problem.scale)
+    rotor = rotor.at(model, balance.state)
+    return Rotation(model, rotor, speed, balance, problem.imbalance(balance, 1.0), 0)
+
+
+def steady_rotation(
+    model: Model, state: State, rotor: Rotor, speed: float, most: int = 100
+) -> Rotation:
+    """Return the pose nearby in which the rotor turns steadily; a pose in balance is the answer."""
+    first = _rotation(model, state, rotor, speed)
+    if first.imbalance.balanced:
+        return first
+    zero = np.zeros(3)
+    problem = Statics(model, (), zero, zero, {}, rotor, speed)
+    result = nearest(problem, state, 1.0, most)
+    rotor = rotor.at(model, result.balance.state)
+    return Rotation(model, rotor, speed, result.balance, result.imbalance, result.iterations)
