@@ -270,6 +270,28 @@ def test_what_is_wrong_is_said_with_its_place(what, tmp_path):
     assert str(error.value).isprintable()
 
 
+def test_tags_and_names_in_files_run_nothing(tmp_path):
+    path = tmp_path / "t.yaml"
+    w.windio2(path, w.small())
+    text = path.read_text()
+    mark = tmp_path / "mark"
+    tag = f'!!python/object/apply:os.system ["touch {mark}"]'
+    path.write_text(text.replace('"windIO_version": "2.0"', f'"x": {tag}, "windIO_version": "2.0"'))
+    assert mbd.read_windio(path)["tower"].length == 100.0
+    path.write_text(text.replace("7.9,", f"{tag},"))
+    with pytest.raises(ValueError, match=r"hub.diameter \(line \d+\) must be a number"):
+        mbd.read_windio(path)
+    w.beamdyn(path, w.small())
+    path.write_text(path.read_text().replace("beamdyn_blade.inp", str(path)))
+    with pytest.raises(ValueError, match="station_total is missing"):
+        mbd.read_beamdyn(path)
+    w.hawc2(path, w.small())
+    path.write_text(path.read_text().replace("exit;", f"continue_in_file {path.name};"))
+    with pytest.raises(ValueError, match="files continue in each other"):
+        mbd.read_hawc2(path)
+    assert not mark.exists()
+
+
 def test_what_is_no_whole_model_is_said_by_read(tmp_path):
     for name, reader in (("t.yaml", "windio"), ("t.htc", "hawc2"), ("t.dat", "beamdyn")):
         (tmp_path / name).write_text("x")
