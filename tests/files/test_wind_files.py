@@ -1,6 +1,7 @@
 """Files of wind turbines: each format says the same blade; published numbers; what is refused."""
 
 import json
+import pickle
 import re
 
 import numpy as np
@@ -209,6 +210,16 @@ def test_records_are_immutable_and_beams_are_written_to_model_files(tmp_path):
         found.points[0, 0] = 1.0
     with pytest.raises(AttributeError):
         found.points = 0
+    w.windio2(tmp_path / "t.yaml", w.small())
+    file = mbd.read_windio(tmp_path / "t.yaml")
+    with pytest.raises(TypeError):
+        file.numbers["hub_mass"] = 1.0
+    copy = pickle.loads(pickle.dumps(file))
+    assert copy.numbers == file.numbers
+    assert copy["tower"].mass == file["tower"].mass
+    w.hawc2(tmp_path / "t.htc", w.small())
+    with pytest.raises(ValueError, match="read-only"):
+        mbd.read_hawc2(tmp_path / "t.htc").masses[0].place[0] = 1.0
     system = mbd.System()
     system.add(found.beam("b", first=system.ground, elements=3))
     again = mbd.read(mbd.write(system, tmp_path / "m.toml")).system
