@@ -282,11 +282,13 @@ def reader(path: Path) -> Callable[..., ModelFile]:
     return read
 
 
-def text_of(path: Path, errors: Literal["strict", "replace"] = "strict") -> str:
+def text_of(
+    path: Path, errors: Literal["strict", "replace"] = "strict", most: int | None = None
+) -> str:
     """Return the text of a file, with or without a byte order mark; other codings by `errors`."""
-    size = path.stat().st_size
-    if size > _LARGEST:
-        raise ValueError(f"must not be larger than {_LARGEST:.0e} bytes, got {size}")
+    size, most = path.stat().st_size, most or _LARGEST
+    if size > most:
+        raise ValueError(f"must not be larger than {most:.0e} bytes, got {size}")
     data = path.read_bytes()
     try:
         return data.decode("utf-8-sig", errors)

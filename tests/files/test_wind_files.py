@@ -1,6 +1,7 @@
 """Files of wind turbines: each format says the same blade; published numbers; what is refused."""
 
 import json
+import pickle
 import re
 
 import numpy as np
@@ -209,6 +210,16 @@ def test_records_are_immutable_and_beams_are_written_to_model_files(tmp_path):
         found.points[0, 0] = 1.0
     with pytest.raises(AttributeError):
         found.points = 0
+    w.windio2(tmp_path / "t.yaml", w.small())
+    file = mbd.read_windio(tmp_path / "t.yaml")
+    with pytest.raises(TypeError):
+        file.numbers["hub_mass"] = 1.0
+    copy = pickle.loads(pickle.dumps(file))
+    assert copy.numbers == file.numbers
+    assert copy["tower"].mass == file["tower"].mass
+    w.hawc2(tmp_path / "t.htc", w.small())
+    with pytest.raises(ValueError, match="read-only"):
+        mbd.read_hawc2(tmp_path / "t.htc").masses[0].place[0] = 1.0
     system = mbd.System()
     system.add(found.beam("b", first=system.ground, elements=3))
     again = mbd.read(mbd.write(system, tmp_path / "m.toml")).system
@@ -268,6 +279,28 @@ def test_what_is_wrong_is_said_with_its_place(what, tmp_path):
         reader(path)
     assert str(error.value).startswith(str(tmp_path))
     assert str(error.value).isprintable()
+
+
+def test_tags_and_names_in_files_run_nothing(tmp_path):
+    path = tmp_path / "t.yaml"
+    w.windio2(path, w.small())
+    text = path.read_text()
+    mark = tmp_path / "mark"
+    tag = f'!!python/object/apply:os.system ["touch {mark}"]'
+    path.write_text(text.replace('"windIO_version": "2.0"', f'"x": {tag}, "windIO_version": "2.0"'))
+    assert mbd.read_windio(path)["tower"].length == 100.0
+    path.write_text(text.replace("7.9,", f"{tag},"))
+    with pytest.raises(ValueError, match=r"hub.diameter \(line \d+\) must be a number"):
+        mbd.read_windio(path)
+    w.beamdyn(path, w.small())
+    path.write_text(path.read_text().replace("beamdyn_blade.inp", str(path)))
+    with pytest.raises(ValueError, match="station_total is missing"):
+        mbd.read_beamdyn(path)
+    w.hawc2(path, w.small())
+    path.write_text(path.read_text().replace("exit;", f"continue_in_file {path.name};"))
+    with pytest.raises(ValueError, match="files continue in each other"):
+        mbd.read_hawc2(path)
+    assert not mark.exists()
 
 
 def test_what_is_no_whole_model_is_said_by_read(tmp_path):

@@ -66,7 +66,7 @@ def read_hawc2(path: Path) -> WindFile:
         twist for each set and subset, "1.1".
     """
     file = WordFile(path, ";")
-    if any(words[:1] == ["begin"] for words in file.words):
+    if any(file.words(i)[0].lower() in ("begin", "continue_in_file") for i in file.filled(0)):
         return _model(path)
     table = _subsets(path)
     bodies = {}
@@ -107,9 +107,8 @@ class _Statement:
 def _commands(path: Path, folders: tuple[Path, ...], depth: int = 0) -> Iterator[_Statement]:
     """Yield lines of a file and of those in which it continues, all blocks open."""
     file = WordFile(path, ";")
-    for i, words in enumerate(file.words):
-        if not words:
-            continue
+    for i in file.filled(0):
+        words = file.words(i)
         lower = words[0].lower()
         command = _Statement((lower, *words[1:]), file, i)
         if lower == "exit":
@@ -277,8 +276,7 @@ def _subsets(path: Path) -> dict[tuple[int, int], Profile]:
 
 def _rows(file: WordFile, first: int, n: int) -> Profile:
     """Return the rows of a subset."""
-    words = file.words[first] if first < len(file.words) else []
-    units = _FULL if len(words) >= len(_FULL) else _PLAIN
+    units = _FULL if len(file.words(first)) >= len(_FULL) else _PLAIN
     table = np.array([file.row(first + k, units) for k in range(n)]).reshape(n, len(units))
     if n < 2 or file.is_row(first + n, len(_PLAIN)):
         raise file.must(first - 1, "a subset", "of as many rows as it says, two or more", n)

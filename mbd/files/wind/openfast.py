@@ -120,10 +120,10 @@ def _six_by_six(file: WordFile) -> tuple[np.ndarray, np.ndarray, np.ndarray, lis
     """Return stations (k,), stiffness and mass (k, 6, 6), and lines of a blade of BeamDyn."""
     n = file.count("station_total", 2)
     start = file.find("DISTRIBUTED PROPERTIES") + 1
-    filled = [i for i in range(start, len(file.words)) if file.words[i]]
+    filled = [*file.filled(start)]
     if len(filled) < 13 * n:
         raise file.must(
-            len(file.words) - 1, "the table", f"of station_total = {n} stations with 12 rows each",
+            len(file.lines) - 1, "the table", f"of station_total = {n} stations with 12 rows each",
             f"{len(filled)} lines",
         )  # fmt: skip
     if len(filled) > 13 * n and file.is_row(filled[13 * n], 1):
@@ -134,7 +134,7 @@ def _six_by_six(file: WordFile) -> tuple[np.ndarray, np.ndarray, np.ndarray, lis
     for k in range(n):
         station, *rows = filled[13 * k : 13 * k + 13]
         (at[k],) = file.row(station, {"eta": "-"})
-        if len(file.words[station]) != 1:
+        if len(file.words(station)) != 1:
             raise file.must(station, f"station {k + 1}", "one number [-]", file.lines[station])
         units = (force, weight)
         tables[k] = [[file.row(i, units[j]) for i in rows[6 * j : 6 * j + 6]] for j in (0, 1)]
@@ -269,7 +269,7 @@ def read_aerodyn(path: Path) -> WindFile:
     polars: list[Polar] = []
     remarks: list[str] = []
     for i in range(start, start + n):
-        words = file.words[i] if i < len(file.words) else []
+        words = file.words(i)
         if not words or not words[0].startswith(("'", '"')):
             raise file.must(i, f"AFNames {i - start + 1} of {n}", "a name in quotes", words[:1])
         inner = WordFile(file.beside(i, "AFNames", words[0].strip("\"'")))
@@ -299,12 +299,12 @@ def read_aerodyn(path: Path) -> WindFile:
 def _polar(file: WordFile, columns: tuple[int, ...]) -> tuple[Polar, tuple[str, ...]]:
     """Return the first table of a file of an aerofoil; c_m is zero where there is no column."""
     n, start = file.count("NumAlf", 2), file.line("NumAlf") + 1
-    first = next((i for i in range(start, len(file.words)) if file.words[i]), start)
+    first = next(file.filled(start), start)
     names = ("Alpha", "Cl", "Cd", "Cm")
     table = np.zeros((n, 4))
     for k in range(n):
         i = first + k
-        words = file.words[i] if i < len(file.words) else []
+        words = file.words(i)
         for j, (name, c) in enumerate(zip(names, columns, strict=True)):
             if c >= len(words):
                 raise file.must(i, f"row {k + 1} of NumAlf = {n}", "Alpha, Cl, Cd, Cm", words)

@@ -252,6 +252,11 @@ class WindFile:
     def __post_init__(self) -> None:
         for name in ("bodies", "numbers"):
             object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
+        read_only(self.masses)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        parts = (dict(self.bodies), dict(self.numbers), self.aero, self.masses, self.notes)
+        return WindFile, parts
 
     def __getitem__(self, name: str) -> Slender:
         if name not in self.bodies:

@@ -1,7 +1,7 @@
 """Text of words and numbers by lines, as Fortran reads it; errors name file, line and key."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import wraps
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,8 @@ from mbd.files.wind.records import WindFile
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eEdD][+-]?\d+)?\Z")
 _WORD = re.compile(r'"[^"]*"|\'[^\']*\'|[^\s,]+')
-_KEY = re.compile(r"[A-Za-z]\w*(\(\d\))?\Z")
+_KEY = re.compile(r"\s*(?:\"[^\"]*\"|'[^']*'|[^\s,]+)[\s,]+([A-Za-z]\w*(?:\(\d\))?)(?=[\s,]|\Z)")
+LARGEST_FILE = 20_000_000  # bytes
 UNITS = {  # of a file, in SI
     "m": 1.0, "kg": 1.0, "kg m^2": 1.0, "kg/m": 1.0, "N m^2": 1.0, "N m/rad": 1.0, "N": 1.0,
     "N m s/rad": 1.0, "s": 1.0, "-": 1.0, "rad": 1.0, "Pa": 1.0, "m^2": 1.0, "m^4": 1.0,
@@ -49,15 +50,24 @@ class WordFile:
     def __init__(self, path: Path, comment: str = "!") -> None:
         self.path = path
         try:
-            text = text_of(path, "replace")  # comments are in any coding
+            text = text_of(path, "replace", LARGEST_FILE)  # comments are in any coding
         except (ValueError, OSError) as error:
             raise ValueError(f"{path}: {error}") from None
         self.lines = text.split("\n")
-        self.words = [_WORD.findall(line.partition(comment)[0]) for line in self.lines]
+        self.comment = comment
         self._keys: dict[str, int] = {}
-        for i, words in enumerate(self.words):  # value KEY - what it is
-            if len(words) > 1 and _KEY.match(words[1]):
-                self._keys.setdefault(words[1].lower(), i)
+        for i, line in enumerate(self.lines):  # value KEY - what it is
+            if key := _KEY.match(line):
+                self._keys.setdefault(key[1].lower(), i)
+
+    def words(self, i: int) -> list[str]:
+        """Return the words of line i, none after the last line."""
+        line = self.lines[i] if i < len(self.lines) else ""
+        return _WORD.findall(line.partition(self.comment)[0])
+
+    def filled(self, start: int) -> Iterator[int]:
+        """Yield the lines with words, from a line on."""
+        return (i for i in range(start, len(self.lines)) if self.words(i))
 
     def place(self, i: int) -> str:
         """Return file and line, for errors."""
@@ -79,14 +89,14 @@ class WordFile:
 
     def value(self, key: str) -> str:
         """Return the word of a key, without quotes."""
-        return self.words[self.line(key)][0].strip("\"'")
+        return self.words(self.line(key))[0].strip("\"'")
 
     def number(self, key: str, unit: str, least: float | None = None) -> float:
         """Return the number of a key in SI."""
         i = self.line(key)
-        x = self.read(i, key, self.words[i][0], unit)
+        x = self.read(i, key, self.words(i)[0], unit)
         if least is not None and x < least:
-            raise self.must(i, key, f"at least {least:g} [{unit}]", self.words[i][0])
+            raise self.must(i, key, f"at least {least:g} [{unit}]", self.words(i)[0])
         return x
 
     def count(self, key: str, least: int = 1) -> int:
@@ -123,12 +133,12 @@ class WordFile:
 
     def is_row(self, i: int, n: int) -> bool:
         """Return whether line i has n numbers or more, and nothing else."""
-        words = self.words[i] if i < len(self.words) else []
+        words = self.words(i)
         return len(words) >= n and all(_NUMBER.match(x) for x in words)
 
     def row(self, i: int, units: dict[str, str]) -> list[float]:
         """Return the first numbers of line i, by name and unit, in SI."""
-        words = self.words[i] if i < len(self.words) else []
+        words = self.words(i)
         if len(words) < len(units):
             columns = ", ".join(f"{name} [{unit}]" for name, unit in units.items())
             raise self.must(i, "the line", f"{len(units)} numbers, {columns}", " ".join(words))
@@ -145,8 +155,8 @@ class WordFile:
         self, start: int, n: int, units: dict[str, str]
     ) -> tuple[int, dict[str, np.ndarray]]:
         """Return the first line and the columns of a table of n rows, under names and units."""
-        header = next((i for i in range(start, len(self.words)) if self.words[i]), start)
-        names = [re.sub(r"\W.*", "", x).lower() for x in self.words[header]]
+        header = next(self.filled(start), start)
+        names = [re.sub(r"\W.*", "", x).lower() for x in self.words(header)]
         for name in units:
             if name.lower() not in names:
                 raise self.must(header, "the line", f"names of columns, with {name}", names)
@@ -155,7 +165,7 @@ class WordFile:
         table = {name: np.empty(n) for name in places}
         for k in range(n):
             i = first + k
-            words = self.words[i] if i < len(self.words) else []
+            words = self.words(i)
             for name, j in places.items():
                 if j >= len(words):
                     raise self.must(

@@ -11,7 +11,7 @@ import numpy as np
 from mbd.base.checked import absent, extra, shown
 from mbd.base.tolerances import LARGEST
 from mbd.files.modelfile import text_of
-from mbd.files.wind.text import UNITS
+from mbd.files.wind.text import LARGEST_FILE, UNITS
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\Z")
 
@@ -39,7 +39,7 @@ class YamlPlace:
 
         loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # ten times faster
         try:
-            node = yaml.compose(text_of(path), Loader=loader)
+            node = yaml.compose(text_of(path, most=LARGEST_FILE), Loader=loader)
         except yaml.YAMLError as error:
             mark = getattr(error, "problem_mark", None)
             line = f" (line {mark.line + 1})" if mark else ""
@@ -122,4 +122,11 @@ class YamlPlace:
 
     def numbers(self, unit: str) -> np.ndarray:
         """Return a list of numbers in SI."""
-        return np.array([x.number(unit) for x in self])
+        if getattr(self.node, "id", None) != "sequence":
+            raise self.must("a list of numbers")
+        words = [x.value for x in self.node.value]
+        if all(isinstance(x, str) and _NUMBER.match(x) for x in words):
+            values = np.array(words, float) * UNITS[unit]
+            if (np.abs(values) < LARGEST).all():
+                return values
+        return np.array([x.number(unit) for x in self])  # of which one is refused
