@@ -112,8 +112,11 @@ def _followed(motion: SmallMotion, tau: float) -> State:
         position = body.y[0] + R0 @ center + turned[:3, 3] - R @ center
         velocity = turn @ frame[:3, 3] - np.cross(omega, R @ center)
         new = part.q_and_v(position, R, velocity, omega)
-        q.append(new[0])
-        v.append(new[1])
+        inner = part.formulation.n_inner  # modes stay as they are
+        for all_of, values, old in ((q, new[0], motion.state.q), (v, new[1], motion.state.v)):
+            end = sum(map(len, all_of)) + len(values)
+            values[len(values) - inner :] = old[end - inner : end]
+            all_of.append(values)
     state = motion.state
     return state.replace(t=state.t + tau, q=np.concatenate(q), v=np.concatenate(v))
 
