@@ -139,7 +139,7 @@ class FlexibleBody(Body):
             heavy * _geometric(mesh, shapes, geometric_stiffness),
             *(np.array([x[i] for x in moved.values()]).reshape(-1, *size)
               for i, size in enumerate(((3,), (n, 3), (n, 3)))),
-            *_stress(mesh, shapes, {x: A for x, (_, A) in references.items()}),
+            **_stress(mesh, shapes, {x: A for x, (_, A) in references.items()}),
         )  # fmt: skip
         try:
             carrier = named(formulation) if isinstance(formulation, str) else formulation
@@ -336,7 +336,7 @@ def _references(who: str, value: Any, spin: Any) -> dict[str, tuple[Any, Any]]:
 
 def _stress(
     mesh: FiniteElementModel, shapes: Shapes, matrices: dict[str, Any]
-) -> tuple[np.ndarray, np.ndarray]:
+) -> dict[str, np.ndarray]:
     """Return reference loads on the shapes (r, m), and stiffness from their stress (r, m, m)."""
     n = len(shapes.K)
     psi = shapes.values.reshape(-1, n)
@@ -351,7 +351,7 @@ def _stress(
             f"{mesh.who}: load_stiffness must have loads that deform the body, each in its way; "
             "leave out those that others, or an interface by itself, make up"
         )
-    return Q, np.array(G).reshape(-1, n, n)
+    return {"loads": Q, "load_stiffness": np.array(G).reshape(-1, n, n)}
 
 
 def _geometric(mesh: FiniteElementModel, shapes: Shapes, matrices: Any) -> np.ndarray:

@@ -96,7 +96,8 @@ def turned_on(motion: SmallMotion) -> State:
 
 def _followed(motion: SmallMotion, tau: float) -> State:
     """Return the state after tau, every body carried on as it moves now."""
-    q, v = [], []
+    q: list[np.ndarray] = []
+    v: list[np.ndarray] = []
     frame = np.zeros((4, 4))
     frame[:3, :3] = tilde(motion.omega)
     for body in motion.maps:
