@@ -122,13 +122,14 @@ def _told(result: Buckling) -> Buckling:
     bent = {
         name: float(shape[columns][-node.formulation.n_inner :].max() / shape.max())
         for name, (_, columns) in columns_of(model).items()
-        if (node := model.nodes[name]).nodal is not None and shape.any()
+        if (node := model.nodes[name]).nodal is not None and not node.nodal.stress and shape.any()
     }
     if bent and max(bent.values()) > _BENT:
         warnings.warn(
             f"buckling: {max(bent, key=lambda x: bent[x])!r} bends, and its modes do not know that "
             "loads soften it: critical loads come out too high, that of a column of one body by "
-            "22 %; divide it in pieces joined by Fixed (two: 5 %, four: 1.3 %), or use a Beam",
+            "22 %; give load_stiffness, divide it in pieces joined by Fixed (two: 5 %, four: 1.3 "
+            "%), or use a Beam",
             RuntimeWarning,
             stacklevel=4,
         )

@@ -201,6 +201,7 @@ OF: dict[str, dict[str, ValueType]] = {
         "damping": Several(Number("-"), single=True),
         "rayleigh": Array(("1/s", "s"), ((2,),)),
         "geometric_stiffness": Mapping(File()),
+        "load_stiffness": Mapping(Several(File())),
         **dict.fromkeys(("mass_factor", "stiffness_factor"), Number("-")),
     },
     "LineLoad": {"beam": PartName("structures"), "force": Array("N/m"), "law": FunctionOf(("t",))},

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mbd.base.checked import absent, is_whole, shown, sized, whole
+from mbd.base.checked import absent, is_whole, mapping, shown, sized, whole
 from mbd.base.door import array, label, number, rotation_matrix, vector
 from mbd.base.recorded_call import Call
 from mbd.base.tolerances import LARGEST
@@ -24,6 +24,7 @@ from mbd.parts.shapes import checked_shapes
 
 _FILES = ("M", "K", "coordinates", "faces", "nodal_stress")
 _FIXED = 6  # fixed-interface modes by default, or modes of a body without interfaces
+_RANK = 1e-9  # of compliances of reference loads that are combinations of each other
 _SMALL_TURN = 0.1  # of an interface [rad]: its axes are orthonormal to first order
 _STIFF = 0.05  # missing compliance that is told of
 _SLOW = 0.25  # spin that needs no geometric stiffness, of the lowest frequency
@@ -75,6 +76,10 @@ class FlexibleBody(Body):
         a body that spins faster than a quarter of its lowest frequency is too soft, or unstable
         where no such body is, and a warning says so; ``{}`` if spin causes no such stress, as of a
         shaft about its axis.
+    load_stiffness : dict of str to (load, matrix), optional
+        Of reference loads, in balance: nodal forces in an array (n,) or file [N, N m], and the
+        stiffness matrix of the mesh from the stress that they cause [N/m]. Stress of this
+        distribution, whatever its cause, stiffens the body by so much, or softens it, to buckling.
     mass_factor, stiffness_factor : float [-]
         By which M, with geometric stiffness, and K are multiplied, as by another density or Young's
         modulus; ``cutoff`` is for the matrices as they are.
@@ -110,11 +115,11 @@ class FlexibleBody(Body):
         self, name: str, M: Any, K: Any, coordinates: Any, interfaces: Any, *,
         loads: Any = None, units: str = "m kg s", modes: Any = None,
         cutoff: float | None = None, fixed_modes: int | None = None, damping: Any = 0.0,
-        rayleigh: Any = None, geometric_stiffness: Any = None, mass_factor: float = 1.0,
-        stiffness_factor: float = 1.0, position: Any = (0.0, 0.0, 0.0), rotation: Any = None,
-        velocity: Any = (0.0, 0.0, 0.0), angular_velocity: Any = (0.0, 0.0, 0.0),
-        formulation: str | Formulation = "so3", shape: Any = None, faces: Any = None,
-        nodal_stress: Any = None,
+        rayleigh: Any = None, geometric_stiffness: Any = None, load_stiffness: Any = None,
+        mass_factor: float = 1.0, stiffness_factor: float = 1.0, position: Any = (0.0, 0.0, 0.0),
+        rotation: Any = None, velocity: Any = (0.0, 0.0, 0.0),
+        angular_velocity: Any = (0.0, 0.0, 0.0), formulation: str | Formulation = "so3",
+        shape: Any = None, faces: Any = None, nodal_stress: Any = None,
     ) -> None:  # fmt: skip
         who = label(name, "FlexibleBody")
         object.__setattr__(self, "call", _with_paths(self.call))
@@ -128,6 +133,8 @@ class FlexibleBody(Body):
         )
         with naming_files(M, K, coordinates, faces, nodal_stress):
             mesh = FiniteElementModel.checked(who, M, K, coordinates, interfaces, units, loads)
+            references = _references(who, load_stiffness, geometric_stiffness)
+            mesh = mesh.with_references({x: load for x, (load, _) in references.items()})
             shapes = _shapes(mesh, modes, cutoff, fixed_modes)
             inertia = invariants(mesh, shapes)
             skin = Skin.of(mesh, faces, nodal_stress, shapes.values)
@@ -142,6 +149,7 @@ class FlexibleBody(Body):
             heavy * _geometric(mesh, shapes, geometric_stiffness),
             *(np.array([x[i] for x in moved.values()]).reshape(-1, *size)
               for i, size in enumerate(((3,), (n, 3), (n, 3)))),
+            **_stress(mesh, shapes, {x: A for x, (_, A) in references.items()}),
         )  # fmt: skip
         try:
             carrier = named(formulation) if isinstance(formulation, str) else formulation
@@ -159,7 +167,8 @@ class FlexibleBody(Body):
             mass=float(W0[0, 0]), center_of_mass=W0[0, 1:] / W0[0, 0], second_moments=W0[1:, 1:],
             frequencies=shapes.frequencies, missing_compliance=shapes.missing_compliance,
             face_names=tuple(moved), patches=dict(zip(moved, constants.places, strict=True)),
-            nodal=NodalShapes(mesh.x, shapes.values, self._remark), labels=mesh.labels,
+            nodal=NodalShapes(mesh.x, shapes.values, self._remark, bool(references)),
+            labels=mesh.labels,
             skin=skin,
             _sizes={x: _reach(mesh, x) for x in moved}, _turns=constants.turns,
             _stiffened=geometric_stiffness is not None,
@@ -264,10 +273,10 @@ def _shapes(mesh: FiniteElementModel, modes: Any, cutoff: Any, fixed: Any) -> Sh
     """Return the shapes that are asked for."""
     if sum(x is not None for x in (modes, cutoff, fixed)) > 1:
         raise ValueError(f"{mesh.who}: give one of modes, cutoff and fixed_modes")
-    if mesh.soft and (modes is not None or cutoff is not None):
+    if (mesh.soft or mesh.references.size) and (modes is not None or cutoff is not None):
         raise ValueError(
-            f"{mesh.who}: loads are right to their statics with all that interfaces can do; give "
-            "fixed_modes in the place of modes or cutoff"
+            f"{mesh.who}: loads and load_stiffness need the statics of all that interfaces can do; "
+            "give fixed_modes in the place of modes or cutoff"
         )
     if cutoff is not None:
         return reduced(mesh, None, number(mesh.who, "cutoff", cutoff, "Hz", positive=True))
@@ -319,6 +328,44 @@ def _damping(who: str, shapes: Shapes, ratio: Any, rayleigh: Any) -> np.ndarray:
     return np.asarray(D)
 
 
+def _references(who: str, value: Any, spin: Any) -> dict[str, tuple[Any, Any]]:
+    """Return reference loads and their matrices by name."""
+    example = "{'thrust': (nodal forces, matrix)}"
+    pairs = mapping(who, "load_stiffness", {} if value is None else value, example)
+    for name, pair in pairs.items():
+        if not isinstance(pair, list | tuple) or len(pair) != 2:
+            raise TypeError(
+                f"{who}: load_stiffness[{name!r}] must be nodal forces and a matrix, got "
+                f"{shown(pair)}"
+            )
+    if pairs and spin:
+        raise ValueError(
+            f"{who}: give one of geometric_stiffness and load_stiffness, the stress of the spin is "
+            "in both; make the load of the spin a reference load"
+        )
+    return pairs
+
+
+def _stress(
+    mesh: FiniteElementModel, shapes: Shapes, matrices: dict[str, Any]
+) -> dict[str, np.ndarray]:
+    """Return reference loads on the shapes (r, m), and stiffness from their stress (r, m, m)."""
+    n = len(shapes.K)
+    psi = shapes.values.reshape(-1, n)
+    G = [psi.T @ (mesh.another(f"load_stiffness[{x!r}]", A, False) @ psi)
+         for x, A in matrices.items()]  # fmt: skip
+    Q = mesh.references.reshape(-1, len(psi)) @ psi
+    k = Q @ np.linalg.solve(shapes.K, Q.T)  # twice the energies of what the loads do
+    most = np.abs(mesh.references.reshape(-1, len(psi))) @ np.abs(psi) / np.sqrt(np.diag(shapes.K))
+    size = np.linalg.norm(most, axis=1)
+    if len(Q) and np.linalg.eigvalsh(k / np.outer(size, size))[0] < _RANK:
+        raise ValueError(
+            f"{mesh.who}: load_stiffness must have loads that deform the body, each in its way; "
+            "leave out those that others, or an interface by itself, make up"
+        )
+    return {"loads": Q, "load_stiffness": np.array(G).reshape(-1, n, n)}
+
+
 def _geometric(mesh: FiniteElementModel, shapes: Shapes, matrices: Any) -> np.ndarray:
     """Return stiffness for each product of two components of angular velocity (m, m, 3, 3)."""
     n = len(shapes.K)
@@ -332,7 +379,7 @@ def _geometric(mesh: FiniteElementModel, shapes: Shapes, matrices: Any) -> np.nd
         )
     psi = shapes.values.reshape(-1, n)
     for pair, matrix in matrices.items():
-        A = mesh.as_inertia(f"geometric_stiffness[{pair!r}]", matrix)
+        A = mesh.another(f"geometric_stiffness[{pair!r}]", matrix, True)
         a, b = _PAIRS[pair]
         half = 0.5 * psi.T @ (A @ psi)
         G[:, :, a, b] += half

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -57,6 +57,8 @@ class FiniteElementModel:
         Nodes of each patch.
     soft : frozenset of str
         Patches over which loads are spread; others are rigid.
+    references : (r, n d) array [N], [N m]
+        Reference loads whose stress stiffens.
     labels : (n,) int array
         Of the nodes, rising.
     patches : dict
@@ -71,6 +73,7 @@ class FiniteElementModel:
     order: RowOrder
     labels: np.ndarray
     soft: frozenset[str] = frozenset()
+    references: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))
 
     @classmethod
     def checked(
@@ -147,10 +150,32 @@ class FiniteElementModel:
             "give units='mm t s', or what its matrices and coordinates are in"
         )
 
-    def as_inertia(self, what: str, value: Any) -> sp.csc_array:
-        """Return another matrix of the mesh, in the units of M."""
+    def another(self, what: str, value: Any, inertia: bool) -> sp.csc_array:
+        """Return another matrix of the mesh, in the units of M or of K."""
         (A,) = _spread(self.who, self.order.nodes, {what: square(self.who, what, value)})
-        return self.order.placed(A, True)
+        return self.order.placed(A, inertia)
+
+    def with_references(self, loads: Mapping[str, Any]) -> "FiniteElementModel":
+        """Return the mesh with reference loads, nodal forces in balance."""
+        n, rows = self.M.shape[0], []
+        length, mass, time = self.order.units
+        force = mass * length / time**2
+        R = np.abs(rigid := rigid_motions(self.x - self.x.mean(axis=0), self.d))
+        for name, value in loads.items():
+            what = f"load_stiffness[{name!r}]"
+            F = array(self.who, what, file_of(self.who, what, value), "nodal forces [N], [N m]")
+            if F.size != n or not np.isfinite(F).all() or not F.any():
+                raise ValueError(
+                    f"{self.who}: {what} must have {n} nodal forces and moments [N], [N m], finite "
+                    f"and not all zero, got shape {F.shape}"
+                )
+            rows.append(F.ravel() * np.tile(np.repeat([1.0, length], 3)[: self.d], len(self.x)))
+            if (np.abs(rigid.T @ rows[-1]) > _STILL * (R.T @ np.abs(rows[-1]))).any():
+                raise ValueError(
+                    f"{self.who}: {what} must be in balance, with the reactions at its supports, "
+                    f"got the sums {shown((rigid.T @ rows[-1]).round(12).tolist())}"
+                )
+        return replace(self, references=force * np.array(rows).reshape(-1, n))
 
     @cached_property
     def patches(self) -> dict[str, tuple[np.ndarray, np.ndarray, np.ndarray]]:

@@ -107,15 +107,14 @@ def reduced(
     return _shapes(mesh, V @ (elastic @ vectors[:, :n]), V)
 
 
-def _spreading(mesh: FiniteElementModel) -> np.ndarray:
-    """Return nodal forces of unit forces, then moments over the size, on each soft patch."""
-    size = float(np.ptp(mesh.x, axis=0).max())
-    columns = []
+def _loads(mesh: FiniteElementModel) -> np.ndarray:
+    """Return nodal forces of unit forces and moments on soft patches, and of reference loads."""
+    columns = [mesh.references.T.reshape(mesh.M.shape[0], -1)]
     for name in mesh.interfaces:
         if name in mesh.soft:
             _, dofs, R = mesh.patches[name]
             columns.append(np.zeros((mesh.M.shape[0], 6)))
-            columns[-1][dofs] = R @ np.linalg.inv(R.T @ R) / np.repeat([1.0, size], 3)
+            columns[-1][dofs] = R @ np.linalg.inv(R.T @ R)
     return np.hstack(columns)
 
 
@@ -236,9 +235,10 @@ def _basis(
             Phi = Phi[:, :fixed]
             V = np.column_stack([V, np.zeros((n, Phi.shape[1]))])
             V[inside, T.shape[1] :] = Phi
-        if mesh.soft:
-            whole = np.zeros((n, 6 * len(mesh.soft)))
-            whole[inside] = solve.solve(_spreading(mesh)[inside])
+        f = _loads(mesh)
+        if f[inside].any():
+            whole = np.zeros(f.shape)
+            whole[inside] = solve.solve(f[inside])
             V = np.column_stack([V, _residual(mesh, V[:, T.shape[1] :], whole)])
     centers = np.array([center for center, _, _ in patches])
     R = np.zeros((V.shape[1], 6))
@@ -248,6 +248,7 @@ def _basis(
 
 def _residual(mesh: FiniteElementModel, Phi: np.ndarray, whole: np.ndarray) -> np.ndarray:
     """Return what modes Phi of unit modal mass leave out of the deformation under loads."""
+    whole = whole[:, whole.any(axis=0)]
     vectors = whole / np.sqrt(np.einsum("ij,ij->j", whole, mesh.K @ whole))
     for _ in range(2):
         vectors = vectors - Phi @ (Phi.T @ (mesh.M @ vectors))
@@ -279,8 +280,8 @@ def _free(
     Phi = Phi @ turned[:, squared > 0.5]  # at unit length before: rigid ones vanish
     _, turned = _eigh(mesh, Phi.T @ (mesh.K @ Phi), Phi.T @ (mesh.M @ Phi))
     Phi = Phi @ turned[:, :fixed]
-    if mesh.soft:  # loads with the inertia forces that balance them
-        f = _spreading(mesh)
+    f = _loads(mesh)
+    if f.size:  # with the inertia forces that balance them
         f = f - MR @ np.linalg.solve(R.T @ MR, R.T @ f)
         size = abs(K).max() / np.abs(MR).max()
         held = sp.csc_array(sp.block_array([[K, size * MR[some]], [size * MR[some].T, None]]))

@@ -15,7 +15,6 @@ from mbd.base.tolerances import LARGEST, ROUND_OFF
 from mbd.integration.consistent import consistent
 from mbd.machine import buffer as m
 from mbd.model.state import State
-from mbd.small_motions.face_maps import with_faces
 from mbd.small_motions.minimal import Minimal, changed, minimal
 from mbd.small_motions.small_motion import SmallMotion, carried, small_motion
 from mbd.statics.imbalance import imbalance
@@ -97,8 +96,8 @@ def turned_on(motion: SmallMotion) -> State:
 
 def _followed(motion: SmallMotion, tau: float) -> State:
     """Return the state after tau, every body carried on as it moves now."""
-    q, v = [], []
-    ends = dict[str, list[np.ndarray]]()
+    q: list[np.ndarray] = []
+    v: list[np.ndarray] = []
     frame = np.zeros((4, 4))
     frame[:3, :3] = tilde(motion.omega)
     for body in motion.maps:
@@ -114,15 +113,13 @@ def _followed(motion: SmallMotion, tau: float) -> State:
         position = body.y[0] + R0 @ center + turned[:3, 3] - R @ center
         velocity = turn @ frame[:3, 3] - np.cross(omega, R @ center)
         new = part.q_and_v(position, R, velocity, omega)
-        q.append(new[0])
-        v.append(new[1])
-        if body.others:  # what is bent stays so
-            start, end = body.y[0] + R0 @ center, position + R @ center
-            carry = np.outer([1.0, 0.0, 0.0, 0.0], end - R @ R0.T @ start)
-            ends[body.name] = [x.y @ R0 @ R.T + carry for x in body.faces]
+        inner = part.formulation.n_inner  # modes stay as they are
+        for all_of, values, old in ((q, new[0], motion.state.q), (v, new[1], motion.state.v)):
+            end = sum(map(len, all_of)) + len(values)
+            values[len(values) - inner :] = old[end - inner : end]
+            all_of.append(values)
     state = motion.state
-    state = state.replace(t=state.t + tau, q=np.concatenate(q), v=np.concatenate(v))
-    return with_faces(motion.model, state, ends) if ends else state
+    return state.replace(t=state.t + tau, q=np.concatenate(q), v=np.concatenate(v))
 
 
 def _transport(motion: SmallMotion, later: SmallMotion, tau: float) -> sp.csr_matrix:

@@ -20,6 +20,7 @@ from mbd.formulations.modal.constants import (
 )
 from mbd.formulations.modal.equations import equations_on
 from mbd.formulations.modal.faces import faces_on
+from mbd.formulations.modal.stress import prepare_stress
 from mbd.machine.buffer import DISSIPATED, MAP_ROW, POTENTIAL, TRANSLATION
 from mbd.machine.jit import jit
 
@@ -83,6 +84,7 @@ def _modal(frame: Formulation, n_p: int, interfaces: int) -> Formulation:
         work, p, u, b = table(F, n.par, WORK), n.q + n_q, n.v + n_b, frame_of(F, n)
         stiff, damp = table(F, n.par, STIFFNESS), table(F, n.par, DAMPING)
         yd, second = b.yd, table(F, n.par, GEOMETRIC)
+        F[POTENTIAL] += prepare_stress(F, n.par, p)
         base_face(F, b)
         base_rate(F, b)
         for k in range(3):

@@ -5,7 +5,7 @@ in a head in front of them. In the room for work, what every number of modes nee
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,8 +14,11 @@ from mbd.formulations.formulation import Formulation, MapRecord, NodeRecord
 from mbd.machine.buffer import MAP_ROW
 from mbd.machine.jit import jit
 
-# constants: numbers of modes and interfaces, then where tables begin, then W0
-MODES, INTERFACES, W1, W2, MASS, STIFFNESS, DAMPING, GEOMETRIC, PLACES, FRAME, WORK, W0 = range(12)
+# constants: numbers of modes, interfaces, reference loads, then where tables begin, then W0
+(
+    MODES, INTERFACES, REFERENCES, W1, W2, MASS, STIFFNESS, DAMPING, GEOMETRIC, LOADED, PLACES,
+    FRAME, WORK, W0,
+) = range(14)  # fmt: skip
 # numbers in work, whose sizes do not depend on the modes; after them U (12) of each mode
 VELOCITY, ACCELERATION, W, V1, V2, GRAM, RATES, LOAD, OWN, ROW, COLUMN, ONE, WEIGHTED = range(
     0, 13 * 24, 24
@@ -41,6 +44,10 @@ class ModalConstants:
         Origins of the interfaces, in the frame.
     shifts, turns : (k, m, 3) arrays [-], [rad/m]
         How each mode moves them.
+    loads : (r, m) array [N]
+        Of the reference loads, on the modes.
+    load_stiffness : (r, m, m) array [N/m]
+        Stiffness from the stress of each.
     """
 
     W0: np.ndarray
@@ -52,6 +59,8 @@ class ModalConstants:
     places: np.ndarray
     shifts: np.ndarray
     turns: np.ndarray
+    loads: np.ndarray = field(default_factory=lambda: np.zeros((0, 1)))
+    load_stiffness: np.ndarray = field(default_factory=lambda: np.zeros((0, 1, 1)))
 
     @property
     def second(self) -> np.ndarray:
@@ -64,14 +73,17 @@ class ModalConstants:
         """Return the numbers as the functions of the formulation read them."""
         n, mass = len(self.W1), np.trace(self.W2, axis1=2, axis2=3)
         motions = np.concatenate([self.shifts, self.turns], axis=2).reshape(len(self.places), 6 * n)
+        Q = self.loads.reshape(-1, n)
+        inverse = np.linalg.inv(Q @ np.linalg.solve(self.stiffness, Q.T))
+        stress = [inverse, inverse @ Q, self.load_stiffness, np.zeros(len(Q) * (n + 2))]
         tables = [
             self.W0, self.W1, self.second, mass, self.stiffness, self.damping,
-            self.second - self.W2,
+            self.second - self.W2, np.concatenate([x.ravel() for x in stress]),
             np.concatenate([self.places, motions], axis=1),
             frame.constants(0.0, np.zeros(3), np.zeros((3, 3))), np.zeros(U + 12 * n),
         ]  # fmt: skip
         ends = W0 + np.cumsum([x.size for x in tables])
-        head = [n, len(self.places), *ends[:-1]]
+        head = [n, len(self.places), len(Q), *ends[:-1]]
         return np.concatenate([np.array(head, float), *(x.ravel() for x in tables)])
 
     def mass_matrix(self) -> np.ndarray:
@@ -88,12 +100,14 @@ class ModalConstants:
 class NodalShapes(NamedTuple):
     """Nodes (n, 3) [m] of a mesh in the frame, and displacements (n, d, m) for p_j = 1 m.
 
-    ``remark(yd, q)`` says what is wrong with a motion: rates of the frame, coordinates.
+    ``remark(yd, q)`` says what is wrong with a motion: rates of the frame, coordinates; ``stress``
+    whether loads stiffen and soften the body.
     """
 
     x: np.ndarray
     values: np.ndarray
     remark: Callable[[np.ndarray, np.ndarray], str]
+    stress: bool
 
 
 @jit

@@ -19,7 +19,8 @@ Geometric stiffness :math:`\sum_{ab}\Omega_a\Omega_b K_{ab}` of a spinning body 
 second moments, :math:`-\tfrac12 p^TK_{ab}p\,\Omega_a\Omega_b = \tfrac12 p_ip_j G_{ij,kl}\dot d_k
 \cdot\dot d_l` with :math:`G = K - \tfrac12\mathrm{tr}(K) I`: it is added to :math:`W_2`, except in
 the coefficient of :math:`\ddot p`, so that a run conserves energy and momenta with it. Its energy
-counts as potential; sums over nodes, kinetic energy and angular momentum, are without it.
+counts as potential; sums over nodes, kinetic energy and angular momentum, are without it. That of
+loads is a force of its own on the modes, ``stress.py``.
 
 Faces: that of the frame; of each interface :math:`r = y_0 + \sum_k (X + \sum_j p_j a_j)_k d_k` and
 :math:`\sum_k (e_i + \vartheta\times e_i)_k d_k, \vartheta = \sum_j p_j\vartheta_j`, orthonormal to
@@ -77,6 +78,7 @@ from mbd.formulations.modal.constants import (
     working_maps,
 )
 from mbd.formulations.modal.faces import add_back, combined, motion, pull
+from mbd.formulations.modal.stress import prepare_stress, stress_force, stress_stiffness
 from mbd.machine.buffer import GX, MAP_ROW, W_G, W_K, W_M
 from mbd.machine.jit import jit
 
@@ -129,6 +131,7 @@ def equations_on(frame: Formulation) -> tuple[Any, Any]:
                 add3(F, load + 3 * t, F[work + V2 + 3 * t + l], d)
                 F[work + GRAM + 3 * t + l] = dot(load3(F, ydd + 3 * t), d)
                 F[work + RATES + 3 * t + l] = dot(load3(F, yd + 3 * t), d)
+        prepare_stress(F, par, p)
         at = table(F, par, PLACES)
         for i in range(int(F[par + 1])):
             x, turn = motion(F, at + i * (3 + 6 * n_p), n_p, p, 1.0)
@@ -151,7 +154,7 @@ def equations_on(frame: Formulation) -> tuple[Any, Any]:
         w2, mass = table(F, n.par, W2), table(F, n.par, MASS)
         stiff, damp = table(F, n.par, STIFFNESS), table(F, n.par, DAMPING)
         for j in range(n_p):
-            total = pull(F, n.par, n.y, n.f, work + COLUMN, j)
+            total = pull(F, n.par, n.y, n.f, work + COLUMN, j) + stress_force(F, n.par, j)
             for i in range(12):
                 total += F[work + U + 12 * j + i] * F[work + GRAM + i]
             for i in range(n_p):
@@ -240,7 +243,7 @@ def equations_on(frame: Formulation) -> tuple[Any, Any]:
                 F[n.S + n.ld * (n_b + j) + n_b + i] += (
                     wM * F[mass + n_p * j + i]
                     + wG * (2 * turning + F[damp + n_p * j + i])
-                    + wK * (growing + F[stiff + n_p * j + i])
+                    + wK * (growing + F[stiff + n_p * j + i] + stress_stiffness(F, n.par, j, i))
                 )
             for t in range(3):
                 for l in range(3):
