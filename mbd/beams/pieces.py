@@ -35,7 +35,8 @@ polynomials, the latter have
        + c\,(H_2 + H_3)\big(\Gamma - h\,\bar d_1\big), \qquad
    \Gamma = r_b - r_a, \quad \bar d_1 = \tfrac12(d_1^a + d_1^b),
 
-directors linear, to both what the reference differs from it by, turning with the ends. Where shear
+directors in shares of the twist that a moment makes, linear where a section is uniform, to both
+what the reference differs from it by, turning with the ends. Where shear
 is small, :math:`\Phi\ll 1`, consistent masses are of order four in bending by themselves, and
 better: nodes get c/2 of :math:`\mu\,(1, \eta)(1, \eta)^T` in w and half of the rest. Moments that
 shear forces make bend a piece as well; with the inertia I by length and :math:`\beta = I\,GA/EI`,
@@ -61,6 +62,10 @@ from mbd.beams.curve import ReferenceCurve
 from mbd.beams.helicoids import logarithm
 
 _X, _W = np.polynomial.legendre.leggauss(6)
+_UP_TO = np.array(  # integrals over [0, 1] to Gauss points, of polynomials of the values there
+    [np.polynomial.polynomial.polyval(0.5 + 0.5 * _X, np.polynomial.polynomial.polyint(c)) for c in
+     np.linalg.inv(np.vander(0.5 + 0.5 * _X, increasing=True)).T]
+).T  # fmt: skip
 _CUBIC, _LINEAR = 4, 2  # nodes of the polynomials
 
 
@@ -174,7 +179,9 @@ def masses_between(curve: ReferenceCurve, grid: BeamMesh) -> np.ndarray:
     c = soft / (1.0 + soft)
     point = w[..., :, :1] * w[..., :1, :] / w[..., :1, :1]
     at_nodes = (0.5 * c)[:, None, None, None] * point + 0.5 * (w - point)
-    psi = _between(grid, c)
+    twisting = np.linalg.inv(C)[..., 3, 3]
+    turn = twisting @ _UP_TO.T / (0.5 * twisting @ _W)[:, None]
+    psi = _between(grid, c, turn)
     inner = np.swapaxes(psi, -1, -2) @ (w - at_nodes) @ psi
     M = (grid.weight[..., None, None] * inner).sum(axis=1)
     E = np.diagonal((w - point).mean(axis=1), axis1=1, axis2=2).T
@@ -197,8 +204,11 @@ def masses_between(curve: ReferenceCurve, grid: BeamMesh) -> np.ndarray:
     return M
 
 
-def _between(grid: BeamMesh, c: np.ndarray) -> np.ndarray:
-    """Return r and directors at Gauss points, (n, 6, 4, 8), by those of both ends."""
+def _between(grid: BeamMesh, c: np.ndarray, turn: np.ndarray) -> np.ndarray:
+    """Return r and directors at Gauss points, (n, 6, 4, 8), by those of both ends.
+
+    Directors turn in shares (n, 6) from the first end to the last.
+    """
     h = grid.weight.sum(axis=1)[:, None]
     x = (grid.at - grid.s[:-1, None]) / h
     odd = c[:, None] * (x - 3 * x**2 + 2 * x**3)
@@ -209,19 +219,19 @@ def _between(grid: BeamMesh, c: np.ndarray) -> np.ndarray:
     psi[..., 0, 4], psi[..., 0, 5] = H1, h * H3
     r, R = grid.line[:, 1:-1], grid.frames[:, 1:-1]
     ends = (
-        (grid.line[:, :1], grid.frames[:, :1], 1.0 - x),
-        (grid.line[:, -1:], grid.frames[:, -1:], x),
+        (grid.line[:, :1], grid.frames[:, :1], 1.0 - turn),
+        (grid.line[:, -1:], grid.frames[:, -1:], turn),
     )
     rest = r - sum(
         psi[..., 0, k, None] * ra + psi[..., 0, k + 1, None] * Ra[..., 0]
         for k, (ra, Ra, _) in zip((0, 4), ends, strict=True)
     )
     for k, (_, Ra, L) in zip((1, 5), ends, strict=True):
-        turn = np.swapaxes(Ra, -1, -2)
+        back = np.swapaxes(Ra, -1, -2)
         psi[..., 0, k : k + 3] += L[..., None] * np.einsum(
-            "egij,egj->egi", np.broadcast_to(turn, R.shape), rest
+            "egij,egj->egi", np.broadcast_to(back, R.shape), rest
         )
-        psi[..., 1:, k : k + 3] = L[..., None, None] * np.swapaxes(turn @ R, -1, -2)
+        psi[..., 1:, k : k + 3] = L[..., None, None] * np.swapaxes(back @ R, -1, -2)
     return psi
 
 
