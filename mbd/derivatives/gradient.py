@@ -28,7 +28,13 @@ from mbd.derivatives.objective import Gradients, Objective, by_values, summed
 from mbd.derivatives.parameters import named, value_and_scale
 from mbd.derivatives.poses import gradient_of_pose
 from mbd.derivatives.restarts import Restart
-from mbd.derivatives.runs import DifferentiableRun, Setup, keeping, setup
+from mbd.derivatives.runs import (
+    DifferentiableRun,
+    Setup,
+    keeping,
+    refuse_where_laws_remember,
+    setup,
+)
 from mbd.derivatives.segments import Crossing, Segment
 from mbd.derivatives.sensitivities import Forward
 from mbd.derivatives.small_motions import tangents_of
@@ -153,6 +159,7 @@ def gradients_over(
     n, numbers = len(run.pieces), [0.0] * len(objectives)
     with keeping(run.solution):
         if followed_memory(of.model):  # adjoints do not see what laws remember, tangents do
+            refuse_where_laws_remember(of.owner, of.model, {"controls": bool(of.controls)})
             solution, segments = run.pieces[0]()
             forward = Forward(of, solution, segments)
             for i, (objective, back) in enumerate(zip(objectives, backs, strict=True)):

@@ -81,9 +81,9 @@ class Setup:
                 f"{self.owner}: events need steps of one size, got rtol= too; give step= alone, of "
                 "the size that such a run took"
             )
-        kinds = {"events": bool(others) and others[-1][0] == "events", "every=": every > 1,
-                 "controls": bool(self.controls)}  # fmt: skip
-        _refuse_where_laws_remember(self.owner, self.model, kinds)
+        with_events = bool(others) and others[-1][0] == "events"
+        without = {"events": with_events, "every=": every > 1}
+        refuse_where_laws_remember(self.owner, self.model, without)
         if every > 1:
             return _in_pieces(self, t_end, step, progress, every)
         if rtol is None:
@@ -127,7 +127,7 @@ class Setup:
         )
 
 
-def _refuse_where_laws_remember(owner: str, model: Any, what: dict[str, bool]) -> None:
+def refuse_where_laws_remember(owner: str, model: Any, what: dict[str, bool]) -> None:
     """Refuse what has no derivative where laws of motion remember."""
     wrong = [word for word, is_so in what.items() if is_so]
     if wrong and followed_memory(model):

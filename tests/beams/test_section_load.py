@@ -477,6 +477,11 @@ def test_runs_with_a_memory_that_have_no_derivative_are_refused():
         with pytest.raises(ValueError, match=words):
             mbd.sensitivities(tipped(), names, t_end=0.01, **options)
     J = mbd.Objective(terminal=lambda last: last["tip"].velocity[1])
+    driven = tipped()
+    table = mbd.Interpolated([0.0, 0.01], [0.0, 1.0])
+    driven.add(mbd.PointForce("push", driven["tip"], (0.0, table, 0.0)))
+    with pytest.raises(ValueError, match="without controls"):
+        mbd.Problem(driven, ["push.force.y"], J, t_end=0.01, step=1e-3)([0.0, 1.0])
     with pytest.raises(ValueError, match="without every="):
         mbd.gradient(J, tipped(), names, t_end=0.01, step=1e-3, every=5)
 
