@@ -24,7 +24,9 @@ GLOSSARY = {
         "of elements: numbers that change at accepted steps, State.memory",
         {"interactions", "model", "history", "front", "store", "derivatives", "parts", "beams"},
         {"checked_memory", "memory_labels", "last_memory", "t_memory", "e_memory", "n_memory",
-         "by_memory", "memory_rests", "memory_kept", "memory_of_a_law"},
+         "by_memory", "memory_rests", "memory_kept", "memory_of_a_law", "of_memory",
+         "memory_tangents", "move_memory", "size_of_memory", "subtract_memory", "follow_memory",
+         "followed_memory"},
     ),
     "law": (
         "a user's function of time, elongation or measurements, interactions/laws.py",

@@ -81,9 +81,8 @@ class SectionLoad(Part):
     -----
     Modes and linear models hold the memory of the state, or with ``wake="equilibrium"`` let one
     that settles be at rest with the motion at every instant; so do equilibria that have it, their
-    stability and derivatives. Derivatives of runs
-    by parameters are refused where there is memory; energies of results follow it from one recorded
-    instant to the next.
+    stability and derivatives. Derivatives of runs carry tangents of the memory, of gradients too,
+    without events; energies of results follow it from one recorded instant to the next.
 
     Without a function ``observed`` and ``motion`` tell another program how the sections move, which
     returns forces: an exchange from step to step.

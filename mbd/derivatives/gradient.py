@@ -28,12 +28,18 @@ from mbd.derivatives.objective import Gradients, Objective, by_values, summed
 from mbd.derivatives.parameters import named, value_and_scale
 from mbd.derivatives.poses import gradient_of_pose
 from mbd.derivatives.restarts import Restart
-from mbd.derivatives.runs import DifferentiableRun, Setup, keeping, setup
+from mbd.derivatives.runs import (
+    DifferentiableRun,
+    Setup,
+    keeping,
+    refuse_where_laws_remember,
+    setup,
+)
 from mbd.derivatives.segments import Crossing, Segment
 from mbd.derivatives.sensitivities import Forward
 from mbd.derivatives.small_motions import tangents_of
 from mbd.derivatives.step_kernels import DA, INSTANT_SIZE
-from mbd.derivatives.steps import StepMaps
+from mbd.derivatives.steps import StepMaps, followed_memory
 from mbd.derivatives.variables import variables_of
 from mbd.front.solution import Solution
 from mbd.integration.method import Method
@@ -152,6 +158,15 @@ def gradients_over(
     """Go back over a run with the adjoint of each objective; return their values."""
     n, numbers = len(run.pieces), [0.0] * len(objectives)
     with keeping(run.solution):
+        if followed_memory(of.model):  # adjoints do not see what laws remember, tangents do
+            refuse_where_laws_remember(of.owner, of.model, {"controls": bool(of.controls)})
+            solution, segments = run.pieces[0]()
+            forward = Forward(of, solution, segments)
+            for i, (objective, back) in enumerate(zip(objectives, backs, strict=True)):
+                J = summed(objective, solution, of.stencils, run.h, True, of.alone)
+                back.begin()
+                back.total, numbers[i] = forward.along(J), J.value
+            return numbers
         if of.model.redundant and of.stencils:
             # adjoints do not see rows that contradict each other
             solution, (segment, *_) = run.pieces[0]()

@@ -16,7 +16,7 @@ from mbd.derivatives.controls import Control, control_of, with_values
 from mbd.derivatives.parameters import Stencil, stencils
 from mbd.derivatives.restarts import Initialisation, Restart
 from mbd.derivatives.segments import Segment, segments_of
-from mbd.derivatives.steps import steps_of
+from mbd.derivatives.steps import followed_memory, steps_of
 from mbd.derivatives.variables import Variables
 from mbd.front.simulate import simulate
 from mbd.front.solution import Solution
@@ -28,7 +28,7 @@ from mbd.model.frozen import state_of
 from mbd.model.model import Model
 from mbd.model.state import State
 from mbd.model.turns_so_far import turns_so_far
-from mbd.model.values import changed, declared
+from mbd.model.values import changed
 from mbd.runs.failed_step import explain
 from mbd.runs.interrupts import Interrupt
 from mbd.runs.methods import checked_method
@@ -81,6 +81,9 @@ class Setup:
                 f"{self.owner}: events need steps of one size, got rtol= too; give step= alone, of "
                 "the size that such a run took"
             )
+        with_events = bool(others) and others[-1][0] == "events"
+        without = {"events": with_events, "every=": every > 1}
+        refuse_where_laws_remember(self.owner, self.model, without)
         if every > 1:
             return _in_pieces(self, t_end, step, progress, every)
         if rtol is None:
@@ -124,15 +127,14 @@ class Setup:
         )
 
 
-def _refuse_laws_that_remember(owner: str, model: Any) -> None:
-    """Refuse laws of motion that remember: what they do is not carried from step to step."""
-    for name in model.system.parts:
-        if any(e.memory and e.law is not None and e.law.of_motion
-               for e in declared(model, name).elements):  # fmt: skip
-            raise ValueError(
-                f"{owner}: {name!r} has a memory, whose derivatives steps do not carry; leave out "
-                "memory=, or differentiate an equilibrium, which holds it"
-            )
+def refuse_where_laws_remember(owner: str, model: Any, what: dict[str, bool]) -> None:
+    """Refuse what has no derivative where laws of motion remember."""
+    wrong = [word for word, is_so in what.items() if is_so]
+    if wrong and followed_memory(model):
+        raise ValueError(
+            f"{owner}: where loads by laws of motion have a memory, derivatives are those of runs "
+            f"without {wrong[0]}; leave it out"
+        )
 
 
 def setup(
@@ -142,7 +144,6 @@ def setup(
 ) -> Setup:  # fmt: skip
     """Check what a run begins with; `free` steps are at velocity level."""
     method = _method(owner, model, method, free)
-    _refuse_laws_that_remember(owner, model)
     if state is not None:
         state = state_of(owner, model, state)
         if state.alg is not None:
@@ -246,7 +247,7 @@ class HeldSteps:
             self.stretch = Stretch(model, first, method, plan, Interrupt())
             self.begun = self.stretch.work.snapshot()
         run, work = self.stretch, self.stretch.work
-        if run.shortened or (run.jumps.driven and not self.chosen):
+        if (run.shortened or run.jumps.driven) and not self.chosen:
             return None
         work.restore(self.begun)
         work.load(state)

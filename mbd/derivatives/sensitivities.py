@@ -13,6 +13,7 @@ from mbd.analyses.modes import Modes
 from mbd.base.checked import absent, shown
 from mbd.base.parameter import Parameter
 from mbd.derivatives.named import Named, Tangents, derivative_by_name, not_unique
+from mbd.derivatives.objective import Gradients
 from mbd.derivatives.parameters import Stencil
 from mbd.derivatives.poses import PoseTangent, of_equilibrium
 from mbd.derivatives.runs import DifferentiableRun, Setup, keeping, setup
@@ -195,8 +196,14 @@ class Forward:
         model, n_p = of.model, len(of.stencils)
         sized = any(x.end is not None for x in segments)  # the last column: by the size of a step
         self.maps = StepMaps(model, of.method, of.stencils, n_p + sized)
-        self.maps.columns[:] = 0.0
+        self.maps.columns[:] = self.maps.of_memory[:] = 0.0
         self.maps.F[m.OPEN] = 0.0
+        if len(segments) > 1 and self.maps.of_memory.size:
+            raise ValueError(
+                f"{of.owner}: where loads by laws of motion have a memory, derivatives are those "
+                "of runs in whole steps: t_end must be a multiple of step, got "
+                f"{solution.t[-1]:g} s"
+            )
         self.t = np.zeros(n_p)
         n, n_v, n_lam = len(solution.t), model.n_v, model.n_lam
         self.out, self.times = np.zeros((n, 3 * n_v + n_lam, n_p)), np.zeros((n, n_p))
@@ -244,6 +251,12 @@ class Forward:
         v, lam = self.of.model.numbering.v, self.of.model.numbering.lam
         blocks = z[:, DQ, v], z[:, DV, v], z[:, DA, v], z[:, DA, lam]
         self.out[n], self.times[n] = np.concatenate(blocks, axis=1).T, self.t
+
+    def along(self, J: Gradients) -> np.ndarray:
+        """Return the gradient (n_p,) of a sum over the instants."""
+        v, lam = self.of.model.numbering.v, self.of.model.numbering.lam
+        z = np.concatenate([J.z[:, DQ, v], J.z[:, DV, v], J.z[:, DA, v], J.z[:, DA, lam]], axis=1)
+        return np.asarray(np.einsum("nk,nkp->p", z, self.out) + J.t @ self.times + J.p)
 
     def tangents(self, j: int) -> Tangents:
         """Return the derivatives of all instants by a parameter."""

@@ -37,6 +37,7 @@ from typing import Any
 from mbd.algebra.newmark import change_rates
 from mbd.derivatives.variations import add_variation, subtracted_from, variation_along
 from mbd.integration.newton_loop import set_weights
+from mbd.interactions.laws import STEP
 from mbd.linear.products import add_transposed_product
 from mbd.machine import buffer as m
 from mbd.machine.jit import address_at, call, ints, jit, loop
@@ -50,16 +51,18 @@ from mbd.model import evaluation
 # remember, how much of it is in a step, how much there is; columns, and with those that fill a row;
 # how their times and step sizes move, whether any does, derivatives by time and by size; unknowns
 # that are velocities and multipliers; pairs (address, table) of tangents of interactions, of those
-# with damping or rows on velocities, of nodes; inputs, their programs; work of the start; addresses
-# of kernels that evaluate, factor, solve with the transpose; of one that multiplies, after it its
-# tables: of q, of w, of what is solved for; of one that solves, after it those of x and of what is
-# left
+# with damping or rows on velocities, of nodes; inputs, their programs; work of the start; numbers
+# that laws of motion remember, their places, their tangents and work, constants along parameters;
+# addresses of kernels that evaluate, factor, solve with the transpose; of one that multiplies,
+# after it its tables: of q, of w, of what is solved for; of one that solves, after it those of x
+# and of what is left
 (
     N_STEPS, STEPS, STEP_SIZE, N_PARAMETERS, PROGRAMS, N_NODES, NODES, N_FLOWS, FLOWS, SCRATCH,
     COLUMNS, OUT, WORK, AWAY, PART_AWAY, RESIDUAL, MEMORY, N_MEMORY, N_REMEMBERED, N_COLUMNS, MANY,
     SHIFTS, TIMED, BY_TIME, BY_SIZE, N_V, V, N_LAM, LAM, N_INTERACTIONS, INTERACTIONS, N_DAMPED,
-    DAMPED, N_NODE_TANGENTS, NODE_TANGENTS, N_INPUTS, INPUTS, BEGIN, SOLVERS,
-) = range(39)  # fmt: skip
+    DAMPED, N_NODE_TANGENTS, NODE_TANGENTS, N_INPUTS, INPUTS, BEGIN, N_FOLLOWED, FOLLOWED,
+    MEMORY_TANGENTS, LINES, SOLVERS,
+) = range(43)  # fmt: skip
 PRODUCTS, SOLVE, RECORD_SIZE = SOLVERS + 3, SOLVERS + 7, SOLVERS + 10
 # an instant: T, size of the step from it and mu, then q, v, v', lam, a, a with which that step
 # begins, and what is remembered
@@ -73,6 +76,8 @@ SCRATCH_SIZE = 2 * m.MAP_ROW**2  # floats in which a matrix is inverted
 # derivatives by time: the stencil of order eight reaches over half a step to both sides
 TIME_POINTS, TIME_REACH = 4, 0.5
 RATES_ALONE = 1e-300  # rows by velocities without their derivative by positions
+# of a parameter: how many constants it moves, their places, slopes, and after these its scale
+LINE_N, LINE_PLACES, LINE_SLOPES, LINE_SIZE = range(4)
 
 
 @jit
@@ -433,6 +438,114 @@ def subtract_variations(I: Any, F: Any, k: int, x: int) -> None:
                 F[r + p] = 0.0
 
 
+@jit
+def move_memory(I: Any, F: Any, k: int, p: int, e: float) -> None:
+    """Write what laws remember as it was kept, moved by e along its tangent p."""
+    many, z = I[k + MANY], I[k + MEMORY_TANGENTS]
+    kept = z + 2 * I[k + N_FOLLOWED] * many
+    for i in range(I[k + N_FOLLOWED]):
+        F[I[I[k + FOLLOWED] + i]] = F[kept + i] + (e * F[z + i * many + p] if e != 0.0 else 0.0)
+
+
+@jit
+def size_of_memory(I: Any, F: Any, k: int, p: int) -> float:
+    """Return how fast what laws remember moves along its tangent p, relative to what it is."""
+    many, z, size = I[k + MANY], I[k + MEMORY_TANGENTS], 0.0
+    kept = z + 2 * I[k + N_FOLLOWED] * many
+    for i in range(I[k + N_FOLLOWED]):
+        size = max(size, abs(F[z + i * many + p]) / (1.0 + abs(F[kept + i])))
+    return size
+
+
+@jit
+def subtract_memory(I: Any, F: Any, k: int) -> None:
+    """Subtract what tangents of the memory add to right-hand sides: loads are those with it."""
+    n, many, r = I[m.N_U], I[k + MANY], I[k + RESIDUAL]
+    kept = I[k + MEMORY_TANGENTS] + 2 * I[k + N_FOLLOWED] * many
+    for i in range(I[k + N_FOLLOWED]):
+        F[kept + i] = F[I[I[k + FOLLOWED] + i]]
+    for p in range(I[k + N_COLUMNS]):
+        size = size_of_memory(I, F, k, p)
+        if size == 0.0:
+            continue
+        e = STEP / size
+        for side in range(2):
+            away = -e if side else e
+            move_memory(I, F, k, p, away)
+            call(address_at(I, I[k + SOLVERS]), I, F, 0)
+            for i in range(n):
+                if is_velocity(I, i):
+                    F[r + i * many + p] -= F[I[m.X] + i] / (2.0 * away)
+    move_memory(I, F, k, 0, 0.0)
+
+
+@jit
+def move_constants(I: Any, F: Any, line: int, e: float) -> None:
+    """Move the constants of a model along a parameter by e."""
+    for i in range(I[line + LINE_N]):
+        F[I[I[line + LINE_PLACES] + i]] += e * F[I[line + LINE_SLOPES] + i]
+
+
+@jit
+def follow_memory(I: Any, F: Any, k: int) -> None:
+    """Carry the tangents of what laws remember over a step, by differences along them.
+
+    Of the end of the step: pose and velocities, what was remembered before, and the parameter.
+    """
+    n, n_q, many, n_k = I[m.N_U], I[m.N_Q], I[k + MANY], I[k + N_FOLLOWED]
+    z = I[k + MEMORY_TANGENTS]
+    new, kept = z + n_k * many, z + 2 * n_k * many
+    q, v = I[k + COLUMNS], I[k + COLUMNS] + DV * n * many
+    own = kept + n_k  # QN, Q, D, V of the step
+    copy(F, I[m.QN], n_q, own, 1.0)
+    copy(F, I[m.Q], n_q, own + n_q, 1.0)
+    copy(F, I[m.D], n, own + 2 * n_q, 1.0)
+    copy(F, I[m.V], n, own + 2 * n_q + n, 1.0)
+    evaluation.copy_remembered(I, F, 0, 2)
+    copy(F, own + n_q, n_q, I[m.QN], 1.0)
+    fast = 0.0
+    for i in range(n):
+        fast = max(fast, abs(F[I[m.V] + i]))
+    for p in range(I[k + N_COLUMNS]):
+        size = size_of_memory(I, F, k, p)
+        line = 0
+        if p < I[k + N_PARAMETERS]:
+            line = I[k + LINES] + LINE_SIZE * p
+            size = max(size, 1.0 / F[I[line + LINE_SLOPES] + I[line + LINE_N]])
+        for i in range(n):
+            if is_velocity(I, i):
+                moved = abs(F[q + i * many + p]) * F[m.PER_UNIT + I[I[m.UNKNOWN_KIND] + i]]
+                size = max(size, moved, abs(F[v + i * many + p]) / (1.0 + fast))
+        for i in range(n_k):
+            F[new + i * many + p] = 0.0
+        if size == 0.0:
+            continue
+        e = STEP / size
+        for side in range(2):
+            away = -e if side else e
+            for i in range(n):
+                move = is_velocity(I, i)
+                F[I[m.D] + i] = away * F[q + i * many + p] if move else 0.0
+                F[I[m.V] + i] = F[own + 2 * n_q + n + i] + (
+                    away * F[v + i * many + p] if move else 0.0
+                )
+            if line > 0:
+                move_constants(I, F, line, away)
+            move_memory(I, F, k, p, away)
+            evaluation.stage(I, F, m.PLACE)
+            evaluation.stage(I, F, m.ACCEPT)
+            for i in range(n_k):
+                F[new + i * many + p] += F[I[I[k + FOLLOWED] + i]] / (2.0 * away)
+            evaluation.copy_remembered(I, F, 2, 0)
+            if line > 0:
+                move_constants(I, F, line, -away)
+    copy(F, new, n_k * many, z, 1.0)
+    copy(F, own, n_q, I[m.QN], 1.0)
+    copy(F, own + 2 * n_q, n, I[m.D], 1.0)
+    copy(F, own + 2 * n_q + n, n, I[m.V], 1.0)
+    evaluation.stage(I, F, m.PLACE)
+
+
 @loop
 @flushing
 def forward(I: Any, F: Any, k: int) -> None:
@@ -471,6 +584,8 @@ def forward(I: Any, F: Any, k: int) -> None:
         write_right_sides(I, F, k, 1.0 / g)
         factor(I, F, k, True)
         subtract_variations(I, F, k, x)
+        if I[k + N_FOLLOWED] > 0:
+            subtract_memory(I, F, k)
         solve_many(I, F, k)
         for i in range(n):
             if is_velocity(I, i):
@@ -490,6 +605,8 @@ def forward(I: Any, F: Any, k: int) -> None:
         for e in range(I[k + N_LAM]):
             copy(F, a + I[I[k + LAM] + e] * many, many, out, 1.0)
             out += many
+        if I[k + N_FOLLOWED] > 0:
+            follow_memory(I, F, k)
         evaluation.accept_stage(I, F)
 
 

@@ -126,6 +126,24 @@ def steps_of(
     return Steps(t, h, move, q, v, a, lam, alg, before, dropped)
 
 
+def followed_memory(model: FrozenModel) -> list[int]:
+    """Return the places of what laws of motion remember, which has tangents of its own."""
+    return [
+        int(model.I[record + m.E_MEMORY]) + i
+        for part in model.system.parts
+        for record, e in zip(model.records[part], declared(model, part).elements, strict=True)
+        if e.law is not None and e.law.of_motion
+        for i in range(len(e.memory))
+    ]
+
+
+def _line(appendix: Appendix, stencil: Stencil) -> tuple[int, int, int]:
+    """Return how many constants a parameter moves, and where their places and slopes are."""
+    places = np.ravel(stencil.of.places).tolist()
+    slopes = appendix.own([*np.ravel(stencil.of.slopes).tolist(), stencil.scale])
+    return len(places), appendix.table(places), slopes
+
+
 class StepMaps:
     """The tangents of steps and their transposes, in a work space with tables of parameters.
 
@@ -162,6 +180,8 @@ class StepMaps:
         )
         self.room = max(1, _CHUNK_BYTES // (8 * (self.size + self.of_step)))
         appendix = Appendix(model, start=model.size + n)  # after vector 0 of the method
+        followed = [] if backwards else followed_memory(model)
+        lines = [x for s in stencils if followed for x in _line(appendix, s)]
         programs = [by_parameter(model, s).program(appendix) for s in stencils]
         of_inputs = [x.variation(model).program(appendix) for x in inputs]
         own = appendix.end
@@ -174,6 +194,7 @@ class StepMaps:
             ("begin", 7 * n + model.n_q + 1),
             ("part", int(model.I[m.MATRIX_SIZE])),
             ("maps", sum(2 * x.formulation.n_v**2 for x in model.nodes.values())),
+            ("memory", 2 * len(followed) * many + len(followed) + 2 * (n + model.n_q)),
             ("steps", (self.room + 1) * self.size),
             ("out", self.room * self.of_step + 3 * (len(stencils) + len(inputs)) + 1),
         ):  # fmt: skip
@@ -206,7 +227,9 @@ class StepMaps:
             at.N_DAMPED: len(damped) // 2, at.DAMPED: appendix.table(damped),
             at.N_NODE_TANGENTS: len(of_nodes) // 2, at.NODE_TANGENTS: appendix.table(of_nodes),
             at.N_INPUTS: len(of_inputs), at.INPUTS: appendix.table(of_inputs),
-            at.BEGIN: places["begin"],
+            at.BEGIN: places["begin"], at.N_FOLLOWED: len(followed),
+            at.FOLLOWED: appendix.table(followed), at.MEMORY_TANGENTS: places["memory"],
+            at.LINES: appendix.table(lines),
         }  # fmt: skip
         for i, kernel in enumerate((evaluate_kernel, factor_kernel, transposed_kernel)):
             record[at.SOLVERS + i] = appendix.address(kernel)
@@ -225,6 +248,7 @@ class StepMaps:
         method.prepare(model, self.work.S, self.F)
         whole = self.F[z : z + many * COLUMN_SIZE * n].reshape(COLUMN_SIZE, n, many)
         self.columns = whole.transpose(2, 0, 1)[:columns]
+        self.of_memory = self.F[places["memory"] :][: len(followed) * many]
 
     def _tangents(
         self, appendix: Appendix, by_position: bool

@@ -214,14 +214,14 @@ def _interactions(
     labels: list[str] = []
     where: dict[int, int] = {}
     number = {id(o): e for e, o in enumerate(rows)}
-    by_kind: dict[Kind, list[Owned]] = {}
+    by_kind: dict[tuple[Kind, int], list[Owned]] = {}  # those of a table remember as much
     for o in owned:
-        by_kind.setdefault(o.element.kind, []).append(o)
-    scratch = max((k.scratch for k in by_kind), default=m.SCRATCH_OWN)
+        by_kind.setdefault((o.element.kind, len(o.element.memory)), []).append(o)
+    scratch = max((k.scratch for k, _ in by_kind), default=m.SCRATCH_OWN)
     for place in (m.SCRATCH, m.SCRATCH_BESIDE)[: 2 if layout.borders else 1]:
         buffers.I[place] = buffers.room(scratch, what="SCRATCH, the floats for laws")
         buffers.room(m.LINE)
-    for kind, of_kind in by_kind.items():
+    for (kind, n_kept), of_kind in by_kind.items():
         members, several = _in_order(of_kind, layout)
         elements, spare = [o.element for o in members], (0.0,) * kind.room
         k = kind.n_attachments
@@ -245,7 +245,7 @@ def _interactions(
         for a, b in kind.pairs:
             columns += layout.blocks(ends[a], ends[b])
         records = [x for row in zip(*columns, strict=False) for x in row]
-        remembered = 0 if kind.stateless else len(elements[0].memory)
+        remembered = 0 if kind.stateless else n_kept
         first = buffers.table(records)
         at = buffers.table(kind.head(len(members), first, remembered))
         of_side = Counter[int]()

@@ -270,8 +270,6 @@ def test_memory_follows_steps_and_settles_at_rest():
     run = mbd.simulate(fresh, 0.2, 1e-3)
     clamped = 1.5 * (1 - np.exp(-2.0))  # its node does not move
     assert run.state.memory[0] == pytest.approx(clamped, rel=1e-9)
-    with pytest.raises(ValueError, match="load. has a memory, whose derivatives"):
-        mbd.sensitivities(fresh, ["gravity.x"], t_end=0.01, step=1e-3)
 
 
 @njit
@@ -404,6 +402,88 @@ def test_arrows_are_the_loads_of_the_sections(stations):
             told = W * np.array(both[unit == "N m"])
             assert np.allclose(arrow.vectors[-1], told, rtol=1e-9, atol=1e-11)
             assert np.allclose(drawing.tracks[arrow.end.frame].position[-1], x, rtol=0, atol=1e-12)
+
+
+@njit
+def lagged(v, x, memory, wind, c, tau):
+    u = wind - v[1] - memory[0]
+    return (0.0, c * u * abs(u) - memory[1] * x[1], 0.0), (0.0, 0.0, 0.1 * memory[1])
+
+
+@njit
+def lag(v, x, omega, memory, dt, wind, c, tau):
+    k = 1.0 - np.exp(-dt / tau)
+    aim = 0.5 * (wind - v[1]) - 0.5 * memory[0] + 0.3 * memory[1]
+    mixed = x[1] * memory[0] + 0.5 + omega[2]
+    return memory[0] + (aim - memory[0]) * k, memory[1] + (mixed - memory[1]) * k
+
+
+REMEMBERED = {"wind": 3.0, "c": 0.1, "tau": 0.03, "mass": 0.3, "coarse": 4.0}
+
+
+def tipped(formulation="so3", **values):
+    """Return a rod with a body at its tip, under a wake, and a lagging force on the body."""
+    values = REMEMBERED | values
+    system = mbd.System()
+    beam = system.add(mbd.Beam("rod", [(0, 0, 0), (1, 0, 0)], section=ROD, elements=2, up=(0, 0, 1),
+                               first=system.ground, formulation=formulation))  # fmt: skip
+    inputs = {x: values[x] for x in ("wind", "c", "tau")}
+    system.add(mbd.SectionLoad("load", beam, lagged, parameters=inputs, memory=2, accept=lag,
+                               stations=[0.2, 1.0]))  # fmt: skip
+    tip = system.add(mbd.RigidBody("tip", mass=values["mass"], inertia=(0.1, 0.1, 0.1),
+                                   position=(1, 0, 0), formulation=formulation))  # fmt: skip
+    system.add(mbd.Fixed("bolts", beam.last, tip, at=(1, 0, 0)))
+    film = mbd.Function(dragged, c=values["coarse"])
+    system.add(mbd.PointForce("film", tip, film, memory=[0.2], accept=lagging))
+    return system
+
+
+@pytest.mark.parametrize("formulation", ["so3", *(pytest.param(x, marks=SLOW) for x in NAMES[1:])])
+def test_derivatives_of_runs_carry_what_is_remembered(formulation):
+    """By what acts in the load, in its memory alone, by a mass; forwards, and of a number."""
+    run = {"t_end": 0.1, "step": 2e-3}
+    system = tipped(formulation, **{k: mbd.Parameter(k, x) for k, x in REMEMBERED.items()})
+    slopes = mbd.sensitivities(system, **run)
+    number = mbd.Objective(running=lambda run: run["tip"].position[:, 1] ** 2,
+                           terminal=lambda last: last["tip"].velocity[1])  # fmt: skip
+    g = mbd.gradient(number, system, **run)
+    for name, value in REMEMBERED.items():
+        h = 2e-3 * value
+        ends = [mbd.simulate(tipped(formulation, **{name: value + k * h}), **run, method=TIGHT)
+                for k in (-2, -1, 1, 2)]  # fmt: skip
+        y = np.array([[x["tip"].position[:, 1], x["tip"].velocity[:, 1]] for x in ends])
+        told = (8 * (y[2] - y[1]) - (y[3] - y[0])) / (12 * h)
+        found = slopes[name]["tip"].position[:, 1], slopes[name]["tip"].velocity[:, 1]
+        assert np.allclose(found, told, rtol=1e-6, atol=1e-6 * np.abs(told).max())
+        J = [np.trapezoid(a**2, slopes.solution.t) + b[-1] for a, b in y]
+        assert g[name] == pytest.approx((8 * (J[2] - J[1]) - (J[3] - J[0])) / (12 * h), rel=1e-5)
+
+
+def test_parameters_of_a_wake_are_found_from_its_motion():
+    t = np.linspace(0.0, 0.1, 21)
+    seen = mbd.simulate(tipped(wind=3.3, tau=0.04), 0.1, 2e-3, t_eval=t)["tip"].position[1:, 1]
+    start = {"load.parameters.wind": 3.0, "load.parameters.tau": 0.03}
+    found = mbd.fit(tipped(), {"tip.position.y": (t[1:], seen, 1e-6)}, start, step=2e-3)
+    assert found["load.parameters.wind"] == pytest.approx(3.3, rel=1e-5)
+    assert found["load.parameters.tau"] == pytest.approx(0.04, rel=1e-4)
+
+
+def test_runs_with_a_memory_that_have_no_derivative_are_refused():
+    names, event = ["load.parameters.wind"], mbd.Event("late", lambda run: run.t - 0.004)
+    for options, words in (
+        ({"step": 1e-3, "events": event}, "without events"),
+        ({"step": 3e-3}, "whole steps: t_end must be a multiple of step"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            mbd.sensitivities(tipped(), names, t_end=0.01, **options)
+    J = mbd.Objective(terminal=lambda last: last["tip"].velocity[1])
+    driven = tipped()
+    table = mbd.Interpolated([0.0, 0.01], [0.0, 1.0])
+    driven.add(mbd.PointForce("push", driven["tip"], (0.0, table, 0.0)))
+    with pytest.raises(ValueError, match="without controls"):
+        mbd.Problem(driven, ["push.force.y"], J, t_end=0.01, step=1e-3)([0.0, 1.0])
+    with pytest.raises(ValueError, match="without every="):
+        mbd.gradient(J, tipped(), names, t_end=0.01, step=1e-3, every=5)
 
 
 def test_a_memory_without_rest_is_named():

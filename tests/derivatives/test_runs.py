@@ -35,6 +35,13 @@ def oscillator():
     return system
 
 
+@pytest.mark.parametrize("rtol", [1e-4, 1e-5])
+def test_a_first_step_that_does_not_divide_the_time_is_no_matter(rtol):
+    s = mbd.sensitivities(oscillator(), ["spring.length"], 0.37, rtol=rtol)
+    exact = 1 - np.cos(np.sqrt(20 / 1.3) * 0.37)
+    assert s["spring.length"]["mass"].position[-1, 0] == pytest.approx(exact, rel=1e-2)
+
+
 @pytest.mark.parametrize("way", ["forwards", "backwards"])
 def test_the_derivative_of_a_vibration_converges_with_order_two(way):
     """x = L + (1 - L) cos(w t), w^2 = k/m, differentiated by hand."""
