@@ -204,6 +204,22 @@ def test_a_row_of_19_columns_has_its_three_centres(tmp_path):
     assert section.inertia[0, 0] == pytest.approx(10 * (0.2**2 + 0.4**2))
 
 
+@pytest.mark.parametrize("end", [15.0075, 30.0, 7.5])
+def test_sections_of_hawc2_end_with_the_line(end, tmp_path):
+    """A table that is longer is cut, the last row of a shorter one holds."""
+    w.hawc2(tmp_path / "t.htc", w.small())
+    lines = (tmp_path / "t.st").read_text().splitlines()
+    rows = [x.split("  ") for x in lines[-3:]]
+    for row in rows:
+        row[0] = str(float(row[0]) * end / 15.0075)
+    (tmp_path / "t.st").write_text("\n".join([*lines[:-3], *map("  ".join, rows)]))
+    r, m = np.array([row[:2] for row in rows], float).T
+    s = np.linspace(0, 15.0075, 20001)
+    mean = np.interp(s, r, m).mean()
+    found = mbd.read_hawc2(tmp_path / "t.htc")["blade1"]
+    assert found.mass == pytest.approx(mean * found.length, rel=1e-3)
+
+
 def test_records_are_immutable_and_beams_are_written_to_model_files(tmp_path):
     found, _ = read("beamdyn", w.small(), tmp_path)
     with pytest.raises(ValueError, match="read-only"):

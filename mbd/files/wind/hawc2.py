@@ -43,7 +43,7 @@ _PLAIN = _COMMON | {
 _POINT = {"x": "m", "y": "m", "z": "m", "twist": "deg"}
 _SPELT = {"timoshenko_input": "timoschenko_input"}
 _DEEPEST = 20  # files that continue in files
-_LENGTHS = 1e-2  # of the length of a line, by which that of its sections may differ
+_LENGTHS = 1e-2  # of the length of a line; sections that end nearer end with it
 _READ = ("name", "type", "nbodies", "node_distribution", "copy_main_body", "concentrated_mass",
          "damping_posdef", "damping_aniso", "timoschenko_input", "c2_def")  # fmt: skip
 
@@ -237,10 +237,7 @@ def _body(block: _Statement, folders: tuple[Path, ...]) -> Slender:
         raise ValueError(f"{beam.place}: {path} has no set {wanted}; there are {there}")
     table = subsets[wanted]
     if abs(table.values[-1, 0] - length) > _LENGTHS * length:
-        raise ValueError(
-            f"{beam.place}: {path} must have sections up to the length of the body, "
-            f"{length:g} [m], got {table.values[-1, 0]:g}"
-        )
+        table = _up_to(table, length)
     return _slender(
         table, points, Profile(shares(points), twist, lambda i: rows[i].place), _times(block)
     )
@@ -282,6 +279,15 @@ def _rows(file: WordFile, first: int, n: int) -> Profile:
         raise file.must(first - 1, "a subset", "of as many rows as it says, two or more", n)
     length = table[-1, 0] if table[-1, 0] > 0 else 1.0
     return Profile(table[:, 0] / length, table, lambda i: file.place(first + i))
+
+
+def _up_to(table: Profile, length: float) -> Profile:
+    """Return a table cut at a length, or with its last row held up to there."""
+    r = table.values[:, 0]
+    last = np.array([np.interp(length, r, column) for column in table.values.T])
+    last[0] = length
+    rows = np.vstack([table.values[r < length], last])
+    return Profile(rows[:, 0] / length, rows, lambda i: table.where(min(i, len(r) - 1)))
 
 
 def _slender(table: Profile, points: np.ndarray, twist: Profile, tau: np.ndarray) -> Slender:
