@@ -59,6 +59,10 @@ class Beam(Part):
     order : 2 or 4
         Of errors of frequencies and motions over the length of an element. With 4 elements have
         mass too: a frequency takes a third to half as many elements, each of which costs more.
+    prestrain : (6,) array [-, 1/m], several in a list, or function of p, optional
+        Strains (stretch, two shears) and curvatures (twist, two bendings) that sections have
+        without stress, beyond those of the line: of a change of temperature, or minus what they
+        are stressed by on the line, such as -N/EA.
     smooth : bool
     first, last : Frame or body, optional
         To which the first and the last node are fixed, with reactions ``NAME`` "first ..." and
@@ -82,16 +86,18 @@ class Beam(Part):
         self, name: str, points: Any, *,
         section: Section | Sequence[Section] | Callable[[float], Section], elements: int = 8,
         up: Any = (0.0, 0.0, 1.0), twist: Any = None, stations: Any = None,
-        formulation: Any = "so3", damping: Any = 0.0, order: int = 2, smooth: bool = True,
-        first: Any = None, last: Any = None, velocity: Any = (0.0, 0.0, 0.0),
-        angular_velocity: Any = (0.0, 0.0, 0.0),
+        formulation: Any = "so3", damping: Any = 0.0, order: int = 2, prestrain: Any = None,
+        smooth: bool = True, first: Any = None, last: Any = None,
+        velocity: Any = (0.0, 0.0, 0.0), angular_velocity: Any = (0.0, 0.0, 0.0),
     ) -> None:  # fmt: skip
         self.name = label(name, "Beam")
         n = whole(self.name, "elements", elements, 1)
-        if order not in (2, 4) or isinstance(order, bool):
+        if whole(self.name, "order", order, 2) not in (2, 4):
             raise ValueError(f"{self.name}: order must be 2 or 4, got {shown(order)}")
         direction = unit_vector(self.name, "up", up)
-        curve = ReferenceCurve(self.name, points, smooth, section, stations, direction, twist)
+        curve = ReferenceCurve(
+            self.name, points, smooth, section, stations, direction, twist, prestrain
+        )
         self._curve, self._mesh = curve, mesh(curve, max(n, len(curve.pieces)))
         self._warn()
         tau = np.broadcast_to(_damping(self.name, damping), 6)
@@ -204,7 +210,12 @@ class Beam(Part):
     def _constants(self, tau: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
         """Yield strains at rest, stiffness and damping of each element."""
         root = np.sqrt(tau)
-        for e0, K in zip(*stiffness(self._curve, self._mesh), strict=True):
+        for e, (e0, K) in enumerate(zip(*stiffness(self._curve, self._mesh), strict=True)):
+            if (turn := float(np.linalg.norm(e0[3:]))) > _MOST:
+                raise ValueError(
+                    f"{self.name}: prestrain turns element {e} to {turn:.3g} rad, best are below "
+                    f"{_TURN:g} rad; take more elements"
+                )
             yield e0, K, root[:, None] * K * root if np.ptp(tau) else tau[0] * K
 
     def _bodies(self, formulation: Any, v: np.ndarray, omega: np.ndarray) -> tuple[RigidBody, ...]:

@@ -13,12 +13,13 @@ from typing import Any
 import numpy as np
 
 from mbd.base.checked import shown, sized
-from mbd.base.door import array, number
+from mbd.base.door import array, number, vector
 from mbd.beams.section import Section
 
 _ALONG = 1e-6  # sine of the angle between axis 1 and `up` that is too small for a plane
 _PER_LENGTH = ("stiffness", "mass_matrix")
 _AROUND = 24  # points of outlines whose numbers of corners differ
+_STRAINS = "-, 1/m"
 _SHORT, _LONG = 1e-100, 1e100  # [m] of a line: squares of others are no numbers
 _GAUSS = np.polynomial.legendre.leggauss(6)
 
@@ -118,17 +119,20 @@ class ReferenceCurve(Path):
         Of unit length.
     twist : None, float [rad], several in a list, or function of p
         One number is the twist at the end, growing evenly from zero.
+    prestrain : None, (6,) array [-, 1/m], several in a list, or function of p
+        Strains and curvatures of sections without stress.
     """
 
     def __init__(
         self, who: str, points: Any, smooth: bool, section: Any, stations: Any, up: np.ndarray,
-        twist: Any,
+        twist: Any, prestrain: Any = None,
     ) -> None:  # fmt: skip
         super().__init__(who, points, smooth)
         self.who, self.up = who, up
         p = None if stations is None else _stations(who, stations)
         self.stiffness, self.mass, self.outline, self.young = _properties(who, section, p)
         self.twist = _twist(who, twist, p)
+        self.prestrain = _prestrain(who, prestrain, p)
 
     def at(self, piece: int, s: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return r0 (..., 3) and R0 (..., 3, 3) at lengths s [m], which lie in a piece."""
@@ -376,3 +380,28 @@ def _twist(who: str, twist: Any, stations: np.ndarray | None) -> Callable[[np.nd
     several = np.ndim(twist) == 1 and len(twist) > 1
     at = _spaced(who, "twist", len(values), stations if several else None)
     return lambda p: np.interp(p, at, values)
+
+
+def _prestrain(who: str, prestrain: Any, stations: np.ndarray | None) -> Profile:
+    """Return three strains [-] and three curvatures [1/m] (6,) of p."""
+    if callable(prestrain):
+        return lambda p: np.array(
+            [
+                vector(
+                    who,
+                    "prestrain(p)",
+                    evaluated(who, "prestrain", prestrain, float(x)),
+                    _STRAINS,
+                    6,
+                )
+                for x in np.ravel(p)
+            ]
+        ).reshape(*np.shape(p), 6)
+    what = "six numbers [-, 1/m], or several sixes in a list"
+    table = np.atleast_2d(
+        np.zeros(6) if prestrain is None else array(who, "prestrain", prestrain, what)
+    )
+    if table.ndim != 2 or table.shape[1] != 6 or not len(table) or not np.isfinite(table).all():
+        raise ValueError(f"{who}: prestrain must be {what}, got {shown(prestrain)}")
+    at = _spaced(who, "prestrain", len(table), stations) if len(table) > 1 else np.zeros(1)
+    return _linear(at, table)

@@ -14,7 +14,8 @@ With :math:`B_b` the derivative of the strains of the helicoid by motions of b,
           \ell = r_b - r_m, \qquad K = J^{-T} S^{-1} J^{-1} .
 
 So the element is exact for every load at its nodes as long as displacements are small, whatever
-taper, twist, sweep and coupling; nothing locks.
+taper, twist, sweep and coupling; nothing locks. Sections with strains :math:`\varepsilon` without
+stress move those of the element without stress by :math:`J\int Q^T\varepsilon\,ds`.
 
 **Mass.** With :math:`L_a` the Lagrange polynomials on the (up to four) nodes of a smooth piece that
 are nearest to an element, :math:`\hat A_a = \mathrm{diag}(1, R_a^TR_0(s))` and w per length,
@@ -275,7 +276,7 @@ def _polynomials(
 
 
 def stiffness(curve: ReferenceCurve, grid: BeamMesh) -> tuple[np.ndarray, np.ndarray]:
-    """Return the strains e0 (n, 6) and the stiffness K (n, 6, 6) of all elements at rest."""
+    """Return the strains e0 (n, 6) without stress and the stiffness K (n, 6, 6) of all elements."""
     from scipy.spatial.transform import Rotation
 
     (ra, rb), (Ra, Rb) = (np.swapaxes(x[:, [0, -1]], 0, 1) for x in (grid.line, grid.frames))
@@ -292,6 +293,8 @@ def stiffness(curve: ReferenceCurve, grid: BeamMesh) -> tuple[np.ndarray, np.nda
     back = _blocks(np.swapaxes(Rb, -1, -2), np.zeros_like(Rb))
     J = np.linalg.solve(_tangent(e0), back @ arm)
     inverse = np.linalg.inv(J)
+    free = np.einsum("eg,egji,egj->ei", grid.weight, Q, curve.prestrain(grid.at / curve.length))
+    e0 = e0 + np.einsum("eij,ej->ei", J, free)
     K = np.swapaxes(inverse, -1, -2) @ np.linalg.inv(S) @ inverse
     return e0, 0.5 * (K + np.swapaxes(K, -1, -2))
 

@@ -70,6 +70,7 @@ BODY, JOINT = PartName("bodies"), PartName("joints")
 FRAME = Constructed("frame", lambda: {"Frame": Frame}, default="Frame")
 END = OneOf(lambda x: isinstance(x, dict), FRAME, BODY)
 POINT, DIRECTION = Array("m"), AxisValue()
+STRAINS = Array(("-",) * 3 + ("1/m",) * 3, ((6,),))
 COORDINATE = Chosen()
 MOTION = Constructed("motion", lambda: makers("parts.motions") | makers("parts.interpolated"))
 FORMULATION = Constructed("formulation", lambda: makers("formulations."), NAMES)
@@ -176,6 +177,11 @@ OF: dict[str, dict[str, ValueType]] = {
         "formulation": Several(FORMULATION, single=True),
         "damping": Several(Number("s"), single=True),
         "order": Whole,
+        "prestrain": OneOf(
+            lambda x: isinstance(x, list) and bool(x) and isinstance(x[0], list),
+            Several(STRAINS),
+            STRAINS,
+        ),
         "smooth": Flag,
         "last": END,
     },

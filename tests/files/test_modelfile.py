@@ -174,7 +174,8 @@ def everything(formulation):
     section = mbd.Section(stiffness=(9, 8, 7, 6, 5, 4), mass=0.5, center=(0.01, 0.02))
     beam = system.add(mbd.Beam("beam", points=[(0, 0, 0), (1, 0.1, 0), (1, 1, 0)], twist=0.1,
                                section=[section, section], elements=3, first=b, damping=0.1,
-                               order=4, smooth=False, formulation=formulation))  # fmt: skip
+                               order=4, prestrain=[(0, 0, 0, 0, 0, 0.1), (1e-3,) * 6],
+                               smooth=False, formulation=formulation))  # fmt: skip
     system.add(mbd.LineLoad("wind", beam, (0, 1, 2), law=mbd.Expression("sin(t)"), follow=True))
     system.add(
         mbd.SectionLoad(

@@ -92,7 +92,7 @@ PARTS = {
     "AddedMass": lambda w: {"name": "x", "body": w.a, "matrix": np.eye(6)},
     "BarMass": pair(mass=2.0, at=(0, 0, 0), to=(1, 0, 0)),
     "Beam": lambda w: {"name": "x", "points": [(0, 0, 0), (1, 0, 0)], "section": plank(),
-                       "elements": 2},
+                       "elements": 2, "order": 4, "prestrain": (0, 0, 0, 0, 0.1, 0)},
     "Box": lambda w: {"size": (1, 2, 3)},
     "Bushing": pair(at=(0, 0, 0), axes=np.eye(3), stiffness=(1,) * 6, damping=(1,) * 6),
     "Cable": lambda w: {"name": "x", "points": [(0, 0, 0), (1, 0, 0)], "stiffness": 1e3,
