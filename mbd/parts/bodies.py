@@ -170,9 +170,9 @@ class RigidBody(Body):
                 f"{owner}: start and end of a bar must differ, got {P.tolist()} [m] twice; for a "
                 "mass without extent use mbd.PointMass"
             )
-        given = radius is not None
-        r = number(owner, "radius", radius, "m", positive=True) if given else L / 50
-        across = m * L**2 / 12 + (m * r**2 / 4 if given else 0.0)
+        slender = radius is None
+        r = L / 50 if slender else number(owner, "radius", radius, "m", positive=True)
+        across = m * L**2 / 12 + (0.0 if slender else m * r**2 / 4)
         return cls(name, **{
             "mass": m, "inertia": (m * r**2 / 2, across, across), "position": (P + Q) / 2,
             "rotation": perpendicular((Q - P) / L)[:, [2, 0, 1]],

@@ -243,7 +243,7 @@ class Joint(Part):
         """Let bodies that move in one plane have the rows of the plane."""
         super().__init_subclass__(**options)
         if "elements" in vars(cls):
-            cls.elements = _in_plane(cls.elements)  # type: ignore[method-assign]
+            cls.elements = _in_plane(cls.elements)  # type: ignore[assignment]
 
     def __init__(
         self, name: str, first: Any, second: Any, *, at: Any = None, axis: Any = None,

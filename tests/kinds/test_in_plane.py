@@ -67,6 +67,7 @@ def test_a_planar_model_is_the_spatial_one(seed, normal):
     assert report.redundant == ()
     assert model.n_v == 15
     assert spatial.build().report().n_redundant > 0
+    assert mbd.check_tangents(model).ok
     assert {x.rsplit(" ", 1)[-1] for x in model.labels if ".force " in x and "along" not in x} == {
         AXES[i] for i in at.level
     }
