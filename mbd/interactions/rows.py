@@ -2,7 +2,7 @@ r"""Constraint rows on faces, from which every joint is assembled.
 
 ======== ============================== ==============================================
 COINCIDE :math:`P - Q = 0` (3 rows)     P on the first face, Q on the second
-... in plane :math:`e_r\cdot(P - Q) = 0`    two inertial directions
+IN_PLANE :math:`e_r\cdot(P-Q) = 0`      the same along two inertial directions (2 rows)
 row(DOT) :math:`a\cdot b - c = 0`       a vector of each face
 OFFSET   :math:`a\cdot(P-Q) - c = 0`    a and P on the first face, Q on the second
 SQUARE   :math:`\tfrac12|Q-P|^2 - c`    a distance
