@@ -37,6 +37,7 @@ from mbd.files.wind.openfast import read_beamdyn as read_beamdyn
 from mbd.files.wind.openfast import read_elastodyn as read_elastodyn
 from mbd.files.wind.windio import read_windio as read_windio
 from mbd.formulations.euler_parameters import EulerParameters as EulerParameters
+from mbd.formulations.in_plane import InPlane as InPlane
 from mbd.formulations.s2 import S2 as S2
 from mbd.formulations.scalable import Scalable as Scalable
 from mbd.formulations.se3 import SE3 as SE3

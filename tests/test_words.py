@@ -35,7 +35,7 @@ def test_words_mean_the_object(words):
 
 @pytest.mark.parametrize(("words", "said"), [
     ("quaternions",
-     "must be one of so3, .*unified, or one of SO3, SE3, S2, EulerParameters, Unified, Sc"),
+     "must be one of so3, .*unified, or one of SO3, SE3, S2, InPlane, EulerParameters, Unif"),
     ("point", "must be one of so3, .*got 'point', which has no axes; use PointMass"),
     ("EulerParametersX('full')", "must be one of so3"),
     ("Unified('tetrahedral'", "must be a name, .*or one with options, such as"),

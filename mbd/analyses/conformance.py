@@ -17,6 +17,7 @@ import numpy as np
 
 from mbd.algebra.differences import FOURTH
 from mbd.analyses.checks import BlockError, CheckError, CheckReport
+from mbd.analyses.formulation_properties import allowed
 from mbd.base.checked import shown, whole
 from mbd.base.door import number
 from mbd.base.tolerances import TANGENT_COLUMNS, TANGENT_VISIBLE
@@ -287,7 +288,8 @@ def with_its_bodies(who: str, part: Any, what: str = "a joint or a force") -> Sy
 
 def _with_partner(body: Body) -> System:
     """Return a system in which all maps of a body are used."""
-    system = System(gravity=(1.3, -0.7, -9.81))
+    shift, turn = allowed(body.formulation, body.rotation)
+    system = System(gravity=shift @ (1.3, -0.7, -9.81))
     system.add(body)
     at = body.position + np.array([0.31, 0.17, -0.23])
     other = system.add(
@@ -304,6 +306,6 @@ def _with_partner(body: Body) -> System:
     if not body.formulation.rigid:  # has no turns against a helicoid
         six[3:] = 0.0
     system.add(Bushing("check bushing", other, body, at=where, stiffness=six, damping=six / 1.7))
-    system.add(PointForce("check force", body, (0.7, -1.1, 1.3), at=at))
-    system.add(Moment("check moment", body, (-0.9, 0.5, 1.7), follow=True))
+    system.add(PointForce("check force", body, shift @ (0.7, -1.1, 1.3), at=at))
+    system.add(Moment("check moment", body, turn @ (-0.9, 0.5, 1.7), follow=True))
     return system

@@ -37,6 +37,14 @@ def _fact(what: str, holds: bool) -> PropertyError:
     return PropertyError(what, 0.0 if holds else np.inf)
 
 
+def allowed(formulation: Formulation, R: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return projections of velocities and of spins, in axes R, to those that a body may have."""
+    unit, axis = np.eye(3), formulation.normal
+    if axis is None:
+        return unit, unit
+    return unit - np.diag(unit[axis]), np.outer(R[axis], R[axis])
+
+
 def end_of_increment(one: OneBody, at: Motion) -> np.ndarray:
     """Return the coordinates at the end of the increment."""
     one.hold(at.q, at.v, at.a)
@@ -134,8 +142,9 @@ def free_velocities(one: OneBody, rows: np.ndarray) -> list[PropertyError]:
     formulation = one.formulation
     independent = not formulation.n_own or np.linalg.matrix_rank(rows, _ZERO) == formulation.n_own
     alone = formulation.n_faces == 1 and formulation.rigid
+    few = not formulation.axes or formulation.normal is not None
     counted = not alone or formulation.n_v - formulation.n_own == (
-        3 if not formulation.axes else 6 if formulation.holonomic else 5
+        3 if few else 6 if formulation.holonomic else 5
     )
     return [_fact("free velocities", independent and counted)]
 
@@ -297,6 +306,8 @@ def _carry(one: OneBody, at: Motion, rng: np.random.Generator) -> PropertyError:
     """Compare a motion in increments and velocities with the same in vectors."""
     start = one.move(0.0)[0][:4]
     x, theta, velocity, omega = rng.normal(size=(4, 3))
+    shift, turn = allowed(one.formulation, start[1:].T)
+    x, theta, velocity, omega = shift @ x, turn @ theta, shift @ velocity, turn @ omega
     y, yd, _ = one.move(*one.carry(np.append(x, theta), np.append(velocity, omega)))
     there, speed = [start[0] + x], [velocity]
     if one.formulation.axes:

@@ -58,8 +58,8 @@ def _images(canvas: Canvas, rate: float, gif: bool) -> bytes:
         frames.append(frame.quantize(128) if gif else frame)
         times.append(round(1000 * count / rate))
     content = BytesIO()
-    ending = "GIF" if gif else "WEBP"
-    frames[0].save(content, ending, save_all=True, append_images=frames[1:], duration=times, loop=0)
+    name = "GIF" if gif else "WEBP"
+    frames[0].save(content, name, save_all=True, append_images=frames[1:], duration=times, loop=0)
     return content.getvalue()
 
 

@@ -206,7 +206,7 @@ COMMANDS = {
             STEP,
             PROJECT,
             _option("-o", "--output", metavar="HTML",
-                    help="where to write the page, .gif, .webp, .mp4 (default a temporary folder)"),
+                    help="the page, .gif, .webp or .mp4 to write (default in a temporary folder)"),
             _number("--speed", "seconds of the model per second", "X"),
             _repeated("--trail", "BODY", "trails", "draw the path of a body"),
             _repeated("--plot", "NAME", "plots",

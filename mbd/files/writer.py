@@ -185,10 +185,10 @@ class Writer:
         if call is None or call.maker is Formulation or own:
             raise ValueError(
                 f"{value.name!r} is a formulation of your own, which is code and not data: a model "
-                f"file can say {', '.join(NAMES)} and what mbd.SO3, mbd.SE3, mbd.S2, mbd.Unified, "
-                "mbd.EulerParameters and mbd.Scalable make; keep such a model as a scene in "
-                "Python, a file with build() that mbd run takes as well, or give the body one of "
-                "these"
+                f"file can say {', '.join(NAMES)} and what mbd.SO3, mbd.SE3, mbd.S2, mbd.InPlane, "
+                "mbd.Unified, mbd.EulerParameters and mbd.Scalable make; keep such a model as a "
+                "scene in Python, a file with build() that mbd run takes as well, or give the body "
+                "one of these"
             )
         return self._table(value)
 

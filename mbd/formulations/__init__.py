@@ -20,6 +20,7 @@ _WITH_OPTIONS = {
     "SO3": "so3",
     "SE3": "se3",
     "S2": "s2",
+    "InPlane": "in_plane",
     "EulerParameters": "euler_parameters",
     "Unified": "unified",
     "Scalable": "scalable",

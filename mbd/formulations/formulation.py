@@ -226,6 +226,8 @@ class Formulation:
     mass_matrix : callable, optional
         What ``constants`` takes to the (4 k, 4 k) matrix W of the kinetic energy
         :math:`\tfrac12\dot y^T(W\otimes I_3)\dot y`; default that of the first face.
+    normal : int, optional
+        The inertial axis that is normal to the plane in which the body moves, if it does.
     like : Formulation, optional
         That of which it has the functions, with constants of its own.
     """
@@ -266,6 +268,7 @@ class Formulation:
     faces: Callable[[np.ndarray], np.ndarray] | None = None
     mass_matrix: Callable[[float, np.ndarray, np.ndarray], np.ndarray] | None = None
     conserving: Conserving | None = None
+    normal: int | None = None
     like: "Formulation | None" = None
 
     def __post_init__(self) -> None:

@@ -2,6 +2,7 @@ r"""Constraint rows on faces, from which every joint is assembled.
 
 ======== ============================== ==============================================
 COINCIDE :math:`P - Q = 0` (3 rows)     P on the first face, Q on the second
+IN_PLANE :math:`e_r\cdot(P-Q) = 0`      the same along two inertial directions (2 rows)
 row(DOT) :math:`a\cdot b - c = 0`       a vector of each face
 OFFSET   :math:`a\cdot(P-Q) - c = 0`    a and P on the first face, Q on the second
 SQUARE   :math:`\tfrac12|Q-P|^2 - c`    a distance
@@ -26,7 +27,7 @@ second body*.
 from functools import cache
 from typing import Any
 
-from mbd.algebra.vec import dot, load3, mat_mat, mat_mat_t, minus, store3
+from mbd.algebra.vec import dot, load3, mat_mat, mat_mat_t, minus, plus, store3, times
 from mbd.interactions.gradients import (
     GAMMA,
     ROW,
@@ -120,6 +121,41 @@ def add_gradient(I: Any, F: Any, e: Any, a: int, r: int, g: Any, rate: Any) -> N
 
 
 @each
+def in_plane_forces(I: Any, F: Any, e: Any) -> None:
+    """Write e_r.(P - Q); add sum lam_r e_r at P, its negative at Q."""
+    P, Q = I[e.ends], I[e.ends + 1]
+    between, force = minus(at(I, F, Y, P), at(I, F, Y, Q)), (0.0, 0.0, 0.0)
+    for r in range(2):
+        g = load3(F, e.numbers + 3 * r)
+        F[I[X] + e.u + r] = dot(g, between)
+        force = plus(force, times(F[I[A] + e.u + r], g))
+    push(I, F, FY, P, 1.0, force)
+    push(I, F, FY, Q, -1.0, force)
+
+
+@each
+def in_plane_tangent(I: Any, F: Any, e: Any) -> None:
+    """Add the rows of B and their transposes."""
+    form_maps(I, F, e, 2, F[POSITION_TURN] != 0.0)
+    for a in range(2):
+        for r in range(2 if I[I[e.ends + a] + ATT_N] > 0 else 0):
+            g = times(1.0 - 2.0 * a, load3(F, e.numbers + 3 * r))
+            add_gradient(I, F, e, a, r, g, (0.0, 0.0, 0.0))
+
+
+@each
+def in_plane_rates(I: Any, F: Any, e: Any) -> None:
+    """Write both derivatives of e_r.(P - Q)."""
+    P, Q = I[e.ends], I[e.ends + 1]
+    first = minus(at(I, F, YD, P), at(I, F, YD, Q))
+    second = minus(at(I, F, YDD, P), at(I, F, YDD, Q))
+    for r in range(2):
+        g = load3(F, e.numbers + 3 * r)
+        F[I[PHID] + e.u + r] = dot(g, first)
+        F[I[PHIDD] + e.u + r] = dot(g, second)
+
+
+@each
 def dot_forces(I: Any, F: Any, e: Any) -> None:
     """Write a.b - c; add lam b at a, lam a at b."""
     a, b = at(I, F, Y, I[e.ends]), at(I, F, Y, I[e.ends + 1])
@@ -153,6 +189,10 @@ def dot_rates(I: Any, F: Any, e: Any) -> None:
 
 COINCIDE = Kind(
     "coincide", 2, 3, (), coincide_forces, coincide_tangent, coincide_rates, smooth=True,
+    unit="m",
+)  # fmt: skip
+COINCIDE_IN_PLANE = Kind(
+    "coincide in plane", 2, 2, (), in_plane_forces, in_plane_tangent, in_plane_rates, smooth=True,
     unit="m",
 )  # fmt: skip
 DOT_ROW = Kind("dot", 2, 1, DOT.pairs, dot_forces, dot_tangent, dot_rates, smooth=True)

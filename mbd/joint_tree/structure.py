@@ -163,7 +163,8 @@ def tree_of(who: str, model: FrozenModel, named: Sequence[str] = ()) -> Tree:
         if path is None:
             continue
         rows = sum(e.kind.n_rows for e in joint.elements())
-        freedoms = 6 if all(x.body.formulation.axes for x in joint.ends) else 3
+        spatial = joint.normal is None and all(x.body.formulation.axes for x in joint.ends)
+        freedoms = 6 if spatial else 3
         if _columns(path) + rows == freedoms or (_columns(path) == 3 == rows):
             steps[name] = path
             graph.add_edge(joint.A.body.name, joint.B.body.name, key=name)

@@ -67,6 +67,13 @@ def built(
         )
     system = system.frozen()
     bodies = list(system.bodies.values())
+    for body in bodies:
+        if (axis := body.formulation.normal) is not None and system.gravity[axis] != 0.0:
+            raise ValueError(
+                f"System: gravity must be in the plane of {body.name!r}, which moves normal to "
+                f"{'xyz'[axis]}, got {system.gravity.tolist()} [m/s^2]; turn it, or take another "
+                "formulation"
+            )
     index = {b.name: i for i, b in enumerate(bodies)}
     index["ground"] = -1
     parts = system.parts
@@ -123,7 +130,23 @@ def built(
     I.flags.writeable = False
     model.prepare()
     read_only(F)
+    if any(x.formulation.normal is not None for x in bodies) and not model.set_valued:
+        _refuse_constant_rows(model)
     return model
+
+
+def _refuse_constant_rows(model: Model) -> None:
+    """Refuse rows that nothing moves, of parts that do not leave them out in a plane."""
+    acting = model.compliant.copy()  # B has none of these
+    B = model.assemble().B.tocoo()
+    acting[B.coords[0][B.data != 0.0]] = True
+    for i in np.flatnonzero(~acting):
+        label = model.numbering.lam_labels[i]
+        name = label.rpartition(".")[0]
+        raise ValueError(
+            f"{label}: this row of a {type(model.system[name]).__name__} is constant where its "
+            "bodies move in a plane; let another formulation carry one of them"
+        )
 
 
 def _by_formulation(bodies: list[Any]) -> dict[Formulation, list[int]]:

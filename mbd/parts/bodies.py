@@ -12,8 +12,9 @@ from mbd.base.door import inertia_tensor, label, mass_properties, number, rotati
 from mbd.base.read_only import read_only
 from mbd.formulations import NAMES, named
 from mbd.formulations.formulation import Formulation
+from mbd.parts.joint import perpendicular
 from mbd.parts.part import Body
-from mbd.parts.shapes import checked_shapes, touching
+from mbd.parts.shapes import Capsule, checked_shapes, touching
 
 
 class RigidBody(Body):
@@ -100,7 +101,7 @@ class RigidBody(Body):
             collision=None if collision is None
             else touching(owner, "collision", checked_shapes(owner, collision, "collision")),
         )  # fmt: skip
-        if not formulation.holonomic:  # not every velocity is one of its own
+        if not formulation.holonomic or formulation.normal is not None:  # lacks some velocities
             try:
                 self.q_and_v(self.position)
             except ValueError as error:
@@ -131,6 +132,52 @@ class RigidBody(Body):
         """
         m, c, J = mass_properties(label(name, cls.__name__), matrix)
         return cls(name, mass=m, inertia=J, center_of_mass=c, **options)
+
+    @classmethod
+    def bar(
+        cls, name: str, start: Any, end: Any, *, mass: float, radius: float | None = None,
+        **options: Any,
+    ) -> "RigidBody":  # fmt: skip
+        r"""Make a uniform round bar between two points.
+
+        Its origin is in the middle, its first axis points from start to end. Across it the inertia
+        is :math:`mL^2/12 + mr^2/4`, about its axis :math:`mr^2/2`.
+
+        Parameters
+        ----------
+        name : str
+        start, end : (3,) array [m]
+            Inertial, at the initial pose.
+        mass : float [kg]
+        radius : float [m], optional
+            r. Default: a slender bar, :math:`mL^2/12` across, with the axial inertia and the look
+            of r = L/50.
+        **options
+            Velocities, formulation, shape, collision of ``RigidBody``.
+
+        Examples
+        --------
+        >>> import mbd
+        >>> mbd.RigidBody.bar("crank", (0, 0, 0), (0.3, 0, 0.4), mass=1.2).position.tolist()
+        [0.15, 0.0, 0.2]
+        """
+        owner = label(name, cls.__name__)
+        m = number(owner, "mass", mass, "kg", positive=True)
+        P, Q = vector(owner, "start", start, "m"), vector(owner, "end", end, "m")
+        L = float(np.linalg.norm(Q - P))
+        if L == 0.0:
+            raise ValueError(
+                f"{owner}: start and end of a bar must differ, got {P.tolist()} [m] twice; for a "
+                "mass without extent use mbd.PointMass"
+            )
+        slender = radius is None
+        r = L / 50 if slender else number(owner, "radius", radius, "m", positive=True)
+        across = m * L**2 / 12 + (0.0 if slender else m * r**2 / 4)
+        return cls(name, **{
+            "mass": m, "inertia": (m * r**2 / 2, across, across), "position": (P + Q) / 2,
+            "rotation": perpendicular((Q - P) / L)[:, [2, 0, 1]],
+            "shape": Capsule(r, L, axis=(1, 0, 0)), **options,
+        })  # fmt: skip
 
 
 _WITHOUT_EXTENT = {

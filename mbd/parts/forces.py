@@ -10,6 +10,8 @@ import numpy as np
 
 from mbd.base.checked import flag, function, shown
 from mbd.base.door import label, number, rotation_matrix, symmetric, vector
+from mbd.base.dual import plain
+from mbd.base.tolerances import ROWS_MET
 from mbd.interactions.beams.element import BEAM
 from mbd.interactions.kind import Attachment, Element, Kind
 from mbd.interactions.laws import number_law, spring_law, time_law
@@ -58,6 +60,16 @@ def _applied(
     if law is None and callable(value):
         law = time_law(owner, value)
     constant = vector(owner, what, value if law is None else (0.0, 0.0, 0.0), unit)
+    body, axis = frame.body, frame.body.formulation.normal
+    if axis is not None:
+        inertial = plain(body.rotation) @ plain(constant) if follow else plain(constant)
+        out = np.delete(inertial, axis) if moment else inertial[axis]
+        if np.abs(out).max() > ROWS_MET * np.linalg.norm(inertial):
+            raise ValueError(
+                f"{owner}: {what} must be {'along the normal' if moment else 'in the plane'} of "
+                f"{body.name!r}, which moves normal to {'xyz'[axis]}, got {inertial.tolist()} "
+                f"[{unit}]; take the rest away, or another formulation"
+            )
     return Applied(frame.place, at, constant, law, follow, moment)
 
 

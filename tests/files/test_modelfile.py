@@ -100,7 +100,7 @@ def test_every_option_can_be_said(maker):
 def test_options_are_all_there():
     assert set(words.methods()) >= {"GeneralizedAlpha", "EnergyMomentum", "LieRungeKutta4"}
     assert set(words.makers("formulations.")) == {
-        "EulerParameters", "S2", "SE3", "SO3", "Scalable", "Unified"
+        "EulerParameters", "InPlane", "S2", "SE3", "SO3", "Scalable", "Unified"
     }  # fmt: skip
     assert set(words.arguments(System)) == {"gravity"}
     left = set(inspect.signature(mbd.simulate).parameters) - words.OF_A_CALL

@@ -22,7 +22,15 @@ from mbd.machine.buffer import OWN, TRANSLATION
 from mbd.machine.jit import jit
 
 HERE = Path(__file__).parent
-ALL = {**FORMULATIONS, **FORMS, **MADE, "s2": mbd.S2(), "fork": FORK, "strut": STRUT}
+ALL = {
+    **FORMULATIONS,
+    **FORMS,
+    **MADE,
+    "s2": mbd.S2(),
+    "in plane": mbd.InPlane("y"),
+    "fork": FORK,
+    "strut": STRUT,
+}
 TIGHT = 5e-8  # of differences
 EXACT = {
     "no increment", "pose", "velocity", "own rows", "virtual work", "multipliers", "mass matrix",

@@ -28,7 +28,7 @@ from mbd.formulations.families import family
 from mbd.interactions.beams.element import BEAM
 from mbd.interactions.compliant_rows import COMPLIANT_COINCIDE
 from mbd.interactions.motion_loads import SiteForm, motion_load
-from mbd.interactions.rows import row
+from mbd.interactions.rows import COINCIDE_IN_PLANE, row
 from mbd.interactions.springs import held, motor, potential, rubbing, spring, stop
 
 
@@ -74,8 +74,8 @@ def test_every_formulation_can_be_named():
 
 
 def test_every_interaction_kind_is_used_by_a_recipe():
-    # with parts of their own in beams/test_element.py and physics/test_compliant_rows.py
-    used = {BEAM, COMPLIANT_COINCIDE}
+    # tested in beams/test_element.py, physics/test_compliant_rows.py and test_in_plane.py
+    used = {BEAM, COMPLIANT_COINCIDE, COINCIDE_IN_PLANE}
     for make in [
         *JOINT_RECIPES.values(),
         *PAIR_FORCES.values(),

@@ -101,7 +101,7 @@ RUNS = {
 OTHERS = {"check_formulation", "check_part", "check_tangents", "contacts", "load", "read", "write",
           "read_aerodyn", "read_beamdyn", "read_elastodyn", "read_hawc2", "read_windio",
           "sample", "rotation", "parallel_coordinates", "sobol_indices", "sum_of_squares",
-          "EulerParameters", "S2", "SE3", "SO3", "Scalable", "Unified"}  # fmt: skip
+          "EulerParameters", "InPlane", "S2", "SE3", "SO3", "Scalable", "Unified"}  # fmt: skip
 
 
 @pytest.mark.parametrize("door", ANALYSES)

@@ -1,0 +1,274 @@
+r"""``InPlane``: the rigid body that moves in a plane, three velocities, on R^2 x SO(2).
+
+With the normal n of the plane and unit vectors :math:`e_1, e_2` in it, inertial axes all three,
+:math:`v = (e_1\cdot\dot x, e_2\cdot\dot x, \omega)` and
+
+.. math:: \dot x = v_1e_1 + v_2e_2, \qquad \dot d_k = \omega\,n\times d_k, \qquad
+          q \boxplus \Delta = (x + \Delta_1e_1 + \Delta_2e_2,\; \exp(\Delta_3\tilde n)R) .
+
+Stored is the pose, :math:`q = (x, p)` with the unit quaternion p of R: where the body is along n,
+and how it is turned at the start, is anything. With :math:`\eta` = R times the first moments and
+:math:`J_n = n\cdot RJR^Tn` about the origin, :math:`u = \ddot x - g`, and for any vector b
+:math:`b' = n\times b`, :math:`b'' = n\times b'`,
+
+.. math::
+   r &= \begin{bmatrix} e_i\cdot(mu + \alpha\eta' + \omega^2\eta'' + f_0) \\
+        J_n\alpha + \eta'\cdot u + \sum_k d_k'\cdot f_k \end{bmatrix}, \qquad
+   M = \begin{bmatrix} mI & e_i\cdot\eta' \\ e_j\cdot\eta' & J_n \end{bmatrix} \\
+   G &= \begin{bmatrix} 0 & 2\omega\,e_i\cdot\eta'' \\ 0 & 0 \end{bmatrix}, \qquad
+   K = \begin{bmatrix} 0 & e_i\cdot(\alpha\eta'' - \omega^2\eta') \\
+       0 & \eta''\cdot u + \sum_k d_k''\cdot f_k \end{bmatrix}, \qquad T = I
+
+for :math:`b''' = -b'`. They are the rows of ``so3`` along these velocities: what holds the body in
+its plane does no work.
+"""
+
+from dataclasses import replace
+from functools import cache
+from typing import Any, Literal
+
+import numpy as np
+
+from mbd.algebra.rotations import quaternion_from_matrix
+from mbd.algebra.so3 import quaternion_matrix, quaternion_product
+from mbd.algebra.vec import (
+    cross,
+    dot,
+    load3,
+    load9,
+    mat_vec,
+    minus,
+    plus,
+    store3,
+    store_column,
+    times,
+    vec_mat,
+    weighted,
+)
+from mbd.base.checked import one_of
+from mbd.base.dual import plain
+from mbd.base.recorded_call import remembered
+from mbd.base.tolerances import ROWS_MET
+from mbd.formulations.formulation import Formulation
+from mbd.formulations.so3 import constants as of_spatial
+from mbd.formulations.so3 import face, own_rates, rotation, write_rates, write_second_rates
+from mbd.machine.buffer import GX, ROTATION, TRANSLATION, W_G, W_K, W_M
+from mbd.machine.jit import jit
+
+AXES = "xyz"
+_E1, _E2, _N = 13, 16, 19  # places of the axes among the constants
+
+
+@jit
+def _axes(F: Any, n: Any) -> Any:
+    """Return e_1, e_2 and the normal."""
+    return load3(F, n.par + _E1), load3(F, n.par + _E2), load3(F, n.par + _N)
+
+
+@jit
+def _in_plane(F: Any, n: Any, i: int) -> Any:
+    """Return F[i] e_1 + F[i + 1] e_2 and F[i + 2] n."""
+    e1, e2, normal = _axes(F, n)
+    return plus(times(F[i], e1), times(F[i + 1], e2)), times(F[i + 2], normal)
+
+
+@jit
+def retract(F: Any, n: Any) -> None:
+    """Write x + d_1 e_1 + d_2 e_2 and exp(d_3 n) R, the quaternion at unit length."""
+    shift, _ = _in_plane(F, n, n.d)
+    store3(F, n.q, plus(load3(F, n.q0), shift))
+    half = 0.5 * F[n.d + 2]
+    axis = times(np.sin(half), load3(F, n.par + _N))
+    p = (F[n.q0 + 3], F[n.q0 + 4], F[n.q0 + 5], F[n.q0 + 6])
+    p = quaternion_product((np.cos(half), axis[0], axis[1], axis[2]), p)
+    s = 1.5 - 0.5 * (p[0] * p[0] + p[1] * p[1] + p[2] * p[2] + p[3] * p[3])
+    for i in range(4):
+        F[n.q + 3 + i] = s * p[i]
+
+
+@jit
+def face_velocity(F: Any, n: Any) -> None:
+    """Write x' and omega n x d_k."""
+    velocity, omega = _in_plane(F, n, n.v)
+    write_rates(F, n, velocity, omega)
+
+
+@jit
+def face_acceleration(F: Any, n: Any) -> None:
+    """Write x'' and the accelerations of the directors."""
+    _, omega = _in_plane(F, n, n.v)
+    acceleration, alpha = _in_plane(F, n, n.a)
+    write_second_rates(F, n, acceleration, omega, alpha)
+
+
+@jit
+def _inertia(F: Any, n: Any) -> Any:
+    """Return eta', eta'' and J_n."""
+    R, normal = rotation(F, n.y), load3(F, n.par + _N)
+    first = cross(normal, mat_vec(R, load3(F, n.par + 1)))
+    W = vec_mat(normal, R)
+    return first, cross(normal, first), dot(W, mat_vec(load9(F, n.par + 4), W))
+
+
+@jit
+def residual(F: Any, n: Any, s: float) -> None:
+    """Write s r."""
+    e1, e2, normal = _axes(F, n)
+    first, second, J = _inertia(F, n)
+    omega, alpha = F[n.v + 2], F[n.a + 2]
+    u = minus(_in_plane(F, n, n.a)[0], load3(F, GX))
+    force = plus(times(F[n.par], u), load3(F, n.f))
+    force = plus(force, plus(times(alpha, first), times(omega * omega, second)))
+    moment = J * alpha + dot(first, u)
+    for k in range(3, 12, 3):
+        moment += dot(cross(normal, load3(F, n.y + k)), load3(F, n.f + k))
+    F[n.x] = s * dot(e1, force)
+    F[n.x + 1] = s * dot(e2, force)
+    F[n.x + 2] = s * moment
+
+
+@jit
+def tangent(F: Any, n: Any) -> None:
+    """Add w_M M + w_G G + w_K K."""
+    wM, wG, wK = F[W_M], F[W_G], F[W_K]
+    e1, e2, normal = _axes(F, n)
+    first, second, J = _inertia(F, n)
+    omega, alpha = F[n.v + 2], F[n.a + 2]
+    u = minus(_in_plane(F, n, n.a)[0], load3(F, GX))
+    turned = dot(second, u)
+    for k in range(3, 12, 3):
+        turned += dot(cross(normal, cross(normal, load3(F, n.y + k))), load3(F, n.f + k))
+    above = times(wK, minus(times(alpha, second), times(omega * omega, first)))
+    above = plus(plus(times(wM, first), times(2 * wG * omega, second)), above)
+    F[n.S] += wM * F[n.par]
+    F[n.S + n.ld + 1] += wM * F[n.par]
+    F[n.S + 2] += dot(e1, above)
+    F[n.S + n.ld + 2] += dot(e2, above)
+    F[n.S + 2 * n.ld] += wM * dot(e1, first)
+    F[n.S + 2 * n.ld + 1] += wM * dot(e2, first)
+    F[n.S + 2 * n.ld + 2] += wM * J + wK * turned
+
+
+@jit
+def _offset(F: Any, n: Any, w: int) -> Any:
+    """Return b' of the weighted directors b."""
+    b = minus(weighted(F, n.y, w), times(F[w], load3(F, n.y)))
+    return cross(load3(F, n.par + _N), b)
+
+
+@jit
+def _store(F: Any, n: Any, i: int, w0: float, turned: Any) -> None:
+    """Write the columns w0 e_1, w0 e_2 and that of the turn."""
+    store_column(F, i, times(w0, load3(F, n.par + _E1)))
+    store_column(F, i + 1, times(w0, load3(F, n.par + _E2)))
+    store_column(F, i + 2, turned)
+
+
+@jit
+def maps(F: Any, n: Any, to: Any) -> None:
+    """Write [w0 e_1, w0 e_2, b'] for test and trial, and [0, 0, omega b'']."""
+    first = _offset(F, n, to.w)
+    _store(F, n, to.P, F[to.w], first)
+    _store(F, n, to.PT, F[to.w], first)
+    if to.rate:
+        second = cross(load3(F, n.par + _N), first)
+        _store(F, n, to.DP, 0.0, times(F[n.v + 2], second))
+
+
+@jit
+def second_maps(F: Any, n: Any, to: Any) -> None:
+    """Write [0, 0, 2 omega b''] by velocities, [0, 0, alpha b'' - omega^2 b'] by increments."""
+    first = _offset(F, n, to.w)
+    second = cross(load3(F, n.par + _N), first)
+    omega = F[n.v + 2]
+    _store(F, n, to.AV, 0.0, times(2 * omega, second))
+    turned = minus(times(F[n.a + 2], second), times(omega * omega, first))
+    _store(F, n, to.AQ, 0.0, turned)
+
+
+@jit
+def flow(F: Any, n: Any, k: int) -> None:
+    """Write v."""
+    store3(F, k, load3(F, n.v))
+
+
+@jit
+def carry(F: Any, n: Any, motion: int, twist: int) -> None:
+    """Write what of the translation, the turn and their rates is in the plane."""
+    e1, e2, normal = _axes(F, n)
+    p = (F[n.q0 + 3], F[n.q0 + 4], F[n.q0 + 5], F[n.q0 + 6])
+    W = vec_mat(normal, quaternion_matrix(p))  # the same in all poses
+    for at, x in ((n.d, motion), (n.v, twist)):
+        moved = load3(F, x)
+        F[at] = dot(e1, moved)
+        F[at + 1] = dot(e2, moved)
+        F[at + 2] = dot(W, load3(F, x + 3))
+
+
+@cache
+def _formulation(axis: int) -> Formulation:
+    """Return the formulation of a plane; all have the functions of the first."""
+    i, j = (k for k in range(3) if k != axis)
+    columns = np.eye(3)[[i, j, axis]].ravel()
+
+    def constants(mass: Any, center: np.ndarray, second: np.ndarray) -> np.ndarray:
+        """Return those of ``so3``, e_1, e_2 and the normal."""
+        spatial = of_spatial(mass, center, second)
+        return np.concatenate([spatial, np.broadcast_to(columns, (*spatial.shape[:-1], 9))], -1)
+
+    def initial(
+        position: np.ndarray, rotation: np.ndarray, velocity: np.ndarray, omega: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return q = (x, p) and v."""
+        for what, vector, out in (
+            ("velocity", plain(velocity), [axis]), ("angular_velocity", plain(omega), [i, j]),
+        ):  # fmt: skip
+            aside = np.abs(vector[..., out]).max(-1)
+            if np.any(aside > ROWS_MET * np.linalg.norm(vector, axis=-1)):
+                where = "along" if what == "velocity" else "normal to"
+                raise ValueError(
+                    f"{what} of a body in the plane with the normal {AXES[axis]} must keep it "
+                    f"there, got {aside.max():.6g} {where} {AXES[axis]}; take that part away, or "
+                    "another formulation"
+                )
+        q = np.concatenate([position, quaternion_from_matrix(rotation)], -1)
+        v = [velocity[..., [i]], velocity[..., [j]], omega[..., [axis]]]
+        return q, np.concatenate(v, -1)
+
+    facts: dict[str, Any] = {
+        "name": f"in plane ({AXES[axis]})", "constants": constants, "initial": initial,
+        "velocities": (AXES[i], AXES[j], f"theta_{AXES[axis]}"), "normal": axis,
+    }  # fmt: skip
+    if axis:
+        first = _formulation(0)
+        return replace(first, like=first, **facts)
+    return Formulation(
+        velocity_kinds=(TRANSLATION,) * 2 + (ROTATION,), own_rows=(), own_kinds=(), n_q=7,
+        quaternion=3, axes=True, stacks=True, retract=retract, face=face,
+        face_velocity=face_velocity, face_acceleration=face_acceleration, residual=residual,
+        tangent=tangent, maps=maps, own_rates=own_rates, flow=flow, carry=carry,
+        second_maps=second_maps, **facts,
+    )  # fmt: skip
+
+
+@remembered
+def InPlane(normal: Literal["x", "y", "z"]) -> Formulation:
+    r"""Return the formulation of a rigid body that moves in a plane: three velocities.
+
+    Joints between such bodies, and with the ground, have the rows of the plane only: a hinge two,
+    none of them redundant. Joints with other bodies have all of theirs.
+
+    Parameters
+    ----------
+    normal : {"x", "y", "z"}
+        Of the plane, an inertial axis. Velocities are those along the other two, in their order,
+        and the angular velocity about it.
+
+    Examples
+    --------
+    >>> import mbd
+    >>> rod = mbd.RigidBody("rod", mass=1.0, inertia=(1, 1, 1), formulation=mbd.InPlane("y"))
+    >>> rod.formulation.velocities
+    ('x', 'z', 'theta_y')
+    """
+    return _formulation(AXES.index(one_of("InPlane", "normal", normal, tuple(AXES))))
