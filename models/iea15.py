@@ -1,4 +1,4 @@
-"""IEA 15 MW reference wind turbine in a steady wind: blades and tower that bend, and the wake.
+"""IEA 15 MW wind turbine: blades and tower that bend in a steady wind, with dynamic inflow.
 
 Blades of 117 m by their full matrices, a tower of 129 m, nacelle and hub rigid, the shaft tilted.
 The generator takes the torque K W^2 of the controller. HAWC2's table of steady states has 6.391 rpm
