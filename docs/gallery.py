@@ -38,8 +38,8 @@ THEMES = {
         "governor", "hooke", "planetary_gear", "rack_and_pinion", "screw_jack", "rotor",
     ),
     "Beams, cables, flexible bodies": (
-        "iea15", "three_blade_rotor", "goland_wing", "flying_spaghetti", "roll_up", "curved_cantilever",
-        "princeton_beam", "spin_up_beam", "bending_rod", "elastic_crank", "flexible_rod",
+        "iea15", "three_blade_rotor", "goland_wing", "flying_spaghetti", "roll_up",
+        "curved_cantilever", "princeton_beam", "spin_up_beam", "bending_rod", "elastic_crank", "flexible_rod",
         "modal_rotor", "catenary", "rope_in_current",
     ),
     "Wheels and contact": (
