@@ -38,9 +38,9 @@ THEMES = {
         "governor", "hooke", "planetary_gear", "rack_and_pinion", "screw_jack", "rotor",
     ),
     "Beams, cables, flexible bodies": (
-        "three_blade_rotor", "goland_wing", "flying_spaghetti", "roll_up", "curved_cantilever",
-        "princeton_beam", "spin_up_beam", "bending_rod", "elastic_crank", "flexible_rod",
-        "modal_rotor", "catenary", "rope_in_current",
+        "iea15", "three_blade_rotor", "goland_wing", "flying_spaghetti", "roll_up",
+        "curved_cantilever", "princeton_beam", "spin_up_beam", "bending_rod", "elastic_crank",
+        "flexible_rod", "modal_rotor", "catenary", "rope_in_current",
     ),
     "Wheels and contact": (
         "bicycle", "rolling_disc", "ball_on_turntable", "skate", "non_twisting", "billiard",

@@ -76,6 +76,7 @@ PICTURES = {
     "goland_wing": Picture(
         "wing.12.position.z", 0.2, None, _trail("wing.12", view=(1, -1, 0.6), show=BARE)
     ),
+    "iea15": Picture("shaft.angle_rate", 24.0, None, {"view": (-1, -1.2, 0.3), "show": BARE}),
     "rope_in_current": Picture(
         "rope.16.position", 6.0, None, {"up": (0, 1, 0), "view": (0.1, 0.1, 1)}
     ),
