@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mbd.base.above import Observing, from_above
+from mbd.base.door import flag
 from mbd.base.html_tables import page
 from mbd.interactions.kind import Kind
 from mbd.machine import buffer as m
@@ -267,7 +268,8 @@ class Model(FrozenModel):
         from mbd.model.assembly import assemble
 
         refuse_set_valued("Model.assemble", self)
-        return assemble(self, state_of("Model.assemble", self, state), memories)
+        rest = flag("Model.assemble", "memories", memories)
+        return assemble(self, state_of("Model.assemble", self, state), rest)
 
     def moved(self, state: State, d: Any) -> State:
         r"""Return the state at :math:`q \boxplus d`, all else as it is.
