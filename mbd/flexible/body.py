@@ -46,7 +46,7 @@ class FlexibleBody(Body):
     name : str
     M, K : sparse matrix, (n, n) array, or name of a file
         Mass [kg, kg m^2] and stiffness [N/m, N m], free of supports, of 3 translations for each
-        node, or 6 degrees of freedom (then M is lumped); in the axes of the body. Files ``.mtx``
+        node, or 6 degrees of freedom; in the axes of the body. Files ``.mtx``
         (Matrix Market, Abaqus), ``.npz``, ``.npy``, ``.op4``, ``.pch`` (Nastran), ``.sti``,
         ``.mas`` (CalculiX), ``.matrix`` (Ansys).
     coordinates : (nodes, 3) array [m], or name of a file

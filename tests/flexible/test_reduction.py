@@ -365,12 +365,84 @@ def test_numbers_of_modes_that_are_not_there_are_refused():
         reduced(bad(), None, 3.0)
 
 
-def test_consistent_masses_of_nodes_with_rotations_are_refused():
+def consistent(n, length, mass, turned, kinds, radius=0.02):
+    """Mass of straight elements along an axis: products of their functions, by Gauss quadrature.
+
+    Return M, and points (q, 3), weights (q,) and displacements there (q, 3, 6 n + 6) that have it.
+    """
+    across, along = kinds
+    s, w = np.polynomial.legendre.leggauss(6)
+    h, points, weights, fields = length / n, [], [], []
+    for e in range(n):
+        for a, b in zip(0.5 * (s + 1), 0.5 * w, strict=True):
+            for y, z in radius * np.array([(1, 1), (-1, 1), (1, -1), (-1, -1)]):
+                u = np.zeros((3, 6 * n + 6))
+                i, j = 6 * e, 6 * e + 6
+                u[0, i], u[0, j] = 1 - a, a
+                f = [1 - 3 * a**2 + 2 * a**3, h * (a - 2 * a**2 + a**3),
+                     3 * a**2 - 2 * a**3, h * (a**3 - a**2)]  # fmt: skip
+                if across == "linear":
+                    f = [1 - a, 0.0, a, 0.0]
+                if along == "hermite":
+                    u[0, i], u[0, j] = f[0], f[2]
+                for node, g, gt in ((i, f[0], f[1]), (j, f[2], f[3])):
+                    t = (1 - a) if node == i else a
+                    if along == "hermite":
+                        t = g
+                    u[1, node + 1], u[1, node + 5] = g, gt
+                    u[2, node + 2], u[2, node + 4] = g, -gt
+                    u[:, node + 3 : node + 6] += t * np.cross(np.eye(3), [0, y, z]).T
+                points.append(turned @ [h * (e + a), y, z])
+                weights.append(mass * h * b / 4)
+                T = np.kron(np.eye(2 * n + 2), turned)
+                fields.append(turned @ u @ T.T)
+    fields, weights = np.array(fields), np.array(weights)
+    return np.einsum("q,qki,qkj->ij", weights, fields, fields), np.array(points), weights, fields
+
+
+TURNED = np.linalg.qr(np.random.default_rng(5).normal(size=(3, 3)))[0]
+
+
+@pytest.mark.parametrize(
+    "kinds", [("linear", "linear"), ("hermite", "hermite"), ("hermite", "linear")]
+)
+def test_invariants_of_consistent_masses_are_integrals_over_the_elements(kinds):
+    """Of shells and beams with rotations: against sums over points of what is interpolated."""
+    length, errors = 0.9, []
+    for n in (6, 12):
+        M, points, weights, fields = consistent(n, length, 1.3, TURNED, kinds)
+        _, K, x = beam(n, length, 1e5, 50.0, 60.0, 70.0, 1.3)
+        T = np.kron(np.eye(2 * n + 2), TURNED)
+        mesh = FiniteElementModel.checked("body", M, T @ K @ T.T, x @ TURNED.T, {})
+        shapes = reduced(mesh, 12, None)
+        psi = np.einsum("qki,ij->qkj", fields, shapes.values.reshape(-1, 12))
+        w0 = np.column_stack([np.ones(len(points)), points])
+        total = (
+            np.einsum("q,qk,ql->kl", weights, w0, w0),
+            np.einsum("q,qk,qlj->jkl", weights, w0, psi),
+            np.einsum("q,qki,qlj->ijkl", weights, psi, psi),
+        )
+        W = invariants(mesh, shapes)
+        pairs = zip(W, total, strict=True)
+        errors.append(max(np.abs(A - B).max() / np.abs(B).max() for A, B in pairs))
+        size = np.abs(total[1]).max()
+        assert np.allclose(W.W0, total[0], rtol=0, atol=1e-12)  # what M says is exact for all
+        assert np.allclose(W.W1[:, 0], total[1][:, 0], rtol=0, atol=1e-10 * size)
+        skew = [A[:, 1:] - A[:, 1:].swapaxes(1, 2) for A in (W.W1, total[1])]
+        assert np.allclose(*skew, rtol=0, atol=1e-10 * size)
+        traces = [np.trace(A, axis1=2, axis2=3) for A in (W.W2, total[2])]
+        assert np.allclose(*traces, rtol=0, atol=1e-10 * np.abs(traces[1]).max())
+    assert max(errors) < 1e-10 if kinds[0] == kinds[1] else errors[1] < min(0.3 * errors[0], 5e-3)
+
+
+def test_masses_that_no_body_has_are_refused():
     M, K, x = HERMITE
     M = M.tolil()
     M[1, 7] = M[7, 1] = 0.01
     mesh = FiniteElementModel.checked("body", M, K, x, {})
-    with pytest.raises(ValueError, match="M of nodes with rotations must be lumped"):
+    with pytest.raises(
+        ValueError, match="body: M must move rigidly as a body does, its mass the s"
+    ):
         invariants(mesh, reduced(mesh, 2, None))
     M, K, x = BAR
     uneven = sp.diags(np.where(np.arange(60) == 7, 0.5, M.diagonal()))

@@ -78,7 +78,11 @@ from mbd.formulations.modal.constants import (
     working_maps,
 )
 from mbd.formulations.modal.faces import add_back, combined, motion, pull
-from mbd.formulations.modal.stress import prepare_stress, stress_force, stress_stiffness
+from mbd.formulations.modal.stress import (
+    add_stress_force,
+    add_stress_stiffness,
+    prepare_stress,
+)
 from mbd.machine.buffer import GX, MAP_ROW, W_G, W_K, W_M
 from mbd.machine.jit import jit
 
@@ -154,7 +158,7 @@ def equations_on(frame: Formulation) -> tuple[Any, Any]:
         w2, mass = table(F, n.par, W2), table(F, n.par, MASS)
         stiff, damp = table(F, n.par, STIFFNESS), table(F, n.par, DAMPING)
         for j in range(n_p):
-            total = pull(F, n.par, n.y, n.f, work + COLUMN, j) + stress_force(F, n.par, j)
+            total = pull(F, n.par, n.y, n.f, work + COLUMN, j)
             for i in range(12):
                 total += F[work + U + 12 * j + i] * F[work + GRAM + i]
             for i in range(n_p):
@@ -164,6 +168,7 @@ def equations_on(frame: Formulation) -> tuple[Any, Any]:
                 total += (2 * turning + F[damp + n_p * j + i]) * F[u + i]
                 total += F[mass + n_p * j + i] * F[b + i] + F[stiff + n_p * j + i] * F[p + i]
             F[n.x + n_b + j] = s * total
+        add_stress_force(F, n.par, n.x + n_b, s)
 
     @jit
     def frame_maps(F: Any, n: Any, work: int) -> None:
@@ -219,6 +224,7 @@ def equations_on(frame: Formulation) -> tuple[Any, Any]:
         prepare(F, n)
         frame_maps(F, n, work)
         add_frame(F, n, work, n_p)
+        add_stress_stiffness(F, n.par, n.S + n.ld * n_b + n_b, n.ld, wK)
         w2, mass = table(F, n.par, W2), table(F, n.par, MASS)
         stiff, damp = table(F, n.par, STIFFNESS), table(F, n.par, DAMPING)
         for j in range(n_p):
@@ -243,7 +249,7 @@ def equations_on(frame: Formulation) -> tuple[Any, Any]:
                 F[n.S + n.ld * (n_b + j) + n_b + i] += (
                     wM * F[mass + n_p * j + i]
                     + wG * (2 * turning + F[damp + n_p * j + i])
-                    + wK * (growing + F[stiff + n_p * j + i] + stress_stiffness(F, n.par, j, i))
+                    + wK * (growing + F[stiff + n_p * j + i])
                 )
             for t in range(3):
                 for l in range(3):

@@ -57,25 +57,29 @@ def prepare_stress(F: Any, par: int, p: int) -> float:
 
 
 @jit
-def stress_force(F: Any, par: int, j: int) -> float:
-    """Return what stress adds to K p, row j."""
+def add_stress_force(F: Any, par: int, to: int, weight: float) -> None:
+    """Add what stress adds to K p, times a weight."""
     n, r = int(F[par]), int(F[par + REFERENCES])
     _, c, _, g, tau, Gp = places(F, par)
-    total = 0.0
     for s in range(r):
-        total += F[tau + s] * F[Gp + n * s + j] + F[c + n * s + j] * F[g + s]
-    return total
+        for j in range(n):
+            force = F[tau + s] * F[Gp + n * s + j] + F[c + n * s + j] * F[g + s]
+            F[to + j] += weight * force
 
 
 @jit
-def stress_stiffness(F: Any, par: int, j: int, i: int) -> float:
-    """Return what stress adds to K, row j and column i."""
+def add_stress_stiffness(F: Any, par: int, to: int, ld: int, weight: float) -> None:
+    """Add what stress adds to K, times a weight, to a block of rows of length ld."""
     n, r = int(F[par]), int(F[par + REFERENCES])
     inverse, c, G, _, tau, Gp = places(F, par)
-    total = 0.0
     for s in range(r):
-        total += F[tau + s] * F[G + n * (n * s + j) + i]
-        total += F[c + n * s + j] * F[Gp + n * s + i] + F[Gp + n * s + j] * F[c + n * s + i]
-        for t in range(r):
-            total += F[Gp + n * s + j] * F[inverse + r * s + t] * F[Gp + n * t + i]
-    return total
+        for j in range(n):
+            second = F[c + n * s + j]
+            for t in range(r):
+                second += F[inverse + r * s + t] * F[Gp + n * t + j]
+            for i in range(n):
+                F[to + ld * j + i] += weight * (
+                    F[tau + s] * F[G + n * (n * s + j) + i]
+                    + second * F[Gp + n * s + i]
+                    + F[Gp + n * s + j] * F[c + n * s + i]
+                )
