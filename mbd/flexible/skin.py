@@ -24,6 +24,7 @@ from mbd.flexible.files import Nodes
 from mbd.flexible.mesh import FiniteElementModel, file_of
 
 _FACES = "triangles (k, 3) or quads (k, 4), numbers of nodes"
+_CREASE = 0.7  # cosine of the angle between faces that are parts of one smooth surface
 _SIX = ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (2, 0))
 # corners of the sides of cells, as meshio numbers them
 _BOTTOM = (0, 3, 2, 1)
@@ -44,7 +45,7 @@ class Skin:
     Attributes
     ----------
     nodes : (n,) array of int
-        Their numbers in the mesh.
+        Their numbers in the mesh; at a sharp edge a node stands there once for each side.
     x : (n, 3) array [m]
         In the frame of the body.
     faces : (f, 4) array of int
@@ -77,8 +78,8 @@ class Skin:
                 raise ValueError(f"{who}: nodal_stress is for faces, and there are none")
             return None
         four = _checked(who, rows, labels)
-        nodes, on = np.unique(four, return_inverse=True)
-        four, moved = on.reshape(four.shape), shapes[nodes, :3]
+        nodes, four = _split(x, four)
+        moved = shapes[nodes, :3]
         tensors = None if stress is None else _stress(who, stress, shapes)[nodes]
         return cls(nodes, x[nodes], four, moved, _strain(x[nodes], four, moved), tensors)
 
@@ -104,8 +105,10 @@ class Skin:
         (ua, ta), (ub, tb) = ((shapes[i, :3], shapes[i, 3:]) for i in (a, b))
         bow = np.cross(0.5 * t * (1 - t) * (tb - ta), d[:, :, None], axis=1)
         moves = (1 - t) * ua + t * ub - bow + np.cross((1 - t) * ta + t * tb, arm, axis=1)
+        nodes, faces = _split(points, faces)
+        points, moves = points[nodes], moves[nodes]
         strain = _strain(points, faces, moves)
-        return cls(np.arange(len(points)), points, faces, moves, strain, None)
+        return cls(nodes, points, faces, moves, strain, None)
 
     def values(self, name: str, p: np.ndarray) -> np.ndarray:
         """Return "strain" or "mises" at the nodes (..., n) for modal coordinates p (..., m)."""
@@ -190,6 +193,35 @@ def _as_four(who: str, value: Any) -> Any:
         if len(row) not in (3, 4):
             raise ValueError(f"{who}: a face must have 3 or 4 nodes, got {shown(row)}")
     return [(*row, row[-1])[:4] for row in rows]
+
+
+def _split(x: np.ndarray, faces: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return nodes, one for each smooth part of the surface around them, and faces (f, 4) of these.
+
+    A face knows nothing of strain across its plane, so that means are of smooth parts only.
+    """
+    from scipy.sparse.csgraph import connected_components
+
+    normal = np.cross(x[faces[:, 2]] - x[faces[:, 0]], x[faces[:, 3]] - x[faces[:, 1]])
+    normal /= np.linalg.norm(normal, axis=1, keepdims=True).clip(1e-300)
+    corner = np.arange(faces.size).reshape(faces.shape)
+    ends = np.stack([faces, np.roll(faces, -1, axis=1)], axis=-1).reshape(-1, 2)
+    at = np.stack([corner, np.roll(corner, -1, axis=1)], axis=-1).reshape(-1, 2)
+    turned = np.argsort(ends, axis=1)
+    ends, at = (np.take_along_axis(a, turned, axis=1) for a in (ends, at))
+    order = np.lexsort(ends.T)
+    a, b = order[:-1], order[1:]
+    same = (ends[a] == ends[b]).all(axis=1) & (ends[a, 0] != ends[a, 1])
+    a, b = a[same], b[same]
+    flat = np.abs((normal[a // 4] * normal[b // 4]).sum(axis=1)) >= _CREASE
+    last = faces[:, 2] == faces[:, 3]
+    i = np.concatenate([at[a[flat]].ravel(), corner[last, 2]])
+    j = np.concatenate([at[b[flat]].ravel(), corner[last, 3]])
+    links = sp.coo_array((np.ones(len(i)), (i, j)), shape=(faces.size, faces.size))
+    count, part = connected_components(links, directed=False)
+    nodes = np.empty(count, int)
+    nodes[part] = faces.ravel()
+    return nodes, part.reshape(faces.shape)
 
 
 def _strain(x: np.ndarray, faces: np.ndarray, shapes: np.ndarray) -> np.ndarray:

@@ -191,7 +191,8 @@ def test_a_mesh_is_where_its_nodes_are(tmp_path):
     assert not [x for x in d.solids if x.layer == "bodies"]  # no box in its place
     vertices, faces, mises = surface_of(d, skin, 0)
     nodes = skin.skin.nodes
-    assert len(nodes) == np.prod(SHAPE) - 5  # five are inside
+    assert len(np.unique(nodes)) == np.prod(SHAPE) - 5  # five are inside
+    assert len(nodes) == 2 * (7 * 3 + 7 * 3 + 3 * 3)  # each side by itself
     assert np.allclose(vertices, run["block"].points(nodes)[0], atol=1e-12)
     assert np.allclose(mises, np.abs(1e9 * run["block"].deformation([-1])[0, 0, 0]))
     assert d.largest["mises"] == pytest.approx(mises.max())
@@ -203,7 +204,7 @@ def test_a_mesh_is_where_its_nodes_are(tmp_path):
 
 
 def test_a_shape_is_carried_by_nodes_with_rotations():
-    """A clamped shaft with a cylinder as shape: strain F L r / EI at its root, bent as nodes are."""
+    """A clamped shaft with a cylinder as shape: strain F L r / EI at its root."""
     steel = mbd.Section.circle(0.02, **STEEL)
     mesh = mbd.System()
     line = mesh.add(mbd.Beam("mesh", points=[(0, 0, 0), (1, 0, 0)], section=steel, elements=16))
@@ -219,7 +220,7 @@ def test_a_shape_is_carried_by_nodes_with_rotations():
     system.add(mbd.PointForce("load", shaft.interface("right"), (0, 0, -100)))
     run = mbd.equilibrium(system).solution
     d = run.animate(color_by="strain", arrows=False).drawing
-    assert d.largest["strain"] == pytest.approx(100 * 0.02 / steel.stiffness[4, 4], rel=0.04)
+    assert d.largest["strain"] == pytest.approx(100 * 0.02 / steel.stiffness[4, 4], rel=0.06)
     assert not [s for s in d.solids if s.frame == "shaft"]
     assert [label.text for label in d.labels].count("shaft") == 1
     ball = surface_of(d, d.skins[1], 0)[0]
@@ -229,7 +230,7 @@ def test_a_shape_is_carried_by_nodes_with_rotations():
     turn[:, :3, 0], turn[:, 3:, 0] = np.cross(axis, x), axis
     points = d.skins[0].skin.x
     carried = Skin.carried(points, d.skins[0].skin.faces, x, turn)
-    assert np.allclose(carried.shapes[..., 0], np.cross(axis, points))
+    assert np.allclose(carried.shapes[..., 0], np.cross(axis, carried.x))
     assert np.abs(carried.strain).max() < 1e-12
 
 
