@@ -73,6 +73,10 @@ PICTURES = {
     "bricard": Picture("rod 3.position", 0.6, None, _trail(("rod 2", (0.5, 0, 0)))),
     "cart_pole": Picture("cart.position.x", 0.3, 2.0, _trail("mass")),
     "catenary": Picture("left.force"),
+    "princeton_beam": Picture(look={"color_by": "stress"}),
+    **dict.fromkeys(
+        ("flying_spaghetti", "roll_up", "spin_up_beam"), Picture(look={"color_by": "strain"})
+    ),
     "goland_wing": Picture(
         "wing.12.position.z", 0.2, None, _trail("wing.12", view=(1, -1, 0.6), show=BARE)
     ),

@@ -7,12 +7,14 @@ import numpy as np
 
 from mbd.animation.drawing import Drawing, End, Label, MovingSkin, Strand, SweptBeam
 from mbd.beams.swept import along, beam_rings, caps, closed, quads
-from mbd.drawing.surfaces import hanging, tube_rings
+from mbd.drawing.surfaces import hanging, surface, tube_rings
 from mbd.flexible.body import FlexibleBody
+from mbd.flexible.skin import Skin
 from mbd.history.beams import SECTION_FORCES, BeamHistory, lines
 from mbd.history.bodies import FlexibleHistory
 from mbd.history.history import History
 from mbd.model.model import Model
+from mbd.parts.part import Body
 
 #: A run of a mode of small amplitude, and by how much the one that is shown is larger.
 SmallMode = tuple[History, float] | None
@@ -74,13 +76,30 @@ def _sections(shown: History, name: str, k: int) -> np.ndarray:
 
 
 def skins(shown: History, bears: Borne, colors: dict[str, str]) -> tuple[MovingSkin, ...]:
-    """Return all flexible bodies that have faces."""
+    """Return all flexible bodies that have faces, or shapes that nodes with rotations carry."""
     some = []
     for name, body in shown.model.nodes.items():
-        if isinstance(body, FlexibleBody) and body.skin is not None:
+        if isinstance(body, FlexibleBody):
             of = partial(_modal, name=name)
-            some.append(MovingSkin(name, body.skin, of(shown), bears(of), colors[name], name))
+            for skin, color in _skins_of(body):
+                p, load = of(shown), bears(of)
+                edged = body.skin is not None
+                some.append(MovingSkin(name, skin, p, load, color or colors[name], name, edged))
     return tuple(some)
+
+
+def carries(body: Body) -> bool:
+    """Return whether the shapes of a body bend with it: those of a mesh of nodes with rotations."""
+    return isinstance(body, FlexibleBody) and body.skin is None and body.nodal.values.shape[1] == 6
+
+
+def _skins_of(body: FlexibleBody) -> list[tuple[Skin, str | None]]:
+    """Return skins and their colours, where they have one."""
+    if body.skin is not None:
+        return [(body.skin, None)]
+    x, shapes = body.nodal.x, body.nodal.values
+    some = [(surface(s), s.color) for s in body.shapes] if carries(body) else []
+    return [(Skin.carried(*of, x, shapes), color) for of, color in some]
 
 
 def _modal(shown: History, name: str) -> np.ndarray:
@@ -109,15 +128,15 @@ def _tension(shown: History, name: str) -> np.ndarray:
 
 def names(bending: Iterable[SweptBeam | Strand | MovingSkin]) -> tuple[Label, ...]:
     """Return a name for each, in its middle."""
-    labels = []
+    labels: dict[str, Label] = {}
     for x in bending:
         if isinstance(x, MovingSkin):
             middle = End(x.frame, 0.5 * (x.skin.x.min(0) + x.skin.x.max(0)))
         else:
             place = x.ends[len(x.ends) // 2]
             middle = End(place if isinstance(place, str) else place[0], np.zeros(3))
-        labels.append(Label(x.label, "bodies", (middle,)))
-    return tuple(labels)
+        labels.setdefault(x.label, Label(x.label, "bodies", (middle,)))
+    return tuple(labels.values())
 
 
 def reach(beams: tuple[SweptBeam, ...], cables: tuple[Strand, ...]) -> dict[str, float]:

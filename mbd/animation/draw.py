@@ -8,7 +8,17 @@ from typing import Any
 import numpy as np
 
 from mbd.animation import arrows as loads_and_reactions
-from mbd.animation.beams import SmallMode, borne, hidden_nodes, names, reach, skins, strands, sweeps
+from mbd.animation.beams import (
+    SmallMode,
+    borne,
+    carries,
+    hidden_nodes,
+    names,
+    reach,
+    skins,
+    strands,
+    sweeps,
+)
 from mbd.animation.drawing import (
     LAYERS,
     MEASURES,
@@ -103,7 +113,8 @@ def draw(
     cables = strands(shown, bears, colors, max(0.1 * _SYMBOL * sizes.typical, sizes.visible))
     meshes = skins(shown, bears, colors)
     bending: tuple[SweptBeam | Strand | MovingSkin, ...] = (*beams, *cables, *meshes)
-    hidden = hidden_nodes(model) | {x.frame for x in meshes if not model.nodes[x.frame].shapes}
+    moved = [model.nodes[x.frame] for x in meshes]
+    hidden = hidden_nodes(model) | {x.name for x in moved if carries(x) or not x.shapes}
     solids = [
         FixedShape(name, shape, shape.color or colors[name], "bodies", name)
         for name, body in model.nodes.items()
@@ -127,7 +138,7 @@ def draw(
         [x for x in solids if x.layer in visible],
         [x for x in drawn if isinstance(x, Rod) and x.layer in visible],
         reach(beams, cables),
-        {x.frame: x.skin.x for x in meshes},
+        [(x.frame, x.skin.x) for x in meshes],
     )
     follow, low, high = _followed(points, solution, options.follow)
     vectors: list[Arrow] = []

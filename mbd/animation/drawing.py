@@ -156,7 +156,7 @@ class Strand:
 class MovingSkin:
     """The skin of a flexible body in its frame, with modal coordinates p (t, m) [m].
 
-    Those of what it bears are others if the picture is of a mode.
+    Those of what it bears are others if the picture is of a mode. Edges of a mesh are seen.
     """
 
     frame: str
@@ -165,6 +165,7 @@ class MovingSkin:
     bears: np.ndarray
     color: str
     label: str
+    edged: bool = True
 
     @property
     def measures(self) -> tuple[str, ...]:

@@ -220,7 +220,7 @@ def _skin(x: MovingSkin, pack: Pack) -> dict[str, Any]:
 
     s = x.skin
     return {
-        **_some(x, ("frame", "color", "label")),
+        **_some(x, ("frame", "color", "label", "edged")),
         "x": pack.table(s.x, _FINE * float(np.ptp(s.x, axis=0).max())),
         "faces": pack.table(s.faces, 1.0),
         "p": modal(x.p),

@@ -41,7 +41,7 @@ function skin(x, read, frames) {
     geometry.setIndex(triangles);
     const offset = { polygonOffset: true, polygonOffsetFactor: 1, polygonOffsetUnits: 1 };
     const objects = [new THREE.Mesh(geometry, surfaceOf(look, { vertexColors: true, flatShading: true, ...offset }))];
-    if (look === "solid") {
+    if (look === "solid" && x.edged) {
       const lines = new THREE.BufferGeometry().setAttribute("position", place).setIndex([...edges.values()].flat());
       objects.push(new THREE.LineSegments(lines, new THREE.LineBasicMaterial({ color: "#20262e", transparent: true, opacity: 0.25 })));
       objects[1].raycast = () => {};

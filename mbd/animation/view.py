@@ -23,17 +23,17 @@ def upwards(gravity: np.ndarray) -> np.ndarray:
 
 def corners(
     tracks: dict[str, Track], solids: list[FixedShape], links: list[Rod], reach: dict[str, float],
-    meshes: dict[str, np.ndarray],
+    meshes: list[tuple[str, np.ndarray]],
 ) -> np.ndarray:  # fmt: skip
     """Return corners of boxes around all bodies at up to 100 instants, (n, k, 3).
 
     Where rods and coils are held by the ground belongs to them. `reach` says how far beams and
-    cables go from some frames [m], `meshes` has points of frames.
+    cables go from some frames [m], `meshes` are points of frames.
     """
     n = len(next(iter(tracks.values())).position)
     k = np.unique(np.linspace(0, n - 1, _BOXES).astype(int))
     boxes = []
-    fixed = [*((s.frame, surface(s.shape)[0]) for s in solids), *meshes.items()]
+    fixed = [*((s.frame, surface(s.shape)[0]) for s in solids), *meshes]
     for name in {frame for frame, _ in fixed}:
         points = np.vstack([x for frame, x in fixed if frame == name])
         low, high = points.min(0), points.max(0)

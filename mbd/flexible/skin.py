@@ -6,7 +6,8 @@ differences :math:`u_i` of displacements along the edges
 
 .. math:: \varepsilon = P\,\mathrm{sym}(u_i\otimes g^i)\,P, \qquad P = e_i\otimes g^i .
 
-A node has the mean of the corners there, by their areas. Six numbers of a tensor are xx, yy, zz,
+The corners of a quad have the mean of their shears; a node has the mean of the corners there, by
+their areas. Six numbers of a tensor are xx, yy, zz,
 xy, yz, zx.
 """
 
@@ -23,6 +24,7 @@ from mbd.flexible.files import Nodes
 from mbd.flexible.mesh import FiniteElementModel, file_of
 
 _FACES = "triangles (k, 3) or quads (k, 4), numbers of nodes"
+_CREASE = 0.7  # cosine of the angle between faces that are parts of one smooth surface
 _SIX = ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (2, 0))
 # corners of the sides of cells, as meshio numbers them
 _BOTTOM = (0, 3, 2, 1)
@@ -43,7 +45,7 @@ class Skin:
     Attributes
     ----------
     nodes : (n,) array of int
-        Their numbers in the mesh.
+        Their numbers in the mesh; at a sharp edge a node stands there once for each side.
     x : (n, 3) array [m]
         In the frame of the body.
     faces : (f, 4) array of int
@@ -76,10 +78,37 @@ class Skin:
                 raise ValueError(f"{who}: nodal_stress is for faces, and there are none")
             return None
         four = _checked(who, rows, labels)
-        nodes, on = np.unique(four, return_inverse=True)
-        four, moved = on.reshape(four.shape), shapes[nodes, :3]
+        nodes, four = _split(x, four)
+        moved = shapes[nodes, :3]
         tensors = None if stress is None else _stress(who, stress, shapes)[nodes]
         return cls(nodes, x[nodes], four, moved, _strain(x[nodes], four, moved), tensors)
+
+    @classmethod
+    def carried(
+        cls, points: np.ndarray, faces: np.ndarray, x: np.ndarray, shapes: np.ndarray
+    ) -> "Skin":
+        r"""Return the surface of points (n, 3) that nodes with rotations carry, shapes (N, 6, m).
+
+        Between the two nodes that are nearest to a point rotations are linear, and the line d
+        from one to the other bends with them: at a share t of it
+
+        .. math:: u = (1 - t)\,u_a + t\,u_b - \tfrac12 t\,(1 - t)\,(\theta_b - \theta_a)\times d .
+        """
+        from scipy.spatial import cKDTree
+
+        _, two = cKDTree(x).query(points, [1, 2] if len(x) > 1 else [1])
+        a, b = two[:, 0], two[:, -1]
+        d = x[b] - x[a]
+        length = np.maximum((d**2).sum(1), np.finfo(float).tiny)
+        t = np.clip(((points - x[a]) * d).sum(1) / length, 0.0, 1.0)[:, None]
+        arm, t = (points - x[a] - t * d)[:, :, None], t[:, :, None]
+        (ua, ta), (ub, tb) = ((shapes[i, :3], shapes[i, 3:]) for i in (a, b))
+        bow = np.cross(0.5 * t * (1 - t) * (tb - ta), d[:, :, None], axis=1)
+        moves = (1 - t) * ua + t * ub - bow + np.cross((1 - t) * ta + t * tb, arm, axis=1)
+        nodes, faces = _split(points, faces)
+        points, moves = points[nodes], moves[nodes]
+        strain = _strain(points, faces, moves)
+        return cls(nodes, points, faces, moves, strain, None)
 
     def values(self, name: str, p: np.ndarray) -> np.ndarray:
         """Return "strain" or "mises" at the nodes (..., n) for modal coordinates p (..., m)."""
@@ -166,27 +195,73 @@ def _as_four(who: str, value: Any) -> Any:
     return [(*row, row[-1])[:4] for row in rows]
 
 
+def _split(x: np.ndarray, faces: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return nodes, one for each smooth part of the surface around them, and faces (f, 4) of these.
+
+    A face knows nothing of strain across its plane, so that means are of smooth parts only.
+    """
+    from scipy.sparse.csgraph import connected_components
+
+    normal = np.cross(x[faces[:, 2]] - x[faces[:, 0]], x[faces[:, 3]] - x[faces[:, 1]])
+    normal /= np.linalg.norm(normal, axis=1, keepdims=True).clip(1e-300)
+    corner = np.arange(faces.size).reshape(faces.shape)
+    ends = np.stack([faces, np.roll(faces, -1, axis=1)], axis=-1).reshape(-1, 2)
+    at = np.stack([corner, np.roll(corner, -1, axis=1)], axis=-1).reshape(-1, 2)
+    turned = np.argsort(ends, axis=1)
+    ends, at = (np.take_along_axis(a, turned, axis=1) for a in (ends, at))
+    order = np.lexsort(ends.T)
+    a, b = order[:-1], order[1:]
+    same = (ends[a] == ends[b]).all(axis=1) & (ends[a, 0] != ends[a, 1])
+    a, b = a[same], b[same]
+    flat = np.abs((normal[a // 4] * normal[b // 4]).sum(axis=1)) >= _CREASE
+    last = faces[:, 2] == faces[:, 3]
+    i = np.concatenate([at[a[flat]].ravel(), corner[last, 2]])
+    j = np.concatenate([at[b[flat]].ravel(), corner[last, 3]])
+    links = sp.coo_array((np.ones(len(i)), (i, j)), shape=(faces.size, faces.size))
+    count, part = connected_components(links, directed=False)
+    nodes = np.empty(count, int)
+    nodes[part] = faces.ravel()
+    return nodes, part.reshape(faces.shape)
+
+
 def _strain(x: np.ndarray, faces: np.ndarray, shapes: np.ndarray) -> np.ndarray:
     """Return the strain (n, 6, m) of the planes of faces at nodes."""
     three = faces[:, 2] == faces[:, 3]
-    corners = [
-        np.stack([np.roll(some, -1, axis=1), some, np.roll(some, 1, axis=1)], axis=-1).reshape(
-            -1, 3
-        )
-        for some in (faces[three, :3], faces[~three])
-    ]
-    after, at, before = np.concatenate(corners).T
-    e = np.stack([x[after] - x[at], x[before] - x[at]], axis=-1)
-    g = np.linalg.pinv(e)
-    u = np.stack([shapes[after] - shapes[at], shapes[before] - shapes[at]], axis=1)
-    H = np.einsum("qirm,qis->qrsm", u, g)
-    H = np.einsum("qri,qis,qstm->qrtm", e, g, H)
-    area = np.linalg.norm(np.cross(e[..., 0], e[..., 1]), axis=1)
-    six = np.stack([0.5 * (H[:, r, s] + H[:, s, r]) for r, s in _SIX], axis=1)
-    total, weight = np.zeros((len(x), *six.shape[1:])), np.zeros(len(x))
-    np.add.at(total, at, area[:, None, None] * six)
-    np.add.at(weight, at, area)
+    total, weight = np.zeros((len(x), 6, shapes.shape[2])), np.zeros(len(x))
+    for some in (faces[three, :3], faces[~three]):
+        area, E = _at_corners(x, some, shapes)
+        if some.shape[1] == 4:
+            _level_shear(x[some], E)
+        six = np.stack([E[:, :, r, s] for r, s in _SIX], axis=2)
+        np.add.at(total, some, area[..., None, None] * six)
+        np.add.at(weight, some, area)
     return np.asarray(total / np.where(weight > 0, weight, 1.0)[:, None, None])
+
+
+def _at_corners(
+    x: np.ndarray, faces: np.ndarray, shapes: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return twice the areas (f, k) and the strains (f, k, 3, 3, m) of the corners of faces."""
+    after, before = np.roll(faces, -1, axis=1), np.roll(faces, 1, axis=1)
+    e = np.stack([x[after] - x[faces], x[before] - x[faces]], axis=-1)
+    g = np.linalg.pinv(e)
+    u = np.stack([shapes[after] - shapes[faces], shapes[before] - shapes[faces]], axis=2)
+    H = np.einsum("fkri,fkis,fkjsm,fkjt->fkrtm", e, g, u, g, optimize=True)
+    area = np.linalg.norm(np.cross(e[..., 0], e[..., 1]), axis=-1)
+    return area, 0.5 * (H + np.swapaxes(H, 2, 3))
+
+
+def _level_shear(x: np.ndarray, E: np.ndarray) -> None:
+    """Give the corners of quads (f, 4, 3) the mean of their shears.
+
+    At the corners of a quad that is bent as a beam its straight sides are sheared, as no beam is.
+    """
+    t = x[:, 1] + x[:, 2] - x[:, 0] - x[:, 3]
+    s = np.cross(np.cross(x[:, 2] - x[:, 0], x[:, 3] - x[:, 1]), t)
+    t, s = (v / np.linalg.norm(v, axis=1, keepdims=True).clip(1e-300) for v in (t, s))
+    shear = np.einsum("fr,fkrsm,fs->fkm", t, E, s)
+    both = t[:, :, None] * s[:, None] + s[:, :, None] * t[:, None]
+    E += (shear.mean(1, keepdims=True) - shear)[:, :, None, None] * both[:, None, :, :, None]
 
 
 def _stress(who: str, value: Any, shapes: np.ndarray) -> np.ndarray:

@@ -78,7 +78,7 @@ class Solution(History):
         ``.npz``    one numpy array per name; ``mbd.load`` reads it
         ``.csv``    a table of text, one row per instant
         ``.mat``    for MATLAB and Octave: a structure for each part
-        ``.pvd``    for ParaView: bodies and joints with their vectors at each instant, paths
+        ``.pvd``    for ParaView: bodies, joints and their vectors, surfaces of what bends, paths
         ==========  ============================================================================
 
         Parameters

@@ -191,7 +191,8 @@ def test_a_mesh_is_where_its_nodes_are(tmp_path):
     assert not [x for x in d.solids if x.layer == "bodies"]  # no box in its place
     vertices, faces, mises = surface_of(d, skin, 0)
     nodes = skin.skin.nodes
-    assert len(nodes) == np.prod(SHAPE) - 5  # five are inside
+    assert len(np.unique(nodes)) == np.prod(SHAPE) - 5  # five are inside
+    assert len(nodes) == 2 * (7 * 3 + 7 * 3 + 3 * 3)  # each side by itself
     assert np.allclose(vertices, run["block"].points(nodes)[0], atol=1e-12)
     assert np.allclose(mises, np.abs(1e9 * run["block"].deformation([-1])[0, 0, 0]))
     assert d.largest["mises"] == pytest.approx(mises.max())
@@ -200,6 +201,37 @@ def test_a_mesh_is_where_its_nodes_are(tmp_path):
     assert np.allclose(data["Points", "position"], vertices, atol=1e-7)
     assert np.allclose(data["PointData", "mises"], mises, rtol=1e-6)
     assert data["PointData", "strain"].max() == pytest.approx(d.largest["strain"], rel=1e-6)
+
+
+def test_a_shape_is_carried_by_nodes_with_rotations():
+    """A clamped shaft with a cylinder as shape: strain F L r / EI at its root."""
+    steel = mbd.Section.circle(0.02, **STEEL)
+    mesh = mbd.System()
+    line = mesh.add(mbd.Beam("mesh", points=[(0, 0, 0), (1, 0, 0)], section=steel, elements=16))
+    matrices = mesh.build().assemble()
+    x = np.array([node.position for node in line.nodes()])
+    system = mbd.System()
+    shaft = system.add(mbd.FlexibleBody(
+        "shaft", matrices.M, matrices.K, x, {"left": [0], "right": [16]},
+        shape=[mbd.Cylinder(0.02, 1.0, at=(0.5, 0, 0), axis=(1, 0, 0)),
+               mbd.Sphere(0.05, at=(1, 0, 0))],
+    ))  # fmt: skip
+    system.add(mbd.Fixed("clamp", system.ground, shaft.interface("left")))
+    system.add(mbd.PointForce("load", shaft.interface("right"), (0, 0, -100)))
+    run = mbd.equilibrium(system).solution
+    d = run.animate(color_by="strain", arrows=False).drawing
+    assert d.largest["strain"] == pytest.approx(100 * 0.02 / steel.stiffness[4, 4], rel=0.06)
+    assert not [s for s in d.solids if s.frame == "shaft"]
+    assert [label.text for label in d.labels].count("shaft") == 1
+    ball = surface_of(d, d.skins[1], 0)[0]
+    assert np.allclose(ball.mean(0), run["shaft"].points([16])[0, 0], atol=1e-6)
+    turn = np.zeros((len(x), 6, 1))
+    axis = np.array([0.2, -0.5, 0.3])
+    turn[:, :3, 0], turn[:, 3:, 0] = np.cross(axis, x), axis
+    points = d.skins[0].skin.x
+    carried = Skin.carried(points, d.skins[0].skin.faces, x, turn)
+    assert np.allclose(carried.shapes[..., 0], np.cross(axis, carried.x))
+    assert np.abs(carried.strain).max() < 1e-12
 
 
 @pytest.mark.parametrize(("options", "error", "message"), [
