@@ -40,7 +40,7 @@ function skin(x, read, frames) {
     const geometry = new THREE.BufferGeometry().setAttribute("position", place).setAttribute("color", color);
     geometry.setIndex(triangles);
     const offset = { polygonOffset: true, polygonOffsetFactor: 1, polygonOffsetUnits: 1 };
-    const objects = [new THREE.Mesh(geometry, surfaceOf(look, { vertexColors: true, flatShading: true, ...offset }))];
+    const objects = [new THREE.Mesh(geometry, surfaceOf(look, { vertexColors: true, ...offset }))];
     if (look === "solid" && x.edged) {
       const lines = new THREE.BufferGeometry().setAttribute("position", place).setIndex([...edges.values()].flat());
       objects.push(new THREE.LineSegments(lines, new THREE.LineBasicMaterial({ color: "#20262e", transparent: true, opacity: 0.25 })));
@@ -65,6 +65,7 @@ function skin(x, read, frames) {
       },
       sent(painted) {
         place.needsUpdate = true;
+        geometry.computeVertexNormals(); // nodes at sharp edges are there once for each side
         if (painted) color.needsUpdate = true;
         geometry.boundingSphere = null;
       },

@@ -213,7 +213,7 @@ def _split(x: np.ndarray, faces: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     a, b = order[:-1], order[1:]
     same = (ends[a] == ends[b]).all(axis=1) & (ends[a, 0] != ends[a, 1])
     a, b = a[same], b[same]
-    flat = np.abs((normal[a // 4] * normal[b // 4]).sum(axis=1)) >= _CREASE
+    flat = (normal[a // 4] * normal[b // 4]).sum(axis=1) >= _CREASE
     last = faces[:, 2] == faces[:, 3]
     i = np.concatenate([at[a[flat]].ravel(), corner[last, 2]])
     j = np.concatenate([at[b[flat]].ravel(), corner[last, 3]])
