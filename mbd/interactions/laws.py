@@ -68,6 +68,8 @@ class Law:
     of_motion : bool
         Whether it takes more than its ``arguments``, which say where it was evaluated: nobody but
         its kernel can ask it.
+    reads : int
+        What of the motion that is, in bits (``motion_loads.py``).
     """
 
     name: str
@@ -76,6 +78,7 @@ class Law:
     write: Callable[[Callable[..., Any]], Evaluate]
     table: TimeTable | None = None
     of_motion: bool = False
+    reads: int = 0
     raised: dict[int, BaseException] = field(default_factory=dict)
     address: int = field(init=False)
     keeper: Any = field(init=False)

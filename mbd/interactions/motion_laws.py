@@ -25,6 +25,10 @@ _FRAME = {
     "x": (ml.AT_X, "3)"), "R": (ml.AT_R, "9).reshape(3, 3)"), "v": (ml.AT_V, "3)"),
     "omega": (ml.AT_OMEGA, "3)"),
 }  # fmt: skip
+_BITS = {
+    "x": ml.READS_X, "R": ml.READS_R, "v": ml.READS_V, "omega": ml.READS_OMEGA,
+    "reference": ml.READS_REFERENCE,
+}  # fmt: skip
 _FORM = {
     "force": "a force, three numbers [N]",
     "moment": "a moment, three numbers [N m]",
@@ -293,4 +297,16 @@ class LawOfMotion(NamedTuple):
 @lru_cache(maxsize=64)
 def _law(of: LawOfMotion) -> Law:
     """Return the law; equal ones are compiled once, parts that are described again keep it."""
-    return Law(of.owner, of.load, ("t", "s"), lambda _: of.compiled(), of_motion=True)
+    several = (of.load, of.accept, of.derivative)
+    reads = sum((ml.READS_ALL + 1) ** i * _reads(x) for i, x in enumerate(several))
+    return Law(
+        of.owner, of.load, ("t", "s"), lambda _: of.compiled(), of_motion=True, reads=reads,
+    )  # fmt: skip
+
+
+def _reads(function: Callable[..., Any] | None) -> int:
+    """Return which parts of a motion a function takes, in bits."""
+    if function is None:
+        return 0
+    names = inspect.signature(getattr(function, "py_func", function)).parameters
+    return sum(bit for name, bit in _BITS.items() if name in names)

@@ -83,6 +83,9 @@ REFERENCE = SECTION + OF_FRAME
 NUMBERS = REFERENCE + OF_FRAME
 ASK_LOAD, ASK_DERIVATIVE, ASK_NEXT = 0.0, 1.0, 2.0
 COLUMNS = 12  # of J for each frame: x, theta, v, omega
+# what a function takes of the motion, in bits: of the load, then of the next memory, the derivative
+READS_X, READS_R, READS_V, READS_OMEGA, READS_REFERENCE, READS_ALL = 1, 2, 4, 8, 16, 31
+# SWITCHES: 1 where the law tells its derivative, 2 where the memory settles, 4 times the bits
 # numbers of an element, then its parameters
 S, LENGTH, SHARES, SWITCHES, N_PARAMETERS, N_MEMORY, CONSTANT, OWN = 0, 1, 2, 4, 5, 6, 7, 13
 # scratch space after the maps: inputs, outputs, J by rows, columns U and turns of the test map
@@ -176,7 +179,14 @@ def form_of(kind: Kind) -> SiteForm | None:
 def settles(e: Any) -> bool:
     """Tell whether an element has a memory that comes to rest with a pose."""
     of_motion = bool(e.memory) and e.law is not None and e.law.of_motion
-    return of_motion and bool(e.numbers[SWITCHES] >= 2.0)
+    return of_motion and bool(int(e.numbers[SWITCHES]) & 2)
+
+
+@jit
+def _read(F: Any, e: Any, which: int) -> bool:
+    """Tell whether some function of a law takes some part of the motion."""
+    bits = int(F[e.numbers + SWITCHES]) >> 2
+    return ((bits | bits >> 5 | bits >> 10) & which) != 0  # type: ignore[no-any-return]
 
 
 @cache
@@ -239,14 +249,14 @@ def motion_load(form: SiteForm) -> Kind:
         for k in range(nodes):
             x = plus(x, at(I, F, m.Y, I[e.ends + each_has * k]))
             v = plus(v, at(I, F, m.YD, I[e.ends + each_has * k]))
-            if frames:
+            if frames and _read(F, e, READS_OMEGA):
                 omega = add_turning(I, F, e, 4 * k + 1, F[e.numbers + SHARES + k], omega)
         F[w + _IN + TIME], F[w + _IN + PLACE] = F[m.T], F[e.numbers + S]
         F[w + _IN + ELAPSED] = F[m.T] - F[m.T_LAST]
         store3(F, to + AT_X, x)
         store3(F, to + AT_V, v)
         store3(F, to + AT_OMEGA, omega)
-        if frames:
+        if frames and _read(F, e, READS_R):
             write_axes(F, to + AT_R, polar(sum_of_directors(I, F, e)))
         else:
             for i in range(9):
@@ -336,7 +346,7 @@ def motion_load(form: SiteForm) -> Kind:
         """Tell whether the memory is at rest with the motion, in a search and about its end."""
         phase = ints(F)[m.PHASE]
         at_rest = phase == m.AT_REST or phase >= m.STRESS_AHEAD
-        return remembers and at_rest and F[e.numbers + SWITCHES] >= 2.0
+        return remembers and at_rest and (int(F[e.numbers + SWITCHES]) & 2) != 0
 
     @jit
     def bring_to_rest(I: Any, F: Any, e: Any, w: int, k: int) -> None:
@@ -401,6 +411,11 @@ def motion_load(form: SiteForm) -> Kind:
     ) -> None:
         """Write the columns of J that belong to a frame, by central differences."""
         size, spin, x = 0.0, 0.0, w + _IN + frame
+        reads = int(F[e.numbers + SWITCHES]) >> 2
+        if question[0] == ASK_NEXT:
+            reads >>= 5
+        if frame == REFERENCE:
+            reads = READS_ALL * ((reads & READS_REFERENCE) // READS_REFERENCE)
         for i in range(3):
             size += abs(F[x + AT_V + i])
             spin += abs(F[x + AT_OMEGA + i])
@@ -411,7 +426,8 @@ def motion_load(form: SiteForm) -> Kind:
                     place_, h = x + AT_V + c, STEP * (1.0 + size)
                 elif i == 2:
                     place_, h = x + AT_OMEGA + c, STEP * (1.0 + spin)
-                if i == 2 and not turns:
+                needed = (READS_X, READS_V, READS_OMEGA)[i]
+                if (i == 2 and not turns) or (reads & needed) == 0:
                     continue
                 here, first = F[place_], column + c + (0 if i == 0 else 3 + 3 * i)
                 F[place_] = lower = here - h
@@ -419,7 +435,7 @@ def motion_load(form: SiteForm) -> Kind:
                 F[place_] = here + h
                 difference(I, F, e, w, question, first, F[place_] - lower)
                 F[place_] = here
-        for c in range(3 if turns or line else 0):
+        for c in range(3 if (turns or line) and (reads & READS_R) != 0 else 0):
             p, q = x + AT_R + 3 * ((c + 1) % 3), x + AT_R + 3 * ((c + 2) % 3)
             one, two = load3(F, p), load3(F, q)
             store3(F, p, plus(one, times(STEP, two)))
@@ -445,9 +461,10 @@ def motion_load(form: SiteForm) -> Kind:
         Three where no number of the moment depends on motion, as of most loads.
         """
         k = int(F[e.numbers + N_MEMORY]) if follows(F, e) else 0
-        for i in range((6 + k) * row):
-            F[w + _J + i] = 0.0
-        if F[e.numbers + SWITCHES] % 2.0 == 1.0:
+        for r in range(6 + k):
+            for c in range(_BY_MEMORY + k):
+                F[w + _J + row * r + c] = 0.0
+        if int(F[e.numbers + SWITCHES]) & 1:
             _ask(I, F, e, w, ASK_DERIVATIVE, 6 * columns)
             for r in range(6):
                 for c in range(columns):
@@ -499,6 +516,8 @@ def motion_load(form: SiteForm) -> Kind:
             add_point(I, F, e, w, a, c, column)
             at_row = w + _J + row * c + column
             mt, jw = mat_vec(M, load3(F, at_row + 3)), load3(F, at_row + 9)
+            if dot(mt, mt) + dot(jw, jw) == 0.0:
+                continue
             for i in range(3):
                 d = at(I, F, m.Y, I[e.ends + a + 1 + i])
                 kappa = 0.5 * share / dot(d, d)

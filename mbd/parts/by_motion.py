@@ -168,6 +168,7 @@ class LawInputs:
         others = () if frame is None else tuple(frame.end(axis) for axis in (None, 0, 1, 2))
         k = self.memory.shape[1]
         shares, own, switches = (*site.shares, 0.0)[:2], self.numbers(i), told + 2.0 * self.settles
+        switches += 4.0 * (0 if law is None else law.reads)
         numbers = (site.s, length, *shares, switches, float(len(own)), float(k), *load, *own)
         ends = (*(x for node in site.nodes for x in node), *site.tangent, *others)
         kind = motion_load(site.form(frame is not None, bool(k)))
