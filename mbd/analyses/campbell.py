@@ -234,8 +234,8 @@ def _points(
         return base_motion("campbell", model, spinning(model, spin, speed * axis), None, wake)
 
     def directly(speed: float) -> _Point:
-        found = modes(model, spinning(model, spin, speed * axis), wake=wake)
-        return _point(speed, found, axis)
+        state = spinning(model, spin, speed * axis)
+        return _point(speed, modes(model, state, wake=wake), axis)
 
     if fastest == 0.0 or model.n_v > NEUTRAL_MANY:
         return directly
@@ -273,13 +273,13 @@ def _multiblade(system: Any, multiblade: Any, bodies: Any) -> Callable[[float], 
 
     def point(speed: float) -> _Point:
         here = system if isinstance(system, System | Model) else _at_speed(system, speed)
-        found = coleman(here, rotor=rotor, blades=blades, speed=speed)
+        bladed = coleman(here, rotor=rotor, blades=blades, speed=speed)
         sense = {"forward": 1.0, "backward": -1.0}
-        signs = np.array([sense.get(x.split()[0], 0.0) for x in found.groups])
-        keep = np.flatnonzero(found.eigenvalues.imag > 0.0)
+        signs = np.array([sense.get(x.split()[0], 0.0) for x in bladed.groups])
+        keep = np.flatnonzero(bladed.eigenvalues.imag > 0.0)
         return _Point(
-            speed, found.eigenvalues[keep], (found.parts @ signs)[keep], found.shapes[:, keep],
-            found.mass, lambda i: found.labels[keep[i]],
+            speed, bladed.eigenvalues[keep], (bladed.parts @ signs)[keep], bladed.shapes[:, keep],
+            bladed.mass, lambda i: bladed.labels[keep[i]],
         )  # fmt: skip
 
     return point
