@@ -36,6 +36,7 @@ THEMES = {
     "Machines and robots": (
         "stewart", "seven_axis_arm", "cassie", "quadruped", "cart_pole", "swing_up", "sling",
         "governor", "hooke", "planetary_gear", "rack_and_pinion", "screw_jack", "rotor",
+        "ground_resonance",
     ),
     "Beams, cables, flexible bodies": (
         "iea15", "three_blade_rotor", "goland_wing", "flying_spaghetti", "roll_up",

@@ -77,6 +77,7 @@ PICTURES = {
     **dict.fromkeys(
         ("flying_spaghetti", "roll_up", "spin_up_beam"), Picture(look={"color_by": "strain"})
     ),
+    "ground_resonance": Picture("fuselage.position.x", 3.0),
     "goland_wing": Picture(
         "wing.12.position.z", 0.2, None, _trail("wing.12", view=(1, -1, 0.6), show=BARE)
     ),

@@ -13,28 +13,38 @@ References
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import scipy.linalg
+import scipy.sparse as sp
 from scipy.optimize import linear_sum_assignment
 
-from mbd.analyses.equilibrium import Equilibrium
+from mbd.analyses.coleman import coleman
+from mbd.analyses.equilibrium import Equilibrium, base_motion
 from mbd.analyses.modes import Modes, modes
-from mbd.base.checked import listed, names, shown, sized, whole
+from mbd.base.checked import listed, shown, sized, whole
 from mbd.base.door import array, number, unit_vector
-from mbd.base.tolerances import HALVED, MODE_SAME
+from mbd.base.tolerances import HALVED, MODE_SAME, NEUTRAL_MANY
 from mbd.history.program import columns_of
 from mbd.model.model import Model
 from mbd.model.state import State
 from mbd.model.system import System, model_of
 from mbd.small_motions.eigenvalues import alike
-from mbd.small_motions.small_motion import body_motions
+from mbd.small_motions.over_speed import OverSpeed
+from mbd.small_motions.rotors import bodies_of
+from mbd.small_motions.small_motion import SmallMotion, body_motions
+from mbd.statics.steady_motion import steady
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+_ALL = 40  # modes that are all shown, if nobody says how many
+_LEAST, _ORDERS = 10, 4.0  # of more: how many at least, and up to which multiple of the speed
+_BESIDE = 6  # modes beyond the last one that is shown, to which it may be tracked
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +72,11 @@ class Campbell:
         return self.eigenvalues.imag / (2 * np.pi)
 
     @property
+    def damping(self) -> np.ndarray:
+        """Damping ratio [-], -Re(s) / abs(s)."""
+        return -self.eigenvalues.real / np.abs(self.eigenvalues)
+
+    @property
     def signed(self) -> np.ndarray:
         """Whirl speeds [rad/s], negative for backward whirl."""
         return np.where(self.whirl < 0.0, -1.0, 1.0) * self.eigenvalues.imag
@@ -85,6 +100,19 @@ class Campbell:
         multiples = [number("plot", "orders", x, "-") for x in listed(expected, orders)]
         return campbell_figure(self.speeds, self.frequency, self.whirl, path, multiples)
 
+    def __str__(self) -> str:
+        """Return critical speeds, and modes at the last speed, as a table."""
+        critical = ", ".join(f"{x:.6g}" for x in self.critical_speeds()) or "none"
+        lines = [
+            f"critical speeds [rad/s]: {critical}; at {self.speeds[-1]:g} rad/s:",
+            f"{'':>3} {'frequency':>11} {'damping':>9} {'whirl':>7}  mode",
+            f"{'':>3} {'Hz':>11} {'-':>9} {'-':>7}",
+        ]
+        last = (self.frequency[-1], self.damping[-1], self.whirl[-1], self.labels)
+        for i, (f, zeta, turn, label) in enumerate(zip(*last, strict=True)):
+            lines.append(f"{i:>3} {f:>11.6g} {zeta:>9.4f} {turn:>7.3f}  {label}")
+        return "\n".join(lines)
+
     def __repr__(self) -> str:
         n, k = self.eigenvalues.shape
         return f"Campbell({k} modes at {n} speeds up to {self.speeds.max():g} rad/s)"
@@ -93,7 +121,7 @@ class Campbell:
 def campbell(
     system: System | Model | Callable[[float], System | Model | Equilibrium], speeds: Any, *,
     bodies: str | Iterable[str] | None = None, axis: Any = (0, 0, 1), n: int | None = None,
-    wake: Literal["frozen", "equilibrium"] = "frozen",
+    wake: Literal["frozen", "equilibrium"] = "frozen", multiblade: tuple[Any, Any] | None = None,
 ) -> Campbell:  # fmt: skip
     """Return the modes of a rotor over its speed.
 
@@ -102,17 +130,22 @@ def campbell(
     Parameters
     ----------
     system : System, Model or callable
-        Either the system, with ``bodies`` to say what spins, or a function of the speed [rad/s]
-        that returns a System, a Model or an Equilibrium.
+        Either the system, with ``bodies`` or ``multiblade`` to say what spins, or a function of the
+        speed [rad/s] that returns a System, a Model or an Equilibrium.
     speeds : (n,) array [rad/s]
     bodies : str or iterable of str
-        Bodies that spin about the axis, through the centre of mass of the first of them.
+        Bodies, and parts that have some (a beam), that spin about the axis, through the centre of
+        mass of the first of them, in the pose that is described.
     axis : (3,) array [-]
         Of the spin, inertial; whirl is counted about it.
     n : int, optional
-        Number of modes, slowest first at the first speed; default all.
+        Number of modes, slowest first at the first speed. Default: all up to 40; of more those
+        below four times the fastest speed, ten at least.
     wake : {"frozen", "equilibrium"}
         Whether what loads remember stays what it is, or is at rest with the motion, as of `modes`.
+    multiblade : (rotor, blades), optional
+        The joint of a rotor and its blades, three or more, as of ``mbd.coleman``: modes in
+        multi-blade coordinates, of a pose that is bent by the rotation.
 
     Returns
     -------
@@ -131,15 +164,23 @@ def campbell(
     if n is not None:
         n = whole("campbell", "n", n, 1)
     direction = unit_vector("campbell", "axis", axis)
-    modes_at = _modes_over_speed(system, bodies, direction, wake)
+    if multiblade is not None:
+        point_at = _multiblade(system, multiblade, bodies)
+    else:
+        point_at = _points(system, bodies, direction, wake, float(np.abs(at).max()))
 
-    def evaluate(speed: float) -> _Point:
+    def evaluate(speed: float, most: int | None = None) -> _Point:
         try:
-            return _point(speed, modes_at(speed), direction)
+            return point_at(speed).slowest(most)
         except ValueError as error:
             raise ValueError(f"campbell: at {speed:g} rad/s: {error}") from None
 
-    points = [evaluate(float(at[0]))]
+    first = evaluate(float(at[0]))
+    if n is None and len(first.s) > _ALL:
+        n = max(_LEAST, int(np.count_nonzero(first.s.imag < _ORDERS * np.abs(at).max())))
+    most = None if n is None else n + _BESIDE
+    evaluate = partial(evaluate, most=most)
+    points = [first.slowest(most)]
     columns = [np.arange(len(points[0].s))]
     used = len(points[0].s)
     for speed in at[1:]:
@@ -156,19 +197,23 @@ def campbell(
 
 @dataclass(frozen=True, eq=False)
 class _Point:
-    """Oscillating modes at one speed."""
+    """Oscillating modes at one speed, slowest first; ``label`` names one of them."""
 
     speed: float
     s: np.ndarray
     whirl: np.ndarray
     shapes: np.ndarray
     mass: Any
-    labels: tuple[str, ...]
+    label: Callable[[int], str]
+
+    def slowest(self, n: int | None) -> "_Point":
+        """Return the n slowest modes."""
+        return replace(self, s=self.s[:n], whirl=self.whirl[:n], shapes=self.shapes[:, :n])
 
 
-def _modes_over_speed(
-    system: Any, bodies: Any, axis: np.ndarray, wake: Any
-) -> Callable[[float], Modes]:
+def _points(
+    system: Any, bodies: Any, axis: np.ndarray, wake: Any, fastest: float
+) -> Callable[[float], _Point]:
     """Return the modes as a function of the speed."""
     if not isinstance(system, System | Model):
         if not callable(system) or isinstance(system, type):
@@ -176,15 +221,68 @@ def _modes_over_speed(
                 "campbell: system must be a System, a Model, or a function of the speed that "
                 f"returns one, got {shown(system)}"
             )
-        return lambda speed: modes(_at_speed(system, speed), wake=wake)
+        return lambda speed: _point(speed, modes(_at_speed(system, speed), wake=wake), axis)
     model = model_of("campbell", system)
-    spin = [] if bodies is None else list(names("campbell", "bodies", bodies))
-    if not spin or any(name not in model.bodies for name in spin):
+    spin = [] if bodies is None else bodies_of("campbell", "bodies", model, bodies)
+    if not spin:
         raise ValueError(
             f"campbell: bodies must name what spins, got {shown(bodies)}; there are "
             f"{', '.join(model.bodies)}"
         )
-    return lambda speed: modes(model, spinning(model, spin, speed * axis), wake=wake)
+
+    def motion_at(speed: float) -> SmallMotion:
+        return base_motion("campbell", model, spinning(model, spin, speed * axis), None, wake)
+
+    def directly(speed: float) -> _Point:
+        state = spinning(model, spin, speed * axis)
+        return _point(speed, modes(model, state, wake=wake), axis)
+
+    if fastest == 0.0 or model.n_v > NEUTRAL_MANY:
+        return directly
+    try:
+        steady(motion_at(fastest))
+        family = OverSpeed(motion_at, fastest)
+    except ValueError:  # which the speed at which it is so says better
+        return directly
+    if not family.polynomial:
+        return directly
+    forms = WhirlForms(family.base.motion, axis)
+
+    def point(speed: float) -> _Point:
+        s, shapes = family.at(speed, slow=len(family.base.S) > 2 * _ALL)
+
+        def label(i: int) -> str:
+            here = slice(keep[i], keep[i] + 1)
+            return Modes(family.base.motion, s[here], mixed[:, here]).labels[0]
+
+        values, mixed = forms.whirl(s, shapes)
+        keep = np.flatnonzero(s.imag > 0.0)
+        return _Point(speed, s[keep], values[keep], mixed[:, keep], family.base.motion.M, label)
+
+    return point
+
+
+def _multiblade(system: Any, multiblade: Any, bodies: Any) -> Callable[[float], _Point]:
+    """Return the modes in multi-blade coordinates as a function of the speed."""
+    if bodies is not None or not isinstance(multiblade, tuple | list) or len(multiblade) != 2:
+        raise ValueError(
+            "campbell: multiblade must be (rotor, blades), the joint of a rotor and blades, and "
+            f"bodies= left out, got {shown(multiblade)} and {shown(bodies)}"
+        )
+    rotor, blades = multiblade
+
+    def point(speed: float) -> _Point:
+        here = system if isinstance(system, System | Model) else _at_speed(system, speed)
+        bladed = coleman(here, rotor=rotor, blades=blades, speed=speed)
+        sense = {"forward": 1.0, "backward": -1.0}
+        signs = np.array([sense.get(x.split()[0], 0.0) for x in bladed.groups])
+        keep = np.flatnonzero(bladed.eigenvalues.imag > 0.0)
+        return _Point(
+            speed, bladed.eigenvalues[keep], (bladed.parts @ signs)[keep], bladed.shapes[:, keep],
+            bladed.mass, lambda i: bladed.labels[keep[i]],
+        )  # fmt: skip
+
+    return point
 
 
 def _at_speed(system: Callable[[float], Any], speed: float) -> Any:
@@ -212,43 +310,48 @@ def spinning(model: Model, names: list[str], omega: np.ndarray) -> State:
     return state.replace(v=v)
 
 
-def whirl(modes: Modes, axis: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the whirl of each mode, and shapes; modes alike are mixed to whirl most."""
-    shapes = modes.shapes.copy()
-    for group in alike(modes.eigenvalues):
-        energy, round_ = _forms(modes, shapes[:, group], axis)
-        _, mix = scipy.linalg.eigh(round_, energy)
-        shapes[:, group] = shapes[:, group] @ mix
-    values = np.empty(len(modes))
-    for i in range(len(modes)):
-        energy, round_ = _forms(modes, shapes[:, i : i + 1], axis)
-        values[i] = float(round_[0, 0].real / energy[0, 0].real)
-    return values, shapes
+class WhirlForms:
+    """Kinetic energy and angular momentum of orbits about an axis, as Hermitian forms of shapes."""
 
+    def __init__(self, motion: SmallMotion, axis: np.ndarray) -> None:
+        one = np.linalg.svd(axis[None])[2][1]
+        two = np.cross(axis, one)
+        energies, rounds = [], []
+        for body, part, moves, turns, J in body_motions(motion, np.eye(motion.model.n_v)):
+            move, turn = moves[:, body.v], turns[:, body.v]
+            across = 0.5 * (np.trace(J) - axis @ J @ axis)
+            energies.append(part.mass * move.T @ move + turn.T @ J @ turn)
+            form = np.zeros_like(energies[-1])
+            for size, x in ((part.mass, move), (across, turn)):
+                u, v = one @ x, two @ x
+                form += size * (np.outer(u, v) - np.outer(v, u))
+            rounds.append(1j * form)
+        self.energy, self.round = (sp.block_diag(x, format="csr") for x in (energies, rounds))
 
-def _forms(modes: Modes, X: np.ndarray, axis: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return kinetic energy and angular momentum of orbits about the axis as Hermitian forms."""
-    one = np.linalg.svd(axis[None])[2][1]
-    two = np.cross(axis, one)
-    k = X.shape[1]
-    energy, round_ = np.zeros((k, k), complex), np.zeros((k, k), complex)
-    for _, part, move, turn, J in body_motions(modes.motion, X):
-        across = 0.5 * (np.trace(J) - axis @ J @ axis)
-        energy += part.mass * move.conj().T @ move + turn.conj().T @ J @ turn
-        for size, x in ((part.mass, move), (across, turn)):
-            u, v = (one @ x)[None], (two @ x)[None]
-            round_ += 1j * size * (u.conj().T @ v - v.conj().T @ u)
-    return 0.5 * (energy + energy.conj().T), 0.5 * (round_ + round_.conj().T)
+    def whirl(self, s: np.ndarray, shapes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the whirl of each mode, and shapes; modes alike are mixed to whirl most."""
+        shapes = shapes.astype(complex)
+        for group in alike(s):
+            X = shapes[:, group]
+            energy, round_ = (X.conj().T @ (form @ X) for form in (self.energy, self.round))
+            _, mix = scipy.linalg.eigh(
+                0.5 * (round_ + round_.conj().T), 0.5 * (energy + energy.conj().T)
+            )
+            shapes[:, group] = X @ mix
+        energy, round_ = (
+            np.einsum("ij,ij->j", shapes.conj(), form @ shapes).real
+            for form in (self.energy, self.round)
+        )
+        return round_ / np.where(energy > 0.0, energy, 1.0), shapes
 
 
 def _point(speed: float, modes: Modes, axis: np.ndarray) -> _Point:
     """Return the oscillating modes at a speed."""
-    values, shapes = whirl(modes, axis)
+    values, shapes = WhirlForms(modes.motion, axis).whirl(modes.eigenvalues, modes.shapes)
     keep = np.flatnonzero(modes.eigenvalues.imag > 0.0)
-    labels = modes.labels
     return _Point(
         speed, modes.eigenvalues[keep], values[keep], shapes[:, keep], modes.motion.M,
-        tuple(labels[i] for i in keep),
+        lambda i: modes[int(keep[i])].label,
     )  # fmt: skip
 
 
@@ -291,9 +394,9 @@ def _table(
     """Return the tracks as a table."""
     s = np.full((len(speeds), used), complex(np.nan, np.nan))
     turn = np.full((len(speeds), used), np.nan)
-    labels = [""] * used
+    named = dict[int, tuple[_Point, int]]()
     for k, (point, column) in enumerate(zip(points, columns, strict=True)):
         s[k, column], turn[k, column] = point.s, point.whirl
-        for j, c in enumerate(column):
-            labels[c] = point.labels[j]
-    return Campbell(speeds, s[:, :n], turn[:, :n], tuple(labels[:n]))
+        named |= {c: (point, j) for j, c in enumerate(column.tolist())}
+    labels = tuple(point.label(j) for point, j in (named[c] for c in range(used)[:n]))
+    return Campbell(speeds, s[:, :n], turn[:, :n], labels)

@@ -51,6 +51,8 @@ class RotorModes:
         By how much matrices of other azimuths differ.
     free_levels : tuple of int
         As of :class:`~mbd.analyses.modes.Modes`.
+    mass : (n_v, n_v)
+        M in the coordinates of the shapes.
     """
 
     rotation: Rotation
@@ -61,6 +63,7 @@ class RotorModes:
     groups: tuple[str, ...]
     spread: float
     free_levels: tuple[int, ...]
+    mass: Any
 
     @property
     def frequency(self) -> np.ndarray:
@@ -187,7 +190,8 @@ def coleman(
     base, spread = _constant(turning, rotation, azimuths)
     s, z, levels = dense(base)
     parts, groups = _parts(turning, base, speed, z)
-    return RotorModes(rotation, turning, s[:n], z[:, :n], parts[:n], groups, spread, levels)
+    return RotorModes(rotation, turning, s[:n], z[:, :n], parts[:n], groups, spread, levels,
+                      base.motion.M)  # fmt: skip
 
 
 def named_rotor(

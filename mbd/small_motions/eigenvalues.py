@@ -26,16 +26,19 @@ from mbd.small_motions.spectrum import (
 )
 
 
-def dense(minimal: Minimal) -> tuple[np.ndarray, np.ndarray, tuple[int, ...]]:
+def dense(
+    minimal: Minimal, *, slow: bool = False
+) -> tuple[np.ndarray, np.ndarray, tuple[int, ...]]:
     """Return all eigenvalues, one of each conjugate pair, and shapes (n_v, modes), slowest first.
 
-    A free motion appears once, with the eigenvalue zero. Last come the zeros by level.
+    A free motion appears once, with the eigenvalue zero. Last come the zeros by level. Where only
+    ``slow`` ones are wanted, fast ones are less exact, in half the time.
     """
     motion, k = minimal.motion, minimal.n_positions
     if not len(minimal.pencil.A):
         return np.zeros(0, complex), np.zeros((motion.model.n_v, 0), complex), ()
     plain = motion.at_rest and not motion.G.nnz and not motion.Bv.shape[0]
-    solved = spectrum(_of_squares(minimal.pencil, k) if plain else minimal.pencil)
+    solved = spectrum(_of_squares(minimal.pencil, k) if plain else minimal.pencil, slow=slow)
     s, X = _roots(solved) if plain else (solved.s, solved.X)
     turned = ~is_real(s)
     keep = (s.imag > 0.0) | ~turned

@@ -76,8 +76,11 @@ class Eigenvalues:
         return tuple(x.shape[1] for x in self.zeros)
 
 
-def spectrum(pencil: Pencil) -> Eigenvalues:
-    """Return all eigenvalues; real ones and vectors where both matrices are symmetric, E > 0."""
+def spectrum(pencil: Pencil, *, slow: bool = False) -> Eigenvalues:
+    """Return all eigenvalues; real ones and vectors where both matrices are symmetric, E > 0.
+
+    Of ``slow`` ones the inverse problem alone is solved.
+    """
     if not len(pencil.A):
         return Eigenvalues((), np.zeros(0), np.zeros((0, 0)))
     definite = _is_definite(pencil)
@@ -93,7 +96,7 @@ def spectrum(pencil: Pencil) -> Eigenvalues:
         pencil = _without(pencil, levels[-1], definite)
         scaled, c = _scaled(pencil)
     if moved < len(c):
-        s, V = _both_halves(scaled, levels, definite)
+        s, V = _both_halves(scaled, levels, definite, slow)
     else:
         s, V = np.zeros(0), np.zeros((len(c), 0))
     return Eigenvalues(tuple(x.X for x in levels), s, moved_back(c[:, None] * V, s, levels))
@@ -199,14 +202,16 @@ def _without(pencil: Pencil, level: Level, definite: bool) -> Pencil:
 
 
 def _both_halves(
-    pencil: Pencil, levels: list[Level], definite: bool
+    pencil: Pencil, levels: list[Level], definite: bool, only_slow: bool
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the eigenvalues that were not moved, by modulus, and vectors."""
     halves = []
-    for s, V in _symmetric_halves(pencil) if definite else _general_halves(pencil):
+    for s, V in _symmetric_halves(pencil) if definite else _general_halves(pencil, only_slow):
         keep = ~moved_zeros(s, levels)
         order = np.argsort(np.abs(s[keep]))
         halves.append((s[keep][order], V[:, keep][:, order]))
+    if len(halves) == 1:
+        return halves[0]
     (slow, X), (fast, Y) = halves
     j = _cut(slow, fast)
     return np.concatenate([slow[:j], fast[j:]]), np.hstack([X[:, :j], Y[:, j:]])
@@ -226,9 +231,12 @@ def _symmetric_halves(pencil: Pencil) -> list[tuple[np.ndarray, np.ndarray]]:
     return halves
 
 
-def _general_halves(pencil: Pencil) -> list[tuple[np.ndarray, np.ndarray]]:
+def _general_halves(pencil: Pencil, only_slow: bool) -> list[tuple[np.ndarray, np.ndarray]]:
     """Return eigenvalues of the inverse problem and of the problem."""
     slow, X = scipy.linalg.eig(np.linalg.solve(pencil.A, pencil.E))
+    if only_slow:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return [(1.0 / slow, X)]
     fast, Y = scipy.linalg.eig(np.linalg.solve(pencil.E, pencil.A))
     with np.errstate(divide="ignore", invalid="ignore"):
         return [(1.0 / slow, X), (fast, Y)]

@@ -1,16 +1,18 @@
 """Steady rotation of a rotor on a support at rest: the pose in which all forces are in balance."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from mbd.base.tolerances import LARGEST
+from mbd.base.tolerances import HELD, LARGEST, ROUND_OFF
 from mbd.model.model import Model
 from mbd.model.state import State
+from mbd.model.workspace import displaced
 from mbd.small_motions.rotors import Rotor, turned
 from mbd.statics.balance import Balance, Statics, least_multipliers
+from mbd.statics.curvature import Curvature
 from mbd.statics.imbalance import Imbalance
-from mbd.statics.search import nearest
+from mbd.statics.search import HeldTangent, nearest
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,22 +41,40 @@ class Rotation:
 
 def _rotation(model: Model, pose: State, rotor: Rotor, speed: float) -> Rotation:
     """Return the rotation of a rotor from a pose as it is."""
-    zero = np.zeros(3)
-    problem = Statics(model, (), zero, zero, {}, rotor, speed)
+    problem = _problem(model, rotor, speed)
     balance = least_multipliers(problem.at(pose, 1.0), problem.scale)
     rotor = rotor.at(model, balance.state)
     return Rotation(model, rotor, speed, balance, problem.imbalance(balance, 1.0), 0)
 
 
+def _problem(model: Model, rotor: Rotor, speed: float) -> Statics:
+    """Return the balance of forces of a rotor on a support at rest."""
+    zero = np.zeros(3)
+    return Statics(model, (), zero, zero, {}, rotor, speed)
+
+
 def steady_rotation(
     model: Model, state: State, rotor: Rotor, speed: float, most: int = 100
 ) -> Rotation:
-    """Return the pose nearby in which the rotor turns steadily; a pose in balance is the answer."""
-    first = _rotation(model, state, rotor, speed)
-    if first.imbalance.balanced:
-        return first
-    zero = np.zeros(3)
-    problem = Statics(model, (), zero, zero, {}, rotor, speed)
+    """Return the pose nearby in which the rotor turns steadily; a pose in balance is the answer.
+
+    Newton's steps, what is neutral held where it is, as long as they get shorter; else the search.
+    """
+    now = _rotation(model, state, rotor, speed)
+    if now.imbalance.balanced:
+        return now
+    problem, last = _problem(model, rotor, speed), np.inf
+    for i in range(most):
+        balance = problem.at(now.state, 1.0)  # K with the multipliers there
+        W = Curvature(model, balance).W
+        delta = HeldTangent(balance.K, HELD * W, balance).step(now.balance.residual, balance.gap)
+        size = float(np.abs(delta / model.units).max(initial=0.0))
+        if now.imbalance.balanced and (size <= ROUND_OFF**0.5 or not size < 0.5 * last):
+            return replace(now, iterations=i)
+        if not size < last:
+            break
+        last, pose = size, displaced(model, now.state, delta)
+        now = _rotation(model, pose, rotor, speed)
     result = nearest(problem, state, 1.0, most)
     rotor = rotor.at(model, result.balance.state)
     return Rotation(model, rotor, speed, result.balance, result.imbalance, result.iterations)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import mbd
-from mbd.analyses.campbell import whirl
+from mbd.analyses.campbell import WhirlForms
 
 from .test_modes import WHIRL
 from .tools import RIGID, scene
@@ -66,7 +66,9 @@ def test_damping_is_shown():
 
 
 def test_whirl_at_rest_is_told_apart():
-    values, shapes = whirl(mbd.modes(rotor()), np.array([0.0, 0.0, 1.0]))
+    modes = mbd.modes(rotor())
+    forms = WhirlForms(modes.motion, np.array([0.0, 0.0, 1.0]))
+    values, shapes = forms.whirl(modes.eigenvalues, modes.shapes)
     assert np.sort(values[2:]).round(9).tolist() == [-1.0, -1.0, 1.0, 1.0]
     assert np.abs(shapes.imag).max() > 0.1
 
@@ -143,3 +145,29 @@ def test_bicycle_as_a_linear_system_steers_itself():
         exact = np.linalg.solve(M * x * x + 5 * C1 * x + 9.81 * K0 + 25 * K2, [0, -1.0])
         # steering torque about an axis that points up, lean about x forward
         assert np.allclose(h, [exact[0], -exact[1]], rtol=1e-8)
+
+
+def test_a_shaft_is_named_by_its_part_and_its_critical_speeds_are_those_of_a_beam():
+    """A thin steel shaft on pins: n^2 pi^2 sqrt(EI/mu)/L^2; few of its modes are shown."""
+    r, L, n = 0.01, 1.0, 12
+    EI, mu = 2.1e11 * np.pi * r**4 / 4, 7850 * np.pi * r**2
+    section = mbd.Section(stiffness=(6.6e7, 1e10, 1e10, 2 * EI / 2.6, EI, EI), mass=mu,
+                          inertia=(mu * r**2 / 2, mu * r**2 / 4, mu * r**2 / 4))  # fmt: skip
+    system = mbd.System()
+    beam = mbd.Beam("shaft", points=[(0, 0, 0), (0, 0, L)], section=section, elements=n,
+                    up=(1, 0, 0))  # fmt: skip
+    nodes = system.add(beam).nodes()
+    for name, node, along in (("left", nodes[0], 1e9), ("right", nodes[-1], 0.0)):
+        system.add(mbd.Bushing(name, system.ground, node, at=node.position,
+                               stiffness=(1e9, 1e9, along, 0, 0, 0)))  # fmt: skip
+    found = mbd.campbell(system, np.linspace(0, 1500, 6), bodies="shaft")
+    first = np.pi**2 * np.sqrt(EI / mu) / L**2
+    for order in (1, 2):
+        nearest = np.abs(found.critical_speeds() / (order**2 * first) - 1).min()
+        assert nearest < 3e-3, order
+    assert 10 <= found.eigenvalues.shape[1] < 30
+    assert np.allclose(found.damping, 0.0, atol=1e-9)
+    assert "critical speeds" in str(found)
+    every = mbd.campbell(system, [1500.0], bodies="shaft", n=200)
+    for s in found.eigenvalues[-1]:
+        assert np.abs(every.eigenvalues[-1] - s).min() < 1e-9 * abs(s)

@@ -208,3 +208,49 @@ def test_one_damper_out(N, speed, first):
     for mu in exact[np.abs(exact) > 1e-4]:
         assert np.abs(both - mu).min() < 1e-7 * max(1.0, abs(mu))
     assert found.stable == (np.abs(exact).max() < 1.0)
+
+
+def test_campbell_in_multi_blade_coordinates():
+    speeds = np.array([10.0, 15.0])
+    model = helicopter(3, **DAMPERS)
+    found = mbd.campbell(model, speeds, multiblade=("shaft", names(3)), n=5)
+    for row, speed in zip(found.eigenvalues, speeds, strict=True):
+        assert farthest(row[~np.isnan(row)], coleman_feingold(3, speed, **DAMPERS)) < 1e-12
+    with pytest.raises(ValueError, match=r"multiblade must be \(rotor, blades\)"):
+        mbd.campbell(model, speeds, multiblade="shaft")
+
+
+def test_a_bent_start_finds_its_steady_rotation():
+    """The axis goes with the hub, past speeds at which one that stays would throw it out."""
+    model = helicopter(3)
+    delta = np.zeros(model.n_v)
+    delta[[i for i, x in enumerate(model.numbering.v_labels) if x.endswith(".x")]] = 1e-3
+    start = model.moved(model.state, delta)
+    found = mbd.coleman(model, start, rotor="shaft", blades=names(3), speed=40.0)
+    assert farthest(found.eigenvalues, coleman_feingold(3, 40.0)) < 1e-8
+    assert np.abs(found.rotation.state.q - model.state.q).max() < 1e-6
+
+
+WRONG = {
+    "rotor must name bodies": {"rotor": "shaf"},
+    "say where the axis is|says where the axis is": {"axis": (0, 0, 1)},
+    "three blades or more": {"blades": ["blade 0", "blade 1"]},
+    "must be in one blade": {"blades": ["blade 0", "blade 0", "blade 1"]},
+    "does not turn": {"blades": ["blade 0", "blade 1", "fuselage"]},
+    "120 degrees apart": {"blades": ["blade 0", "blade 1", "hub"]},
+}
+
+
+@pytest.mark.parametrize("says", WRONG)
+def test_what_cannot_be_is_named(says):
+    words = {"rotor": "shaft", "blades": names(3), "speed": 1.0} | WRONG[says]
+    model = helicopter(3)
+    with pytest.raises(ValueError, match=says):
+        mbd.coleman(model, **words)
+
+
+def test_weight_across_the_axis_is_refused():
+    model = windmill(support=True)
+    model.system.gravity = (9.81, 0, 0)
+    with pytest.raises((ValueError, mbd.EquilibriumError)):
+        mbd.coleman(model.system.build(), rotor="shaft", blades=["b0", "b1", "b2"], speed=2.0)
