@@ -12,6 +12,7 @@ import mbd
 from mbd.formulations import NAMES
 
 FOLDER = Path(__file__).parents[2] / "models"
+PLANAR = {"fourbar": "y", "slider_crank": "z", "andrews": "z", "n_fourbar": "z"}  # and normals
 SCENES = sorted(p.stem for p in FOLDER.glob("*.py") if not p.stem.startswith("_"))
 
 
@@ -36,6 +37,8 @@ def cases():
         if "formulation" not in parameters:
             continue
         always = {default(name), *(NAMES[k % len(NAMES)] for k in (i, i + len(NAMES) // 2))}
+        if axis := PLANAR.get(name):
+            yield pytest.param(name, {"formulation": f"InPlane('{axis}')"}, id=f"{name}-in plane")
         for x in NAMES:
             marks = () if x in always else pytest.mark.slow
             yield pytest.param(name, {"formulation": x}, id=f"{name}-{x}", marks=marks)
