@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mbd.base.above import Observing, from_above
-from mbd.base.door import flag
+from mbd.base.checked import flag
 from mbd.base.html_tables import page
 from mbd.interactions.kind import Kind
 from mbd.machine import buffer as m
