@@ -161,24 +161,23 @@ def steady(x, reference, vx, vy, n, camber, strip, polar):
     return a * vx, b * vy
 
 
-def polars(z: np.ndarray) -> np.ndarray:
-    """Return c_l, c_d, c_m (len(z), 721, 3) of sections at lengths z along the blade axis."""
-    data = DATA["blade"]["polars"]
+def strips(s: np.ndarray) -> np.ndarray:
+    """Return chord, aerodynamic centre in section axes, row of polars, of sections at lengths s."""
+    x, twist, chord, ax, ay = (np.interp(s, _SPAN, row) for row in _LINE[1:6])
+    c, d = np.cos(np.radians(twist)), np.sin(np.radians(twist))
+    centre = c * (ax - x) - d * ay, d * (ax - x) + c * ay
+    return np.column_stack([chord, *centre, np.arange(len(s))])
+
+
+def polars(s: np.ndarray) -> np.ndarray:
+    """Return c_l, c_d, c_m (n, 721, 3) of sections at lengths s (n,), rows of the table ``polar``."""
+    data, z = DATA["blade"]["polars"], np.interp(s, _SPAN, _LINE[0])
     table = np.stack([np.array(data[word]) for word in ("cl", "cd", "cm")], axis=-1)
     at, alpha = np.array(data["z"]), np.radians(data["alpha_deg"])
     row = np.clip(np.searchsorted(at, z, side="right") - 1, 0, len(at) - 2)
     w = ((z - at[row]) / (at[row + 1] - at[row]))[:, None, None]
     between = (1 - w) * table[row] + w * table[row + 1]
     return np.array([[np.interp(_ANGLES, alpha, c) for c in x.T] for x in between]).swapaxes(1, 2)
-
-
-def strips(s: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return chord, aerodynamic centre in section axes and row of the table, and the table."""
-    z, x, twist, chord, ax, ay = (np.interp(s, _SPAN, row) for row in _LINE[:6])
-    c, d = np.cos(np.radians(twist)), np.sin(np.radians(twist))
-    dx = ax - x
-    centre = c * dx - d * ay, d * dx + c * ay
-    return np.column_stack([chord, *centre, np.arange(len(s))]), polars(z)
 
 
 def sections() -> tuple[list[mbd.Section], np.ndarray]:
@@ -203,7 +202,7 @@ def outline(eta: float) -> np.ndarray:
     """Return the corners of a section for pictures: a symmetric aerofoil, at the root a circle."""
     s = eta * _SPAN[-1]
     chord, t = (float(np.interp(s, _SPAN, row)) for row in _LINE[[3, 6]])
-    ((_, x, y, _),) = strips(np.array([s]))[0]
+    ((_, x, y, _),) = strips(np.array([s]))
     angle = np.linspace(0.0, 2.0 * pi, 20, endpoint=False)
     c = 0.5 - 0.5 * np.cos(angle)
     foil = 5 * t * (0.2969 * np.sqrt(c) - 0.126 * c - 0.3516 * c**2 + 0.2843 * c**3 - 0.1015 * c**4)
@@ -235,7 +234,7 @@ def add_rotor(
     )  # fmt: skip
     system.add(mbd.Revolute("shaft", support, hub, at=apex, axis=A[:, 0]))
     found, at = sections()
-    twist = np.interp(np.linspace(0, 1, 201), _SPAN / _SPAN[-1], -np.radians(_LINE[2]))
+    twist = -np.radians(_LINE[2])
     for k in range(BLADES):
         psi = 2.0 * pi * k / BLADES
         radial = A @ (0.0, -sin(psi), cos(psi))
@@ -247,7 +246,7 @@ def add_rotor(
         blade = system.add(
             mbd.Beam(f"blade {k + 1}", root + np.outer(_LINE[0], z) + np.outer(_LINE[1], x),
                      section=found, stations=at, up=y, elements=elements,
-                     twist=lambda p: float(np.interp(p, np.linspace(0, 1, 201), twist)),
+                     twist=lambda p: float(np.interp(p * _SPAN[-1], _SPAN, twist)),
                      damping=np.array(DATA["blade"]["damping"]["mu"])[[2, 0, 1, 5, 3, 4]],
                      first=None if moves else hub, velocity=np.cross(rate, root - apex),
                      angular_velocity=rate)
@@ -265,7 +264,7 @@ def add_air(
     system: mbd.System, blade: mbd.Beam, hub: mbd.RigidBody, name: str, wind: float, lag: float
 ) -> None:
     """Add the air on a blade, with the wake that is steady for the described motion."""
-    strip, polar = strips(blade.stations)
+    strip, polar = strips(blade.stations), polars(blade.stations)
     frames = [
         (x.position, x.rotation, x.velocity, x.angular_velocity) for x in (*blade.nodes(), hub)
     ]
@@ -299,7 +298,7 @@ def of_rigid_blades(
     system = rotor(wind, rpm, pitch_deg, elements)
     blade, load, hub = system["blade 1"], system["air 1"], system["hub"]
     reference = hub.position, hub.rotation, hub.velocity, hub.angular_velocity
-    (strip, polar), power, thrust = strips(blade.stations), 0.0, 0.0
+    strip, polar, power, thrust = strips(blade.stations), polars(blade.stations), 0.0, 0.0
     for node, w, row, length in zip(
         blade.nodes(), load.inputs.memory, strip, load.lengths, strict=True
     ):
