@@ -13,6 +13,7 @@ User's Manual (*FREQUENCY). Ansys, Command Reference (HBMAT).
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -72,21 +73,23 @@ def _text(path: Path) -> list[str]:
 
 def _table(lines: list[tuple[int, str]], *sizes: int) -> np.ndarray:
     """Return the numbers of lines (number, text) of so many columns each; name a line that errs."""
-    rows = [re.split(r"[\s,]+", text.strip().rstrip(",").replace("D", "E")) for _, text in lines]
-    size = len(rows[0]) if rows else sizes[0]
+    if not lines:
+        raise ValueError("it has no numbers")
+    rows = [text.replace(",", " ").replace("D", "E") for _, text in lines]
+    with suppress(ValueError):
+        table = np.loadtxt(rows, comments=None, ndmin=2)
+        if table.shape[1] in sizes:
+            return table
+    size = len(rows[0].split())
     for (number, text), row in zip(lines, rows, strict=True):
-        if len(row) != size or size not in sizes:
+        if len(row.split()) != size or size not in sizes:
             wanted = " or ".join(map(str, sizes if size not in sizes else (size,)))
             raise ValueError(f"line {number} must have {wanted} numbers, got {text.strip()!r}")
-    try:
-        return np.array(rows, dtype=float).reshape(-1, size)
-    except ValueError:
-        for number, text in lines:
-            try:
-                np.array(re.split(r"[\s,]+", text.strip().rstrip(",")), dtype=float)
-            except ValueError:
-                raise ValueError(f"line {number} must have numbers, got {text.strip()!r}") from None
-        raise
+        try:
+            [float(x) for x in row.split()]
+        except ValueError:
+            raise ValueError(f"line {number} must have numbers, got {text.strip()!r}") from None
+    raise ValueError(f"line {lines[0][0]} and those after it must have numbers")
 
 
 def _fixed(line: str, width: int, number: int) -> np.ndarray:

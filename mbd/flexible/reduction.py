@@ -34,6 +34,7 @@ _DENSE = 300  # unknowns up to which all eigenvectors are computed
 _MORE = 6  # fixed-interface modes beyond the number of shapes
 _SOFT = 1e-9  # eigenvalues of a mechanism, or lost in round-off, of their mean
 _SHIFT = 1e-4  # of the mean squared frequency
+_GROUND = 1e-9  # the same, of springs that hold a free mesh
 _LOST = 1e-9  # compliance, of that of a load, that needs no residual vector
 _RANK = 1e-6  # smallest singular value of rigid motions and shapes at unit length
 
@@ -261,8 +262,6 @@ def _free(
     mesh: FiniteElementModel, count: int | None, cutoff: float | None, fixed: int | None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return rigid motions and eigenvectors of a body without interfaces, so many if it says."""
-    from scipy.sparse.linalg import splu
-
     R, some = rigid_motions(mesh.x, mesh.d), mesh.active
     shift = _SHIFT * _mean(mesh)
     K, M = (sp.csc_array(A[some][:, some]) for A in (mesh.K, mesh.M))
@@ -283,13 +282,30 @@ def _free(
     f = _loads(mesh)
     if f.size:  # with the inertia forces that balance them
         f = f - MR @ np.linalg.solve(R.T @ MR, R.T @ f)
-        size = abs(K).max() / np.abs(MR).max()
-        held = sp.csc_array(sp.block_array([[K, size * MR[some]], [size * MR[some].T, None]]))
         whole = np.zeros(f.shape)
-        right = np.vstack([f[some], np.zeros((6, f.shape[1]))])
-        whole[some] = splu(held).solve(right)[:-6]
+        whole[some] = _balanced(mesh, K, M, R[some], f[some])
         Phi = np.column_stack([Phi, _residual(mesh, Phi, whole)])
     return np.column_stack([R, Phi]), np.eye(6 + Phi.shape[1], 6)
+
+
+def _balanced(mesh: FiniteElementModel, K: Any, M: Any, R: np.ndarray, f: np.ndarray) -> np.ndarray:
+    """Return u, free of rigid motions R, with K u = f, loads in balance.
+
+    The equation with K + s M is iterated, whose errors shrink by s/(omega^2 + s).
+    """
+    s = _GROUND * _mean(mesh)
+    solve = factor(sp.csc_array(K + s * M))
+    if solve is None:
+        raise ValueError(
+            f"{mesh.who}: K must resist all motions but the six rigid ones; connect all parts of "
+            "the mesh"
+        )
+    MR = M @ R
+    u = np.zeros(f.shape)
+    for _ in range(20):
+        u = solve.solve(f + s * (M @ u))
+        u -= R @ np.linalg.solve(R.T @ MR, MR.T @ u)
+    return np.asarray(u)
 
 
 def _eigenvectors(
