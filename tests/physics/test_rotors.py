@@ -254,3 +254,23 @@ def test_weight_across_the_axis_is_refused():
     model.system.gravity = (9.81, 0, 0)
     with pytest.raises((ValueError, mbd.EquilibriumError)):
         mbd.coleman(model.system.build(), rotor="shaft", blades=["b0", "b1", "b2"], speed=2.0)
+
+
+@pytest.mark.parametrize("ratio", [1.0, 1e4, 1e8])
+def test_heavy_hubs_turn_steadily(ratio):
+    """Rotors alone with hubs of 1 to 1e8 times the blades: f and f +- Omega, nothing refused."""
+    system = mbd.System()
+    hub = system.add(mbd.RigidBody("hub", mass=ratio, inertia=(ratio,) * 3))
+    system.add(mbd.Revolute("shaft", system.ground, hub, at=(0, 0, 0), axis=(0, 0, 1)))
+    for i in range(3):
+        R = mbd.rotation((0, 0, 1), 2 * np.pi * i / 3)
+        blade = system.add(mbd.RigidBody(f"b{i}", mass=1.0, inertia=(0.01, 0.1, 0.1),
+                                         position=R @ [1, 0, 0], rotation=R))  # fmt: skip
+        hinge = system.add(mbd.Revolute(f"h{i}", hub, blade, at=R @ [0.3, 0, 0], axis=(0, 0, 1)))
+        system.add(mbd.JointSpring(f"s{i}", hinge, stiffness=10.0))
+    found = mbd.coleman(system, rotor="shaft", blades=["b0", "b1", "b2"], speed=3.0)
+    f = mbd.modes(mbd.equilibrium(system, rotating=(0, 0, 3.0))).eigenvalues.imag
+    f = f[f > 0.0]
+    exact = np.concatenate([f, f + 3.0, np.abs(f - 3.0)])
+    for omega in found.eigenvalues.imag[found.eigenvalues != 0.0]:
+        assert np.abs(exact - omega).min() < 1e-8 * omega
