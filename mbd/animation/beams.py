@@ -8,13 +8,13 @@ import numpy as np
 from mbd.animation.drawing import Drawing, End, Label, MovingSkin, Strand, SweptBeam
 from mbd.beams.swept import along, beam_rings, caps, closed, quads
 from mbd.drawing.surfaces import hanging, surface, tube_rings
-from mbd.flexible.body import FlexibleBody
-from mbd.flexible.skin import Skin
+from mbd.flexible.skin import carried
 from mbd.history.beams import SECTION_FORCES, BeamHistory, lines
 from mbd.history.bodies import FlexibleHistory
 from mbd.history.history import History
 from mbd.model.model import Model
 from mbd.parts.part import Body
+from mbd.parts.skin import Skin
 
 #: A run of a mode of small amplitude, and by how much the one that is shown is larger.
 SmallMode = tuple[History, float] | None
@@ -79,7 +79,7 @@ def skins(shown: History, bears: Borne, colors: dict[str, str]) -> tuple[MovingS
     """Return all flexible bodies that have faces, or shapes that nodes with rotations carry."""
     some = []
     for name, body in shown.model.nodes.items():
-        if isinstance(body, FlexibleBody):
+        if body.nodal is not None:
             of = partial(_modal, name=name)
             for skin, color in _skins_of(body):
                 p, load = of(shown), bears(of)
@@ -90,16 +90,18 @@ def skins(shown: History, bears: Borne, colors: dict[str, str]) -> tuple[MovingS
 
 def carries(body: Body) -> bool:
     """Return whether the shapes of a body bend with it: those of a mesh of nodes with rotations."""
-    return isinstance(body, FlexibleBody) and body.skin is None and body.nodal.values.shape[1] == 6
+    nodal = body.nodal
+    return nodal is not None and body.skin is None and nodal.values.shape[1] == 6
 
 
-def _skins_of(body: FlexibleBody) -> list[tuple[Skin, str | None]]:
+def _skins_of(body: Body) -> list[tuple[Skin, str | None]]:
     """Return skins and their colours, where they have one."""
     if body.skin is not None:
         return [(body.skin, None)]
+    if not carries(body) or body.nodal is None:
+        return []
     x, shapes = body.nodal.x, body.nodal.values
-    some = [(surface(s), s.color) for s in body.shapes] if carries(body) else []
-    return [(Skin.carried(*of, x, shapes), color) for of, color in some]
+    return [(carried(*surface(s), x, shapes), s.color) for s in body.shapes]
 
 
 def _modal(shown: History, name: str) -> np.ndarray:

@@ -10,9 +10,9 @@ from functools import cached_property
 import numpy as np
 
 from mbd.beams.swept import fibre_strain
-from mbd.flexible.skin import Skin
 from mbd.history.beams import SECTION_FORCES
 from mbd.parts.shapes import Shape
+from mbd.parts.skin import Skin
 
 #: What colours beams, cables and meshes: unit, what it is.
 MEASURES = SECTION_FORCES | {

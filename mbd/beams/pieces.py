@@ -26,7 +26,7 @@ mass, centre of mass and inertia of a straight beam are exact, loads :math:`\int
 fourth order. Where that gives a node no mass, linear polynomials take their place; where its
 second moments about the centre of mass are those of no body (in strong curves), for these alone.
 
-**Mass of order four** [1]_. Fitted masses take inertia for loads at nodes. Stress that grows in a
+**Mass of order four.** Fitted masses take inertia for loads at nodes. Stress that grows in a
 piece, q by length, bends it aside by :math:`\tfrac12 s(h - s)C^{-1}q`, which they do not feel and
 consistent masses feel twice: so half of each, with errors of :math:`h^4`. With
 :math:`\Phi = 12EI/GA\,h^2`, the larger one, :math:`c = \Phi/(1 + \Phi)` and Hermite's
@@ -51,7 +51,7 @@ of both ends: exact in every rigid motion of a bent piece, and conserving steps 
 
 References
 ----------
-.. [1] G. Goudreau, R. Taylor, Comput. Methods Appl. Mech. Engrg. 2 (1973): rods of the mean mass.
+Half of each: G. Goudreau, R. Taylor, Comput. Methods Appl. Mech. Engrg. 2 (1973): rods of the mean mass.
 """
 
 from dataclasses import dataclass, replace

@@ -14,13 +14,14 @@ from mbd.base.tolerances import LARGEST
 from mbd.flexible.inertia import invariants
 from mbd.flexible.mesh import FiniteElementModel, naming_files
 from mbd.flexible.reduction import Shapes, given_shapes, reduced
-from mbd.flexible.skin import Skin
+from mbd.flexible.skin import skin_of
 from mbd.formulations import named
 from mbd.formulations.formulation import Formulation
 from mbd.formulations.modal.body import modal
 from mbd.formulations.modal.constants import ModalConstants, NodalShapes
 from mbd.parts.part import Body, Frame
 from mbd.parts.shapes import checked_shapes
+from mbd.parts.skin import Skin
 
 _FILES = ("M", "K", "coordinates", "faces", "nodal_stress")
 _FIXED = 6  # fixed-interface modes by default, or modes of a body without interfaces
@@ -137,7 +138,7 @@ class FlexibleBody(Body):
             mesh = mesh.with_references({x: load for x, (load, _) in references.items()})
             shapes = _shapes(mesh, modes, cutoff, fixed_modes)
             inertia = invariants(mesh, shapes)
-            skin = Skin.of(mesh, faces, nodal_stress, shapes.values)
+            skin = skin_of(mesh, faces, nodal_stress, shapes.values)
         heavy = _factor(who, "mass_factor", mass_factor)
         stiff = _factor(who, "stiffness_factor", stiffness_factor)
         shapes = replace(shapes, M=heavy * shapes.M, K=stiff * shapes.K)

@@ -12,7 +12,6 @@ xy, yz, zx.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -22,10 +21,11 @@ from mbd.base.checked import shown
 from mbd.base.door import array
 from mbd.flexible.files import Nodes
 from mbd.flexible.mesh import FiniteElementModel, file_of
+from mbd.parts.skin import Skin
 
-_FACES = "triangles (k, 3) or quads (k, 4), numbers of nodes"
 _CREASE = 0.7  # cosine of the angle between faces that are parts of one smooth surface
 _SIX = ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (2, 0))
+_FACES = "triangles (k, 3) or quads (k, 4), numbers of nodes"
 # corners of the sides of cells, as meshio numbers them
 _BOTTOM = (0, 3, 2, 1)
 _SIDES: dict[str, tuple[tuple[int, ...], ...]] = {
@@ -38,102 +38,47 @@ _SIDES: dict[str, tuple[tuple[int, ...], ...]] = {
 }
 
 
-@dataclass(frozen=True, eq=False)
-class Skin:
-    """The faces of a mesh, and what the m shapes do to their n nodes.
+def skin_of(mesh: FiniteElementModel, faces: Any, stress: Any, shapes: np.ndarray) -> Skin | None:
+    """Return the skin of a mesh with shapes (N, d, m), None if it has no faces."""
+    who, x = mesh.who, mesh.x
+    whole, labels = mesh.order.nodes, mesh.labels
+    rows = whole if faces is None else file_of(who, "faces", faces)
+    if isinstance(rows, Nodes):
+        _check_same(who, rows, whole)
+        rows, labels = boundary(rows.cells), mesh.order.kept[:: mesh.d] // 6
+    if faces is None and not rows:
+        if stress is not None:
+            raise ValueError(f"{who}: nodal_stress is for faces, and there are none")
+        return None
+    four = _checked(who, rows, labels)
+    nodes, four = split(x, four)
+    moved = shapes[nodes, :3]
+    tensors = None if stress is None else _stress(who, stress, shapes)[nodes]
+    return Skin(nodes, x[nodes], four, moved, strain(x[nodes], four, moved), tensors)
 
-    Attributes
-    ----------
-    nodes : (n,) array of int
-        Their numbers in the mesh; at a sharp edge a node stands there once for each side.
-    x : (n, 3) array [m]
-        In the frame of the body.
-    faces : (f, 4) array of int
-        Of these nodes; a triangle has its last corner twice.
-    shapes : (n, 3, m) array [-]
-    strain : (n, 6, m) array [1/m]
-    stress : (n, 6, m) array [Pa/m], or None
+
+def carried(points: np.ndarray, faces: np.ndarray, x: np.ndarray, shapes: np.ndarray) -> Skin:
+    r"""Return the surface of points (n, 3) that nodes with rotations carry, shapes (N, 6, m).
+
+    Between the two nodes that are nearest to a point rotations are linear, and the line d
+    from one to the other bends with them: at a share t of it
+
+    .. math:: u = (1 - t)\,u_a + t\,u_b - \tfrac12 t\,(1 - t)\,(\theta_b - \theta_a)\times d .
     """
+    from scipy.spatial import cKDTree
 
-    nodes: np.ndarray
-    x: np.ndarray
-    faces: np.ndarray
-    shapes: np.ndarray
-    strain: np.ndarray
-    stress: np.ndarray | None
-
-    @classmethod
-    def of(
-        cls, mesh: FiniteElementModel, faces: Any, stress: Any, shapes: np.ndarray
-    ) -> "Skin | None":
-        """Return the skin of a mesh with shapes (N, d, m), None if it has no faces."""
-        who, x = mesh.who, mesh.x
-        whole, labels = mesh.order.nodes, mesh.labels
-        rows = whole if faces is None else file_of(who, "faces", faces)
-        if isinstance(rows, Nodes):
-            _check_same(who, rows, whole)
-            rows, labels = boundary(rows.cells), mesh.order.kept[:: mesh.d] // 6
-        if faces is None and not rows:
-            if stress is not None:
-                raise ValueError(f"{who}: nodal_stress is for faces, and there are none")
-            return None
-        four = _checked(who, rows, labels)
-        nodes, four = _split(x, four)
-        moved = shapes[nodes, :3]
-        tensors = None if stress is None else _stress(who, stress, shapes)[nodes]
-        return cls(nodes, x[nodes], four, moved, _strain(x[nodes], four, moved), tensors)
-
-    @classmethod
-    def carried(
-        cls, points: np.ndarray, faces: np.ndarray, x: np.ndarray, shapes: np.ndarray
-    ) -> "Skin":
-        r"""Return the surface of points (n, 3) that nodes with rotations carry, shapes (N, 6, m).
-
-        Between the two nodes that are nearest to a point rotations are linear, and the line d
-        from one to the other bends with them: at a share t of it
-
-        .. math:: u = (1 - t)\,u_a + t\,u_b - \tfrac12 t\,(1 - t)\,(\theta_b - \theta_a)\times d .
-        """
-        from scipy.spatial import cKDTree
-
-        _, two = cKDTree(x).query(points, [1, 2] if len(x) > 1 else [1])
-        a, b = two[:, 0], two[:, -1]
-        d = x[b] - x[a]
-        length = np.maximum((d**2).sum(1), np.finfo(float).tiny)
-        t = np.clip(((points - x[a]) * d).sum(1) / length, 0.0, 1.0)[:, None]
-        arm, t = (points - x[a] - t * d)[:, :, None], t[:, :, None]
-        (ua, ta), (ub, tb) = ((shapes[i, :3], shapes[i, 3:]) for i in (a, b))
-        bow = np.cross(0.5 * t * (1 - t) * (tb - ta), d[:, :, None], axis=1)
-        moves = (1 - t) * ua + t * ub - bow + np.cross((1 - t) * ta + t * tb, arm, axis=1)
-        nodes, faces = _split(points, faces)
-        points, moves = points[nodes], moves[nodes]
-        strain = _strain(points, faces, moves)
-        return cls(nodes, points, faces, moves, strain, None)
-
-    def values(self, name: str, p: np.ndarray) -> np.ndarray:
-        """Return "strain" or "mises" at the nodes (..., n) for modal coordinates p (..., m)."""
-        if name == "strain" or self.stress is None:
-            return principal(np.einsum("...m,ncm->...nc", p, self.strain))
-        return von_mises(np.einsum("...m,ncm->...nc", p, self.stress))
-
-
-def principal(tensor: np.ndarray) -> np.ndarray:
-    """Return the size of the largest principal value (...) of tensors (..., 6)."""
-    xx, yy, zz, xy, yz, zx = np.moveaxis(tensor, -1, 0)
-    mean = (xx + yy + zz) / 3
-    a, b, c = xx - mean, yy - mean, zz - mean
-    size = np.sqrt((a * a + b * b + c * c + 2 * (xy * xy + yz * yz + zx * zx)) / 6)
-    det = a * (b * c - yz * yz) - xy * (xy * c - yz * zx) + zx * (xy * yz - b * zx)
-    angle = np.arccos(np.clip(0.5 * det / np.where(size > 0, size, 1.0) ** 3, -1, 1)) / 3
-    high, low = (mean + 2 * size * np.cos(angle + turn) for turn in (0.0, 2 * np.pi / 3))
-    return np.asarray(np.maximum(high, -low))
-
-
-def von_mises(stress: np.ndarray) -> np.ndarray:
-    """Return the equivalent stress (...) of von Mises of tensors (..., 6)."""
-    xx, yy, zz, xy, yz, zx = np.moveaxis(stress, -1, 0)
-    normal = (xx - yy) ** 2 + (yy - zz) ** 2 + (zz - xx) ** 2
-    return np.asarray(np.sqrt(0.5 * normal + 3 * (xy * xy + yz * yz + zx * zx)))
+    _, two = cKDTree(x).query(points, [1, 2] if len(x) > 1 else [1])
+    a, b = two[:, 0], two[:, -1]
+    d = x[b] - x[a]
+    length = np.maximum((d**2).sum(1), np.finfo(float).tiny)
+    t = np.clip(((points - x[a]) * d).sum(1) / length, 0.0, 1.0)[:, None]
+    arm, t = (points - x[a] - t * d)[:, :, None], t[:, :, None]
+    (ua, ta), (ub, tb) = ((shapes[i, :3], shapes[i, 3:]) for i in (a, b))
+    bow = np.cross(0.5 * t * (1 - t) * (tb - ta), d[:, :, None], axis=1)
+    moves = (1 - t) * ua + t * ub - bow + np.cross((1 - t) * ta + t * tb, arm, axis=1)
+    nodes, faces = split(points, faces)
+    points, moves = points[nodes], moves[nodes]
+    return Skin(nodes, points, faces, moves, strain(points, faces, moves), None)
 
 
 def boundary(cells: Sequence[tuple[str, np.ndarray]]) -> list[list[int]]:
@@ -195,7 +140,23 @@ def _as_four(who: str, value: Any) -> Any:
     return [(*row, row[-1])[:4] for row in rows]
 
 
-def _split(x: np.ndarray, faces: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _stress(who: str, value: Any, shapes: np.ndarray) -> np.ndarray:
+    """Return the stress (N, 6, m) of all nodes."""
+    value = file_of(who, "nodal_stress", value)
+    S = value if sp.issparse(value) else array(who, "nodal_stress", value, "a matrix")
+    n, d, m = shapes.shape
+    if S.shape != (6 * n, n * d):
+        raise ValueError(
+            f"{who}: nodal_stress must be ({6 * n}, {n * d}), stresses xx, yy, zz, xy, yz, zx of "
+            f"each node by the degrees of freedom of the mesh [Pa/m], got {S.shape}"
+        )
+    stress = np.asarray(S @ shapes.reshape(-1, m))
+    if not np.isfinite(stress).all():
+        raise ValueError(f"{who}: nodal_stress must be finite [Pa/m]")
+    return stress.reshape(n, 6, m)
+
+
+def split(x: np.ndarray, faces: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return nodes, one for each smooth part of the surface around them, and faces (f, 4) of these.
 
     A face knows nothing of strain across its plane, so that means are of smooth parts only.
@@ -224,7 +185,7 @@ def _split(x: np.ndarray, faces: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return nodes, part.reshape(faces.shape)
 
 
-def _strain(x: np.ndarray, faces: np.ndarray, shapes: np.ndarray) -> np.ndarray:
+def strain(x: np.ndarray, faces: np.ndarray, shapes: np.ndarray) -> np.ndarray:
     """Return the strain (n, 6, m) of the planes of faces at nodes."""
     three = faces[:, 2] == faces[:, 3]
     total, weight = np.zeros((len(x), 6, shapes.shape[2])), np.zeros(len(x))
@@ -262,19 +223,3 @@ def _level_shear(x: np.ndarray, E: np.ndarray) -> None:
     shear = np.einsum("fr,fkrsm,fs->fkm", t, E, s)
     both = t[:, :, None] * s[:, None] + s[:, :, None] * t[:, None]
     E += (shear.mean(1, keepdims=True) - shear)[:, :, None, None] * both[:, None, :, :, None]
-
-
-def _stress(who: str, value: Any, shapes: np.ndarray) -> np.ndarray:
-    """Return the stress (N, 6, m) of all nodes."""
-    value = file_of(who, "nodal_stress", value)
-    S = value if sp.issparse(value) else array(who, "nodal_stress", value, "a matrix")
-    n, d, m = shapes.shape
-    if S.shape != (6 * n, n * d):
-        raise ValueError(
-            f"{who}: nodal_stress must be ({6 * n}, {n * d}), stresses xx, yy, zz, xy, yz, zx of "
-            f"each node by the degrees of freedom of the mesh [Pa/m], got {S.shape}"
-        )
-    stress = np.asarray(S @ shapes.reshape(-1, m))
-    if not np.isfinite(stress).all():
-        raise ValueError(f"{who}: nodal_stress must be finite [Pa/m]")
-    return stress.reshape(n, 6, m)

@@ -27,6 +27,7 @@ from mbd.interactions.laws import Law
 from mbd.interactions.measures import Measure
 from mbd.machine.buffer import FORCE, MOMENT
 from mbd.parts.shapes import Shape
+from mbd.parts.skin import Skin
 
 
 class Symbol(Enum):
@@ -341,6 +342,7 @@ class Body(Part):
     shapes: tuple[Shape, ...]
     collision: tuple[Shape, ...] | None = None  # None: its shapes are what touches
     nodal: ClassVar[NodalShapes | None] = None
+    skin: ClassVar[Skin | None] = None
     face_names: tuple[str, ...] = ()
 
     def nodes(self) -> tuple[Body, ...]:

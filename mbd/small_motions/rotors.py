@@ -35,7 +35,7 @@ from mbd.base.tolerances import ROUND_OFF
 from mbd.model.model import Model
 from mbd.model.state import State
 from mbd.parts.joint import Joint
-from mbd.parts.part import Body, Frame
+from mbd.parts.part import Body, Frame, Part
 from mbd.small_motions.face_maps import FaceMaps, face_maps, test_map, with_faces
 from mbd.small_motions.minimal import changed
 from mbd.small_motions.small_motion import SmallMotion, at_instant, small_motion
@@ -91,7 +91,7 @@ def rotor_of(owner: str, model: Model, state: State, rotor: Any, axis: Any = Non
     """Return a rotor by its joint, or by its bodies and an axis."""
     direction = unit_vector(owner, "axis", (0, 0, 1) if axis is None else axis)
     joints = {n: x for n, x in model.system.joints.items() if "angle" in x.coordinates}
-    if isinstance(rotor, Joint):
+    if isinstance(rotor, Part):
         rotor = rotor.name
     if isinstance(rotor, str) and rotor in model.system.joints:
         if rotor not in joints:

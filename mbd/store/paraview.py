@@ -35,8 +35,6 @@ import numpy as np
 
 from mbd.base.atomic import replaced_set
 from mbd.beams.swept import along, beam_rings, caps, closed, fibre_strain, quads
-from mbd.flexible.body import FlexibleBody
-from mbd.flexible.skin import Skin
 from mbd.history.beams import SECTION_FORCES, BeamHistory, ends_of, lines
 from mbd.history.bodies import FlexibleHistory
 from mbd.history.columns import model_items
@@ -44,6 +42,7 @@ from mbd.history.history import History
 from mbd.history.quantities import PartHistory, table
 from mbd.history.quantity import INERTIAL, SCALAR, Owner
 from mbd.interactions.beams.line import Line
+from mbd.parts.skin import Skin
 
 BODY, JOINT = 0, 1
 _BETWEEN = 4  # points of lines in each element
@@ -182,7 +181,7 @@ def _surfaces(solution: History) -> list[_Surface]:
     """Return the surfaces of all beams and of flexible bodies with faces."""
     some = [_of_beam(name, line) for name, line in lines(solution.model).items()]
     for name, body in solution.model.nodes.items():
-        if isinstance(body, FlexibleBody) and body.skin is not None:
+        if body.skin is not None:
             some.append(_of_skin(name, body.skin))
     return some
 

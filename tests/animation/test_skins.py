@@ -12,8 +12,9 @@ from flexible.meshes import ends, lattice
 
 import mbd
 from mbd.animation.beams import surface_of
-from mbd.flexible.skin import Skin, boundary, principal, von_mises
-from mbd.flexible.skin import _strain as strain_of
+from mbd.flexible.skin import boundary, carried
+from mbd.flexible.skin import strain as strain_of
+from mbd.parts.skin import Skin, principal, von_mises
 from tests.results.test_paraview import read
 
 STEEL = {"young": 200e9, "poisson": 0.3, "density": 7850}
@@ -229,9 +230,9 @@ def test_a_shape_is_carried_by_nodes_with_rotations():
     axis = np.array([0.2, -0.5, 0.3])
     turn[:, :3, 0], turn[:, 3:, 0] = np.cross(axis, x), axis
     points = d.skins[0].skin.x
-    carried = Skin.carried(points, d.skins[0].skin.faces, x, turn)
-    assert np.allclose(carried.shapes[..., 0], np.cross(axis, carried.x))
-    assert np.abs(carried.strain).max() < 1e-12
+    skin = carried(points, d.skins[0].skin.faces, x, turn)
+    assert np.allclose(skin.shapes[..., 0], np.cross(axis, skin.x))
+    assert np.abs(skin.strain).max() < 1e-12
 
 
 @pytest.mark.parametrize(("options", "error", "message"), [

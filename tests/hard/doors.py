@@ -16,6 +16,7 @@ from mbd.files import scenes
 from mbd.fmi import process
 from mbd.machine import kernel_cache
 from tests.files import wind_writers as w
+from tests.flexible import program_writers as fe
 from tests.hard.reading import said
 from tests.hard.test_inputs import chain, lattice
 from tests.results.samples import everything, spinner
@@ -186,6 +187,21 @@ def _result(path):
     mbd.simulate(spinner(), 0.01, 1e-3).save(path)
 
 
+def _program(write, *names):
+    """Return how files of a finite element program are made and read."""
+
+    def read(path):
+        files = (path.parent / x for x in names)
+        mbd.FlexibleBody("bar", *files, {"one": [3], "two": [55]}, units="mm t s")
+
+    return lambda path: write(path.parent), read, ("flexible/files.py",)
+
+
+ABAQUS = _program(fe.abaqus, "M.mtx", "K.mtx", "beam.inp")
+CALCULIX = _program(fe.calculix, "beam.mas", "beam.sti", "beam.inp")
+NASTRAN = _program(fe.dmig, "beam.pch", "beam.pch", "beam.bdf")
+OUTPUT4 = _program(fe.op4, "beam.op4", "beam.op4", "beam.bdf")
+ANSYS = _program(fe.harwell_boeing, "M.matrix", "K.matrix", "nodes.txt")
 ROBOTS = ("files/robots/urdf.py",)
 FLEXIBLE = ("flexible/mesh.py",)
 STUDY = ("studies/kept_chunks.py",)
@@ -205,6 +221,16 @@ DOORS = {
     "K.npy": Door(*_matrices("K", _npy), FLEXIBLE),
     "K.npz": Door(*_matrices("K", _npz), FLEXIBLE),
     "x.npy": Door(*_matrices("coordinates", _npy), FLEXIBLE),
+    "K.mtx": Door(*ABAQUS),
+    "beam.sti": Door(*CALCULIX),
+    "beam.dof": Door(*CALCULIX),
+    "beam.inp": Door(*CALCULIX),
+    "beam.pch": Door(*NASTRAN),
+    "beam.bdf": Door(*NASTRAN),
+    "beam.op4": Door(*OUTPUT4),
+    "K.matrix": Door(*ANSYS),
+    "M.mapping": Door(*ANSYS),
+    "nodes.txt": Door(*ANSYS),
     "text.stl": Door(_text_stl, _mesh, MESH),
     "binary.stl": Door(_binary_stl, _mesh, MESH),
     "cube.obj": Door(_obj, _mesh, MESH),
@@ -235,6 +261,7 @@ OURS = {  # files of the package itself, of the system, and those that are writt
     "base/public.py": "the list of public names",
     "base/identity.py": "bytes of files whose names are met, whatever they are",
     "base/free_bytes.py": "/proc",
+    "animation/film.py": "the film that an encoder has written",
     "base/atomic.py": "a file that is replaced, for the names in it",
     "files/robots/xacro.py": "what its own process has written",
 }
