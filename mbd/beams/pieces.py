@@ -51,7 +51,7 @@ of both ends: exact in every rigid motion of a bent piece, and conserving steps 
 
 References
 ----------
-Half of each: G. Goudreau, R. Taylor, Comput. Methods Appl. Mech. Engrg. 2 (1973): rods of the mean mass.
+G. Goudreau, R. Taylor, Comput. Methods Appl. Mech. Engrg. 2 (1973): half of each, in rods.
 """
 
 from dataclasses import dataclass, replace
