@@ -29,7 +29,7 @@ def growing(speed: float) -> tuple[complex, np.ndarray]:
     G[0, 1], G[1, 0] = 2 * W * INERTIA, -2 * W * INERTIA
     A = np.block([[np.zeros((4, 4)), np.eye(4)], [-np.linalg.solve(M, K), -np.linalg.solve(M, G)]])
     s, X = np.linalg.eig(A)
-    most = np.argmax(s.real + 1e-3 * (s.imag > 0))
+    most = np.argmax(np.real(s) + 1e-3 * (np.imag(s) > 0))
     return s[most], SWAY * X[:4, most] / X[2, most]
 
 

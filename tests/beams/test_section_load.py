@@ -172,6 +172,7 @@ def ground_spring(x, k):
     return (0.0, -k * x[1], 0.0), (0.0, 0.0, 0.0)
 
 
+@pytest.mark.slow
 def test_a_long_pile_in_springs_bends_as_hetenyi_says():
     """Of a force P at its head y = 2 P b/k exp(-b x) cos(b x), with b^4 = k/(4 EI)."""
     errors = []
@@ -232,6 +233,7 @@ def test_golands_wing_flutters_where_the_linear_wing_does(wind):
     assert (told.real.max() > 0) == (wind > 68.5)
 
 
+@pytest.mark.slow
 def test_water_around_a_rod_makes_it_slow():
     """Of an added mass equal to its own across it, frequencies fall by the root of two."""
     dry, wet = (mbd.System() for _ in range(2))
@@ -344,6 +346,7 @@ def lifting_at_once(v):
     return (0.0, 0.0, 1.4 * np.hypot(v[0], v[1]) - 0.8 * v[2]), (0.0, 0.0, 0.0)
 
 
+@pytest.mark.slow
 def test_an_equilibrium_wake_turns_with_a_rotor():
     """Of a blade that turns: the pose in its frame, its modes, those over speed."""
 
@@ -459,6 +462,7 @@ def test_derivatives_of_runs_carry_what_is_remembered(formulation):
         assert g[name] == pytest.approx((8 * (J[2] - J[1]) - (J[3] - J[0])) / (12 * h), rel=1e-5)
 
 
+@pytest.mark.slow
 def test_parameters_of_a_wake_are_found_from_its_motion():
     t = np.linspace(0.0, 0.1, 21)
     seen = mbd.simulate(tipped(wind=3.3, tau=0.04), 0.1, 2e-3, t_eval=t)["tip"].position[1:, 1]
@@ -640,6 +644,7 @@ def drag_of_air(reference, v, c):
     return c * (V[0] - v[0]), c * (V[1] - v[1]), c * (V[2] - v[2])
 
 
+@pytest.mark.slow
 def test_a_point_feels_the_air_that_another_body_carries():
     """v' = (V - v) c/m; the body that carries it feels nothing."""
     system, train = with_body("train", inertia=(1, 1, 1), velocity=(3, 0, 0))

@@ -141,7 +141,8 @@ def test_a_load_of_any_size(load, method):
 @pytest.mark.parametrize(
     ("seek", "lost"),
     [
-        ("minimum", ()), ("nearest", (1e18,)),  # given up at once
+        ("minimum", ()),
+        pytest.param("nearest", (1e18,), marks=pytest.mark.slow),  # given up at once
         pytest.param("minimum", (1e16,), marks=pytest.mark.slow),  # sought for long
     ],
 )  # fmt: skip
@@ -167,6 +168,7 @@ def test_an_equilibrium_under_a_load_of_any_size(seek, lost):
             assert pose.out_of_balance.force <= 1e-6 * size
 
 
+@pytest.mark.slow
 def test_a_beam_under_a_load_of_any_size():
     """Its deflection by load is that of 1e-3 N, or it is said why it cannot be told."""
     section = mbd.Section(stiffness=(2.84e6, 1.1e6, 1.1e6, 28, 36.3, 36.3), mass=1.0)

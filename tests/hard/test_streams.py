@@ -84,6 +84,7 @@ def test_a_stream_onto_a_full_disk(unlimited, tmp_path):
             assert line["n"] > (line["size"] - 240_000) / 1000
 
 
+@pytest.mark.slow
 def test_a_long_stream_onto_a_full_disk(unlimited, tmp_path):
     """Of a large block that has no room as many instants are written as have."""
     lines = filled(tmp_path, 0, [6_654_321])

@@ -20,6 +20,7 @@ def steady(wind, lag=1.0):
     return pose, -found[0] / (1e3 * power), -found[1] / (1e3 * thrust)
 
 
+@pytest.mark.slow
 def test_rigid_blades_have_the_coefficients_of_the_rotor():
     """Of the shaft along the wind; those of the table, tilted by 6 degrees, lack cos^3 of power."""
     wind, area = 10.65, np.pi * TURBINE.TIP**2

@@ -12,6 +12,7 @@ import mbd
 from mbd.formulations import NAMES
 
 FOLDER = Path(__file__).parents[2] / "models"
+LONG = {"iea15"}  # its page runs it
 PLANAR = {"fourbar": "y", "slider_crank": "z", "andrews": "z", "n_fourbar": "z"}  # and normals
 SCENES = sorted(p.stem for p in FOLDER.glob("*.py") if not p.stem.startswith("_"))
 
@@ -33,7 +34,8 @@ def cases():
     for i, name in enumerate(SCENES):
         parameters = inspect.signature(load(name).build).parameters
         if "formulation" not in parameters or parameters["formulation"].default is None:
-            yield pytest.param(name, {}, id=name)
+            marks = pytest.mark.slow if name in LONG else ()
+            yield pytest.param(name, {}, id=name, marks=marks)
         if "formulation" not in parameters:
             continue
         always = {default(name), *(NAMES[k % len(NAMES)] for k in (i, i + len(NAMES) // 2))}

@@ -8,7 +8,7 @@ J. Appl. Mech. 42 (1975).
 
 import numpy as np
 import pytest
-from families import spread
+from families import some, spread
 
 import mbd
 
@@ -109,7 +109,7 @@ def test_a_truss_snaps_at_its_largest_load(height):
     assert found.base.q[2] == pytest.approx(z, rel=1e-4)
 
 
-@pytest.mark.parametrize("EA", [1e6, 1e8])
+@pytest.mark.parametrize("EA", some([1e6, 1e8], 2))
 def test_a_deep_arch_falls_over_at_its_limit_load(EA):
     """8.97 EI/R^2, of an arch without extension, clamped and hinged; in its plane."""
     half = np.radians(107.5)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from families import SLOW
 from scenes import chain
 from scipy.optimize import root
 from scipy.spatial.transform import Rotation
@@ -67,7 +68,8 @@ def catenary(n, width):
     [
         ("vee", "Spherical", "so3"), ("tent", "Spherical", "directors"),
         ("zigzag", "Revolute", "se3"), ("bumps", "Spherical", "euler_parameters"),
-        ("tent", "Revolute", "unified"), ("tent", "Spherical", "scalable"),
+        pytest.param("tent", "Revolute", "unified", marks=SLOW),
+        pytest.param("tent", "Spherical", "scalable", marks=SLOW),
     ],
 )  # fmt: skip
 def test_a_hundred_links_hang_in_the_catenary_of_rigid_links(start, joint, formulation):

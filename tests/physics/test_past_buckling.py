@@ -6,7 +6,7 @@ The elastica by elliptic integrals: S. P. Timoshenko, J. M. Gere, Theory of elas
 
 import numpy as np
 import pytest
-from families import spread
+from families import some, spread
 from scenes import hinged
 from scipy.special import ellipe, ellipk
 
@@ -48,7 +48,7 @@ def test_a_straight_column_without_imperfection_becomes_the_elastica(degrees, EA
     assert (along, across) == pytest.approx(tip(turn), rel=0, abs=2e-5 + shortened)
 
 
-@pytest.mark.parametrize("factor", [1.01, 1.1, 1.5, 2.0])
+@pytest.mark.parametrize("factor", some([1.01, 1.1, 1.5, 2.0], 2))
 def test_a_column_bends_as_far_as_the_load_asks(factor):
     """The turn a of the end from K(sin(a/2))^2 = f pi^2/4."""
     low, high = 0.0, np.pi * 0.99

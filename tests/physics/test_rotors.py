@@ -6,6 +6,7 @@ hinges, in a_1, b_1 and the displacements x, y of the hub.
 
 import numpy as np
 import pytest
+from families import SLOW, some
 from scipy.integrate import solve_ivp
 
 import mbd
@@ -92,7 +93,7 @@ def test_ground_resonance(N, speed, damped):
     assert "alternating" in found.groups if N % 2 == 0 else "alternating" not in found.groups
 
 
-@pytest.mark.parametrize("formulation", RIGID)
+@pytest.mark.parametrize("formulation", some(RIGID, 3))
 def test_every_formulation_and_any_order_of_blades(formulation):
     exact = coleman_feingold(3, 15, **DAMPERS)
     for turned in (True, False):
@@ -139,7 +140,9 @@ def matrices():
     return S.M, S.K, [x.position for x in beam.nodes()]
 
 
-@pytest.mark.parametrize(("N", "flexible"), [(3, False), (4, False), (3, True)])
+@pytest.mark.parametrize(
+    ("N", "flexible"), [(3, False), (4, False), pytest.param(3, True, marks=SLOW)]
+)
 def test_a_rotor_alone_has_the_frequencies_of_a_turning_frame(N, flexible):
     """f of collective, f +- Omega of whirling motions; on a shaft that cannot give way."""
     model, speed = windmill(N, flexible=flexible), 4.0
@@ -194,7 +197,14 @@ def hammond(dampers, speed, x=0.0, y=0.0):
     return np.linalg.eigvals(run.y[:, -1].reshape(2 * n, 2 * n))
 
 
-@pytest.mark.parametrize(("N", "speed", "first"), [(4, 18.0, 0.0), (3, 22.0, 0.0), (2, 15.0, None)])
+@pytest.mark.parametrize(
+    ("N", "speed", "first"),
+    [
+        pytest.param(4, 18.0, 0.0, marks=SLOW),
+        (3, 22.0, 0.0),
+        pytest.param(2, 15.0, None, marks=SLOW),
+    ],
+)
 def test_one_damper_out(N, speed, first):
     """Hammond's problem, and two blades."""
     model = helicopter(N, **DAMPERS, first=first, polar=1e12)
@@ -249,6 +259,7 @@ def test_what_cannot_be_is_named(says):
         mbd.coleman(model, **words)
 
 
+@pytest.mark.slow
 def test_weight_across_the_axis_is_refused():
     model = windmill(support=True)
     model.system.gravity = (9.81, 0, 0)

@@ -66,6 +66,7 @@ def test_the_slowest_modes_of_many_elements_end_within_seconds(case):
     assert max(nearest(found, roots(w, tau))) < 1e-6
 
 
+@pytest.mark.slow
 def test_what_gathers_beyond_is_told():
     system = cantilever(THIN, 5.0, 200, 0.1)
     with pytest.warns(RuntimeWarning, match="modes: .* of 9 are told apart; beyond them .* gather"):

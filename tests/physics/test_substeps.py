@@ -151,7 +151,7 @@ def chain_with(fast, where, formulation):
     return system
 
 
-@pytest.mark.parametrize("fast", ["spin", "spring"])
+@pytest.mark.parametrize("fast", ["spin", pytest.param("spring", marks=pytest.mark.slow)])
 def test_smaller_steps_name_the_body_that_they_are_for(fast):
     """The fast one, wherever it is, and steps of which none fails."""
     divided = set()

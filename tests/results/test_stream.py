@@ -166,6 +166,7 @@ def test_ctrl_c_leaves_no_hole(streamed, every, tmp_path):
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow_with_the_run(tmp_path, monkeypatch):
     """Four times the steps need no more memory, also without the collector of cycles.
 
