@@ -33,7 +33,7 @@ from mbd.history.program import columns_of
 from mbd.model.model import Model
 from mbd.model.state import State
 from mbd.model.system import System, model_of
-from mbd.small_motions.eigenvalues import alike
+from mbd.small_motions.eigenvalues import alike, damping_ratio
 from mbd.small_motions.over_speed import OverSpeed
 from mbd.small_motions.rotors import bodies_of
 from mbd.small_motions.small_motion import SmallMotion, body_motions
@@ -74,7 +74,7 @@ class Campbell:
     @property
     def damping(self) -> np.ndarray:
         """Damping ratio [-], -Re(s) / abs(s)."""
-        return -self.eigenvalues.real / np.abs(self.eigenvalues)
+        return damping_ratio(self.eigenvalues)
 
     @property
     def signed(self) -> np.ndarray:

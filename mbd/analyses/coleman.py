@@ -21,7 +21,7 @@ from mbd.model.model import Model
 from mbd.model.state import State
 from mbd.model.system import System, model_of
 from mbd.model.workspace import displaced
-from mbd.small_motions.eigenvalues import dense, grows
+from mbd.small_motions.eigenvalues import damping_ratio, dense, grows
 from mbd.small_motions.minimal import Minimal, minimal
 from mbd.small_motions.rotors import Rotor, Turning, in_order, rotor_of
 from mbd.small_motions.spectrum import Pencil
@@ -73,8 +73,7 @@ class RotorModes:
     @property
     def damping(self) -> np.ndarray:
         """Damping ratio [-], -Re(s) / abs(s)."""
-        size = np.abs(self.eigenvalues)
-        return -self.eigenvalues.real / np.where(size > 0.0, size, 1.0) + 0.0
+        return damping_ratio(self.eigenvalues)
 
     @property
     def stable(self) -> bool:

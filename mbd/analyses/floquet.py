@@ -14,6 +14,7 @@ from mbd.base.tolerances import ANISOTROPIC, LARGEST, MAGNUS_SAME, ROUND_OFF
 from mbd.model.model import Model
 from mbd.model.state import State
 from mbd.model.system import System
+from mbd.small_motions.eigenvalues import damping_ratio
 from mbd.small_motions.minimal import minimal
 from mbd.small_motions.periodic import floquet_solution
 from mbd.small_motions.rotors import Turning, in_order, listed_blades
@@ -58,8 +59,7 @@ class PeriodicModes:
     @property
     def damping(self) -> np.ndarray:
         """Damping ratio [-], -Re(s) / abs(s) with that frequency."""
-        size = np.abs(self.eigenvalues)
-        return -self.eigenvalues.real / np.where(size > 0.0, size, 1.0) + 0.0
+        return damping_ratio(self.eigenvalues)
 
     @property
     def stable(self) -> bool:

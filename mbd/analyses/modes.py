@@ -27,7 +27,7 @@ from mbd.model.system import System
 from mbd.model.turns_so_far import turns_so_far
 from mbd.model.workspace import Workspace, displaced
 from mbd.runs.progress import Progress
-from mbd.small_motions.eigenvalues import alike, dense, grows, sparse
+from mbd.small_motions.eigenvalues import alike, damping_ratio, dense, grows, sparse
 from mbd.small_motions.small_motion import SmallMotion, body_motions
 from mbd.statics.steady_motion import require_balance, steady
 
@@ -142,8 +142,7 @@ class Modes:
     @property
     def damping(self) -> np.ndarray:
         """Damping ratio [-]."""
-        size = np.abs(self.eigenvalues)
-        return -self.eigenvalues.real / np.where(size > 0.0, size, 1.0) + 0.0
+        return damping_ratio(self.eigenvalues)
 
     @cached_property
     def labels(self) -> tuple[str, ...]:

@@ -72,6 +72,12 @@ def grows(s: np.ndarray) -> np.ndarray:
     return (s.real > 0.0) & ~is_real(1j * s)
 
 
+def damping_ratio(s: np.ndarray) -> np.ndarray:
+    """Return the damping ratio [-] of each eigenvalue, -Re(s) / abs(s); of s = 0 it is 0."""
+    size = np.abs(s)
+    return np.asarray(-s.real / np.where(size > 0.0, size, 1.0) + 0.0)
+
+
 def alike(s: np.ndarray) -> list[np.ndarray]:
     """Return the groups of modes with the same eigenvalue, each of two or more."""
     groups: list[list[int]] = []
