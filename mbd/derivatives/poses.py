@@ -122,7 +122,7 @@ class AtRest:
         work, n = self.work, int(self.model.I[m.N_U])
         work.run(variations_kernel, self.k)
         laws = [law for s in self.others for law in s.laws]
-        check([*work.laws, *laws], work.S, work.F)
+        check([*work.laws, *laws], work.I, work.F)
         out = np.zeros((self.n_parameters, n))
         out[self.which] = work.F[self.out :][: len(self.which) * n].reshape(-1, n)[:, self.order]
         return out

@@ -270,8 +270,9 @@ def load(tables: ProgramTables, part: Part, what: str, memory: int = 0) -> int:
         u = part.drives
         at = measured(tables, u.measure, u.attachments, u.numbers, range(2), memory)
         tension, tables.laws = tables.room(1), True
-        address = tables.address(part.law)
-        tables.call(law_kernel, tension, *at, address, level=1)
+        (record,) = tables.model.records[part.name]
+        law = int(tables.model.I[record + m.E_LAW])
+        tables.call(law_kernel, tension, *at, law, level=1)
     else:  # a number, which may be set while a run goes on
         (record,) = tables.model.records[part.name]
         tension = int(tables.model.I[record + m.E_NUMBERS])

@@ -237,6 +237,10 @@ def _interactions(
     labels: list[str] = []
     where: dict[int, int] = {}
     number = {id(o): e for e, o in enumerate(rows)}
+    with_law = [o for o in owned if o.element.law is not None]  # in the order of the model's laws
+    laws = {
+        id(o): buffers.table([*m.halves(o.element.law.address), i]) for i, o in enumerate(with_law)
+    }
     by_kind: dict[tuple[Kind, int], list[Owned]] = {}  # those of a table remember as much
     for o in owned:
         by_kind.setdefault((o.element.kind, len(o.element.memory)), []).append(o)
@@ -253,8 +257,7 @@ def _interactions(
         numbers_at = buffers.put_all(numbers, m.CONSTANTS, (o.label for o in members))
         kept_at = buffers.put_all(kept, m.STATE, (o.label for o in members))
         columns: list[Iterable[int]] = [numbers_at, kept_at]
-        laws = (e.law for e in elements)
-        columns.append(0 if x is None else buffers.address(x.address) for x in laws)
+        columns.append(0 if o.element.law is None else laws[id(o)] for o in members)
         columns += (places[j::k] for j in range(k))
         groups = [~number[id(o)] for o in members] if kind.n_rows else []
         columns.insert(0, map(layout.start.__getitem__, groups) if groups else repeat(0))
