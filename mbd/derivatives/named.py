@@ -16,6 +16,7 @@ import numpy as np
 
 from mbd.derivatives.parameters import Stencil
 from mbd.history.history import History
+from mbd.linear.onto_rows import clear, copy
 from mbd.machine import buffer as m
 from mbd.machine.jit import kernel
 from mbd.model.evaluation import stage
@@ -47,14 +48,11 @@ def move_kernel(I: Any, F: Any, k: int) -> None:
     size = I[m.N_Q] + I[m.N_U]
     for e in range(I[k]):
         q = I[k + 1] + e * size
-        for i in range(I[m.N_Q]):
-            F[I[m.QN] + i] = F[q + i]
-        for i in range(I[m.N_U]):
-            F[I[m.D] + i] = F[q + I[m.N_Q] + i]
-            F[I[m.V] + i] = 0.0
+        copy(F, I[m.QN], q, I[m.N_Q])
+        copy(F, I[m.D], q + I[m.N_Q], I[m.N_U])
+        clear(F, I[m.V], I[m.N_U])
         stage(I, F, m.PLACE)
-        for i in range(I[m.N_Q]):
-            F[q + i] = F[I[m.Q] + i]
+        copy(F, q, I[m.Q], I[m.N_Q])
 
 
 def moved(model: FrozenModel, q: np.ndarray, d: np.ndarray) -> np.ndarray:

@@ -37,7 +37,10 @@ from mbd.base.tolerances import HALVED, NEWTON_ROUND_OFF
 from mbd.formulations.families import conserving_family, family
 from mbd.integration import newton_loop
 from mbd.integration.method import Facts
+from mbd.integration.one_step import begin_step
+from mbd.integration.updates import back_to_start
 from mbd.integration.verdicts import measure_rows
+from mbd.linear.onto_rows import add, clear, copy
 from mbd.machine import buffer as m
 from mbd.machine.jit import call, ints, jit, loop
 from mbd.machine.subnormal import flushing
@@ -105,12 +108,7 @@ def _correct(I: Any, F: Any) -> Any:
 def _begin(I: Any, F: Any, t: float) -> None:
     """Keep the state; measure the springs at the start."""
     S = ints(F)
-    for i in range(I[m.N_Q]):
-        F[I[m.QN] + i] = F[I[m.Q] + i]
-    for i in range(I[m.N_U]):
-        F[I[m.VN] + i] = F[I[m.V] + i]
-        F[I[m.AN] + i] = F[I[m.A] + i]
-        F[I[m.D] + i] = 0.0
+    begin_step(I, F)
     S[m.PHASE], F[m.T] = m.START, t
     stage(I, F, m.PLACE)
     stage(I, F, m.FORCES)
@@ -217,11 +215,7 @@ def _step(I: Any, F: Any, t: float, k: int) -> int:
     if status != newton_loop.CONVERGED:
         S[m.HAVE_FACTOR] = 0
         if k == 0:
-            for i in range(I[m.N_Q]):
-                F[I[m.Q] + i] = F[I[m.QN] + i]
-            for i in range(I[m.N_U]):
-                F[I[m.V] + i] = F[I[m.VN] + i]
-                F[I[m.A] + i] = F[I[m.AN] + i]
+            back_to_start(I, F)
     return status
 
 
@@ -248,26 +242,23 @@ def _in_parts(I: Any, F: Any, t: float, h: float) -> int:
     """
     delta, way, start = own_vector(I, DELTA), own_vector(I, WAY), own_vector(I, START)
     S = ints(F)
-    for i in range(I[m.N_U]):
-        F[start + i] = F[I[m.V] + i]
-        F[way + i] = 0.0
+    copy(F, start, I[m.V], I[m.N_U])
+    clear(F, way, I[m.N_U])
     at, part = 0.0, 0.5
     while at < 1.0 and part >= 0.5**HALVED:
         _set_size(I, F, part * h)
         if _step(I, F, t + at * h, 0) == newton_loop.CONVERGED:
             at += part
-            for i in range(I[m.N_U]):
-                F[way + i] += F[delta + i]
+            add(F, way, 1.0, delta, I[m.N_U])
         else:
             part *= 0.5
     _set_size(I, F, h)
     if at >= 1.0:
         return newton_loop.CONVERGED
-    for i in range(I[m.N_Q]):
-        F[I[m.QN] + i] = F[I[m.Q] + i]
-    for i in range(I[m.N_U]):
-        F[I[m.V] + i] = F[start + i]
-        F[I[m.D] + i] = -F[way + i]
+    copy(F, I[m.QN], I[m.Q], I[m.N_Q])
+    copy(F, I[m.V], start, I[m.N_U])
+    clear(F, I[m.D], I[m.N_U])
+    add(F, I[m.D], -1.0, way, I[m.N_U])
     S[m.PHASE], S[m.HISTORY] = m.START, 0
     stage(I, F, m.PLACE)
     return newton_loop.FAILED

@@ -42,7 +42,7 @@ from mbd.base.tolerances import (
     NEWTON_ROUND_OFF,
     PARABOLA_MISS,
 )
-from mbd.integration.updates import finish_vectors, predict_vectors, record
+from mbd.integration.updates import back_to_start, finish_vectors, predict_vectors, record
 from mbd.integration.verdicts import (
     measure_rows,
     off_the_rows,
@@ -187,11 +187,7 @@ def restore(I: Any, F: Any) -> None:
     if F[m.T_LAST] != F[m.T_STEP]:
         evaluation.copy_remembered(I, F, 1, 0)
         F[m.T_LAST] = F[m.T_STEP]
-    for i in range(I[m.N_Q]):
-        F[I[m.Q] + i] = F[I[m.QN] + i]
-    for i in range(I[m.N_U]):
-        F[I[m.V] + i] = F[I[m.VN] + i]
-        F[I[m.A] + i] = F[I[m.AN] + i]
+    back_to_start(I, F)
 
 
 @kernel

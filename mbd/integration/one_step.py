@@ -16,7 +16,7 @@ from mbd.integration.adaptive import SHRINKS, add_time, factor_after, factor_ref
 from mbd.integration.consistent import consistent, violations
 from mbd.integration.newton_loop import CONVERGED, FAILED, REFUSED, keep_record
 from mbd.integration.starting_values import Nearby
-from mbd.integration.updates import record
+from mbd.integration.updates import back_to_start, keep_start, record
 from mbd.integration.verdicts import dropped_open
 from mbd.linear.onto_rows import clear, copy, once_onto_rows, onto_rows
 from mbd.linear.saddle import Saddle
@@ -59,14 +59,6 @@ def kept_vectors(stages: int, numbers: int, kinds: int) -> tuple[Any, Any, Any]:
 
 # --- compiled: the ends of a step -----------------------------------------------------------------
 @jit
-def keep_start(I: Any, F: Any) -> None:
-    """Keep q, v, a at the start of a step."""
-    copy(F, I[m.QN], I[m.Q], I[m.N_Q])
-    copy(F, I[m.VN], I[m.V], I[m.N_U])
-    copy(F, I[m.AN], I[m.A], I[m.N_U])
-
-
-@jit
 def begin_step(I: Any, F: Any) -> None:
     """Keep the state at the start of a step, and count the increment from it."""
     keep_start(I, F)
@@ -78,9 +70,7 @@ def undo_step(I: Any, F: Any, t: float) -> None:
     """Go back to the start of the step, and forget the last one."""
     evaluation.copy_remembered(I, F, AT_START, 0)
     F[m.T_LAST] = t
-    copy(F, I[m.Q], I[m.QN], I[m.N_Q])
-    copy(F, I[m.V], I[m.VN], I[m.N_U])
-    copy(F, I[m.A], I[m.AN], I[m.N_U])
+    back_to_start(I, F)
     ints(F)[m.HISTORY] = 0
     F[m.T] = t
 

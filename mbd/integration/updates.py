@@ -7,6 +7,7 @@ not matter.
 import math
 from typing import Any
 
+from mbd.linear.onto_rows import copy
 from mbd.machine import buffer as m
 from mbd.machine.jit import ints, jit
 from mbd.machine.two_threads import by_sides
@@ -25,6 +26,22 @@ def _extrapolation(history: int, af: float) -> tuple[float, float]:
         rho = af / (1.0 - af)
         return 1.0 - 2.0 * rho, -rho
     return history * (history + 1) / 2, history * (history - 1) / 2
+
+
+@jit
+def keep_start(I: Any, F: Any) -> None:
+    """Keep q, v, a at the start of a step."""
+    copy(F, I[m.QN], I[m.Q], I[m.N_Q])
+    copy(F, I[m.VN], I[m.V], I[m.N_U])
+    copy(F, I[m.AN], I[m.A], I[m.N_U])
+
+
+@jit
+def back_to_start(I: Any, F: Any) -> None:
+    """Go back to q, v, a at the start of the step."""
+    copy(F, I[m.Q], I[m.QN], I[m.N_Q])
+    copy(F, I[m.V], I[m.VN], I[m.N_U])
+    copy(F, I[m.A], I[m.AN], I[m.N_U])
 
 
 @by_sides(m.PREDICT_TASK)
