@@ -170,14 +170,10 @@ def not_unique(model: Model) -> dict[str, str]:
     if not model.redundant:
         return {}
     labels = set(model.report().not_unique)
-    owners = {
-        name: any(model.numbering.lam_labels[i] in labels for i in range(rows.start, rows.stop))
-        for name, rows in model.numbering.owners.items()
-    }
     return {
         name: f"sensitivities: forces of {name!r} are not unique: rows of loops depend on "
         "others: how they share the load has no exact derivative; leave out redundant rows, "
         "such as by a Spherical in the place of a Revolute, or ask for motions"
-        for name, some in owners.items()
-        if some
+        for name, rows in model.numbering.owners.items()
+        if labels.intersection(model.numbering.lam_labels[rows])
     }

@@ -50,7 +50,7 @@ from mbd.integration import newton_loop, one_step
 from mbd.integration.adaptive import share_of_step
 from mbd.integration.compiled_steps import nothing, step_loop
 from mbd.integration.explicit_tableaus import TABLEAUS, Tableau, tableau
-from mbd.integration.method import Facts, FreeSteps, once
+from mbd.integration.method import Facts, FreeSteps, once, says
 from mbd.integration.radau_collocation import RadauCollocation
 from mbd.integration.updates import record
 from mbd.linear.onto_rows import add, clear, copy, onto_rows
@@ -59,7 +59,6 @@ from mbd.machine.jit import ints, jit
 from mbd.machine.unknowns import is_velocity, own_vector
 from mbd.model.evaluation import accept_stage, copy_remembered, evaluate_second_rates, stage
 from mbd.model.frozen import FrozenModel
-from mbd.model.workspace import Workspace
 
 # numbers of the method: s, all stages, degree within a step, power of the estimate, corrections
 # onto rows, nearness of rows (at first, where they were chosen, now); largest h|rho| that is stable
@@ -453,6 +452,13 @@ def write_numbers(numbers: Tableau, model: FrozenModel, F: np.ndarray) -> None:
         F[at : at + len(alone)] = alone
 
 
+_failed = says(
+    "the explicit step failed {where}, or RadauCollocation where springs are stiff; look at "
+    "model.report(state) for a singular pose, which rows at the level of accelerations do not "
+    "pass: GeneralizedAlpha does"
+)
+
+
 def facts_of(numbers: Tableau, title: str, **more: Any) -> Facts:
     """Return what the runs are told of a method."""
     p = numbers.order
@@ -547,13 +553,3 @@ class ExplicitRungeKutta:
         write_numbers(tableau(self.tableau), model, F)
         if self.stiff == "radau":
             F[int(model.I[m.METHOD] + model.I[m.N_U]) + STABLE] = tolerances.STIFF_STABLE
-
-
-def _failed(work: Workspace, where: str) -> str:
-    """Return the message on a step that failed."""
-    del work
-    return (
-        f"the explicit step failed {where}, or RadauCollocation where springs are stiff; look at "
-        "model.report(state) for a singular pose, which rows at the level of accelerations do not "
-        "pass: GeneralizedAlpha does"
-    )

@@ -45,7 +45,7 @@ from mbd.formulations.formulation import Formulation
 from mbd.integration import explicit_runge_kutta
 from mbd.integration.explicit_runge_kutta import explicit
 from mbd.integration.explicit_tableaus import tableau
-from mbd.integration.method import Facts
+from mbd.integration.method import Facts, says
 from mbd.integration.one_step import go_on
 from mbd.linear.onto_rows import add, clear, copy
 from mbd.machine import buffer as m
@@ -54,7 +54,6 @@ from mbd.machine.jit import call, ints, jit
 from mbd.machine.unknowns import own_vector
 from mbd.model.evaluation import evaluate, evaluate_second_rates, linearise, stage
 from mbd.model.frozen import FrozenModel
-from mbd.model.workspace import Workspace
 
 
 @jit
@@ -377,7 +376,7 @@ class LieRungeKutta4:
         """Facts for runs."""
         return Facts(
             title=f"Lie-group Runge-Kutta, {self.scheme}", orders=(4, 4), error=(1 / 120, 3),
-            level="position", failure=_failed,
+            level="position", failure=says("the explicit step failed {where}"),
             own_floats=_SCHEMES[self.scheme][1],
         )  # fmt: skip
 
@@ -430,9 +429,3 @@ class LieRungeKutta4:
                 f"{subject}, whose increments are no canonical coordinates; 'commutator_free' "
                 "composes exponentials, use scheme='motion_vector'"
             )
-
-
-def _failed(work: Workspace, where: str) -> str:
-    """Return the message on a step that failed."""
-    del work
-    return f"the explicit step failed {where}"

@@ -48,7 +48,7 @@ from mbd.base.checked import whole
 from mbd.base.door import number
 from mbd.integration import newton_loop, one_step
 from mbd.integration.adaptive import GROWS, SAFE, share_of_step
-from mbd.integration.method import Facts, FreeSteps, once
+from mbd.integration.method import Facts, FreeSteps, once, says
 from mbd.integration.updates import record
 from mbd.linear.onto_rows import add, clear, copy, onto_rows
 from mbd.machine import buffer as m
@@ -57,7 +57,6 @@ from mbd.machine.subnormal import flushing
 from mbd.machine.unknowns import is_velocity, own_vector
 from mbd.model import evaluation
 from mbd.model.frozen import FrozenModel
-from mbd.model.workspace import Workspace
 
 # what the method keeps: numbers of it and of the last step, then vectors over the unknowns (at the
 # places of multipliers those of velocities and increments mean nothing)
@@ -463,6 +462,13 @@ choose = one_step.choosing(attempt, give, finish, order, most, one_step.go_on)
 
 
 # --- the method -----------------------------------------------------------------------------------
+_failed = says(
+    "the sweeps over the stages did not converge {where}, stages=3, or let steps be chosen "
+    "(rtol=1e-6); look at model.report(state) for a singular pose, which rows at the level of "
+    "accelerations do not pass: GeneralizedAlpha does"
+)
+
+
 @dataclass(frozen=True)
 class RadauCollocation:
     r"""Collocation at the points of Radau: order 9 or 5 in positions, velocities and multipliers.
@@ -562,13 +568,3 @@ class RadauCollocation:
             F[b + where : b + where + s] = values
         for where, matrix in ((WEIGHTS, numbers.A), (SWEEP, numbers.W)):
             F[b + where : b + where + s * s] = matrix.ravel()
-
-
-def _failed(work: Workspace, where: str) -> str:
-    """Return the message on a step that failed."""
-    del work
-    return (
-        f"the sweeps over the stages did not converge {where}, stages=3, or let steps be chosen "
-        "(rtol=1e-6); look at model.report(state) for a singular pose, which rows at the level of "
-        "accelerations do not pass: GeneralizedAlpha does"
-    )
