@@ -35,6 +35,7 @@ from mbd.derivatives.parameters import Stencil, stencils
 from mbd.derivatives.step_kernels import DA, DQ
 from mbd.derivatives.variations import add_variation, by_parameter, flows
 from mbd.interactions.laws import check
+from mbd.linear.onto_rows import clear
 from mbd.machine import buffer as m
 from mbd.machine.jit import kernel
 from mbd.model.appendix import Appendix
@@ -70,8 +71,7 @@ def variations_kernel(I: Any, F: Any, k: int) -> None:
     n = I[m.N_U]
     for p in range(I[k]):
         to = I[k + 2] + p * n
-        for i in range(n):
-            F[to + i] = 0.0
+        clear(F, to, n)
         add_variation(I, F, I[I[k + 1] + p], to, 0)
         clear_off(I, F, to)
 
