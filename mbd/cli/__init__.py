@@ -5,12 +5,12 @@ input was wrong, 130 interrupted.
 """
 
 import argparse
-import importlib
 import os
 import re
 import sys
 import warnings
 from collections.abc import Callable
+from pkgutil import resolve_name
 from typing import Any, NoReturn
 
 from mbd.cli.commands import COMMANDS
@@ -36,9 +36,7 @@ def main(arguments: list[str] | None = None) -> int:
         options = parser(json).parse_args(words)
         with warnings.catch_warnings():
             warnings.showwarning = _once()
-            module, _, name = options.command.run.partition(":")
-            run = getattr(importlib.import_module(f"mbd.cli.{module}"), name)
-            code = int(run(options))
+            code = int(resolve_name(f"mbd.cli.{options.command.run}")(options))
         if code == DONE:
             tell_next(options.command.next, options)
         return code
