@@ -131,7 +131,8 @@ def draw(
     drawn += _lines(model, options.lines, colors, _LINE * sizes.typical)
 
     up = upwards(system.gravity) if options.up is None else _axis(options.up)
-    show = _layers(options.show)
+    layers = checked.names("animate", "show", options.show)
+    show = tuple(checked.one_of("animate", "show", x, LAYERS) for x in layers)
     visible = {*show, "bodies"}  # plates and rails of joints may be far larger than all bodies
     points = corners(
         tracks,
@@ -272,11 +273,6 @@ def _followed(
         heaviest = solution.model.heaviest.name
         return name or heaviest, *at_start
     return "", low, high
-
-
-def _layers(show: Any) -> tuple[str, ...]:
-    layers = checked.names("animate", "show", show)
-    return tuple(checked.one_of("animate", "show", x, LAYERS) for x in layers)
 
 
 def _trails(model: Model, ends: Any, colors: dict[str, str]) -> tuple[Trail, ...]:

@@ -181,7 +181,9 @@ class FileSource(Source):
         self.columns = {k: x for k, x in columns(items).items() if file.digits(x.array)}
         self.speeds, self.set_valued = file.label("speed"), file.label("set_valued")
         self.impacts = file.impacts
-        self.ends = self._ends({x.name: x.place for x in items["element"]})
+        words = ("end_body", "end_point", "end_axes", "station") if items["element"] else ()
+        texts = [np.asarray(file.label(x)) for x in words]
+        self.ends = read_only({x.name: [y[x.place] for y in texts] for x in items["element"]})
         raw = [name for name, array in _RAW.items() if file.digits(array)]
         self._names = dict.fromkeys((*self.columns, *raw))
         self.n, self.events = file.n, file.events
@@ -229,11 +231,6 @@ class FileSource(Source):
     def __reduce__(self) -> Any:
         """Return the file, which another process reads again."""
         return FileSource, (self.path.resolve(),)
-
-    def _ends(self, beams: Mapping[str, Any]) -> dict[str, list[Any]]:
-        words = ("end_body", "end_point", "end_axes", "station") if beams else ()
-        texts = [np.asarray(self._file.label(x)) for x in words]
-        return read_only({beam: [x[here] for x in texts] for beam, here in beams.items()})
 
     def __getitem__(self, name: str) -> Any:
         """Read a quantity; numbers of the model when instants of them are asked for."""
