@@ -22,7 +22,7 @@ from mbd.base.recorded_call import Call, Recorded
 from mbd.formulations.formulation import Formulation, mass_matrix
 from mbd.formulations.modal.constants import NodalShapes
 from mbd.interactions.beams.line import Line
-from mbd.interactions.kind import Attachment, Element, face_name
+from mbd.interactions.kind import Attachment, Element, Kind, face_name
 from mbd.interactions.laws import Law
 from mbd.interactions.measures import Measure
 from mbd.machine.buffer import FORCE, MOMENT
@@ -128,6 +128,16 @@ class Coordinate:
         """Kind of the multiplier of a row on the coordinate."""
         return FORCE if self.unit.startswith("m") else MOMENT
 
+    def element(
+        self, of: Callable[[Measure], Kind], numbers: Sequence[float], row: str = "",
+        law: Any = None,
+    ) -> Element:  # fmt: skip
+        """Return an element on the coordinate, with a row of this name if it has one."""
+        start = (self.start,) if self.measure.periodic or not row else ()
+        rows, row_kinds = ((row,), (self.row_kind,)) if row else ((), ())
+        numbers = (*numbers, *self.numbers)
+        return Element(of(self.measure), self.attachments, numbers, start, rows, row_kinds, law)
+
     def __repr__(self) -> str:
         return f"Coordinate({self.joint}.{self.name} [{self.unit}])"
 
@@ -228,6 +238,11 @@ class Part(Recorded):
     def __repr__(self) -> str:
         on = self.coordinate or (self.body and self.body.name)
         return f"{type(self).__name__}({self.name!r}{f', {on!r}' if on else ''})"
+
+
+def listed(part: Part) -> str:
+    """Return the text of a part with the bodies of its ends."""
+    return f"{type(part).__name__}({part.name!r}, {[x.name for x in part.ends]})"
 
 
 def _numbers(elements: Iterable[Element]) -> list[Any]:
