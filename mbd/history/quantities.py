@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mbd.base.checked import meant, shown
-from mbd.base.read_only import read_only
+from mbd.base.read_only import ReadOnly
 from mbd.history import observed_forces
 from mbd.history.observed import (
     coordinate,
@@ -40,34 +40,20 @@ from mbd.machine import buffer as m
 
 
 @dataclass(frozen=True)
-class PointHistory:
+class PointHistory(ReadOnly):
     """A body-fixed point over time, inertial: position, velocity, acceleration [m, m/s, m/s^2]."""
 
     position: np.ndarray
     velocity: np.ndarray
     acceleration: np.ndarray
 
-    def __post_init__(self) -> None:
-        """Let nobody write to its numbers."""
-        read_only(vars(self))
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(read_only(state))
-
 
 @dataclass(frozen=True)
-class Reaction:
+class Reaction(ReadOnly):
     """Force [N] and moment [N m] over time, inertial axes."""
 
     force: np.ndarray
     moment: np.ndarray
-
-    def __post_init__(self) -> None:
-        """Let nobody write to its numbers."""
-        read_only(vars(self))
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(read_only(state))
 
 
 def _matrix(part: Any) -> np.ndarray:

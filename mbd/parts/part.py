@@ -17,7 +17,7 @@ import numpy as np
 from mbd.base.checked import shown, whole
 from mbd.base.door import rotation_matrix, vector
 from mbd.base.dual import one, sqrt
-from mbd.base.read_only import read_only
+from mbd.base.read_only import ReadOnly, read_only
 from mbd.base.recorded_call import Call, Recorded
 from mbd.formulations.formulation import Formulation, mass_matrix
 from mbd.formulations.modal.constants import NodalShapes
@@ -52,7 +52,7 @@ class Symbol(Enum):
 
 
 @dataclass(frozen=True)
-class Applied:
+class Applied(ReadOnly):
     """A force or moment that acts on a body from outside.
 
     Attributes
@@ -74,10 +74,6 @@ class Applied:
     law: Law | None
     follow: bool
     moment: bool
-
-    def __post_init__(self) -> None:
-        """Let nobody write to its numbers."""
-        read_only(vars(self))
 
     @property
     def unit(self) -> str:
