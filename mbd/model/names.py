@@ -273,17 +273,15 @@ def _in_laws(model: FrozenModel) -> set[str]:
         for name, part in model.system.parts.items()
         if any(e.law is not None for e in declared(model, name).elements)
     )
-    return {name for values in parts for f in _functions_in(values) for name in parameters_in([f])}
+    functions = (x for x in _within(parts) if callable(x) and call_of(x) is not None)
+    return {name for x in functions for name in parameters_in([x])}
 
 
-def _functions_in(values: Any) -> Iterator[Any]:
-    """Yield what can be called among arguments, and among those of things made of some."""
-    for x in objects_in(values):
-        call = None if isinstance(x, Part) else call_of(x)
-        if call is not None and callable(x):
-            yield x
-        elif call is not None:
-            yield from _functions_in(call[1:])
+def _within(arguments: Iterable[Any]) -> Iterator[Any]:
+    """Yield the objects in arguments, and in those of things made of some, parts apart."""
+    for x in (x for each in arguments for x in objects_in(each) if not isinstance(x, Part)):
+        yield x
+        yield from _within((call_of(x) or ())[1:])
 
 
 def _by_duals(model: FrozenModel, names: Sequence[str]) -> dict[str, Name]:
@@ -415,20 +413,14 @@ def _breaks(formula: Formula, seed: Mapping[str, Any]) -> bool:
     return any(_breaks(x, seed) for x in formula.operands if isinstance(x, Formula))
 
 
-def _formulas_in(values: Any) -> Iterator[Formula]:
-    """Yield the formulas among arguments, and among those of things made of some, parts apart."""
-    for x in objects_in(values):
-        if isinstance(x, Formula):
-            yield x
-        elif not isinstance(x, Part) and (call := call_of(x)) is not None:
-            yield from _formulas_in(call[1:])
-
-
 def _kinks(model: FrozenModel, name: str, parts: Iterable[str]) -> tuple[str, ...]:
     """Return the parts of which a formula breaks at the value of a parameter."""
     parameter = _parameters(model).get(name)
     if parameter is None:
         return ()
     seed = {name: Dual(parameter.value, {name: 1.0})}
-    written = {k: _formulas_in(model.system.parts[k].call[1:]) for k in parts}
-    return tuple(k for k, some in written.items() if any(_breaks(x, seed) for x in some))
+    within = {k: _within(model.system.parts[k].call[1:]) for k in parts}
+    return tuple(
+        k for k, some in within.items()
+        if any(_breaks(x, seed) for x in some if isinstance(x, Formula))
+    )  # fmt: skip
