@@ -188,15 +188,10 @@ class FileSource(Source):
         self._names = dict.fromkeys((*self.columns, *raw))
         self.n, self.events = file.n, file.events
         if file.n == file.written:
-            alg = file.last.get("last_alg", np.full(1, np.nan))
-            memory = file.last.get("last_memory", np.zeros(0))
-            if np.all(np.isfinite(alg)):
-                self.last_alg, self.last_memory = read_only((alg, memory))
-            elif len(memory):  # of a run that was killed
-                self.last_memory = read_only(memory)
-            numbers = file.last.get("last_set_valued", np.full(1, np.nan))
-            if np.all(np.isfinite(numbers)):
-                self.last_set_valued = read_only(numbers)
+            there = read_only({k: x for k, x in file.last.items() if np.isfinite(x).all()})
+            self.last_alg, self.last_set_valued = map(there.get, ("last_alg", "last_set_valued"))
+            if len(there.get("last_memory", ())):  # alone of a run that was killed
+                self.last_memory = there["last_memory"]
 
     def _unfinished(self) -> dict[str, Any]:
         """Return the outcome of a run that did not tell it."""
