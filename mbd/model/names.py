@@ -309,7 +309,12 @@ def _by_duals(model: FrozenModel, names: Sequence[str]) -> dict[str, Name]:
         second = any(not x.curved.isdisjoint(y.slopes) for y, its in zip(each, own, strict=True)
                      for x in its.values())  # fmt: skip
         if not where:  # it may decide of what there is, a compliance of zero
-            _admitted(model, name, values[name], np.full(values[name].shape, _step(model, name)))
+            _admitted(
+                model,
+                name,
+                values[name],
+                np.full(values[name].shape, FOURTH * scale_of(model, name)),
+            )
         units = dict.fromkeys(unit for x in each for unit in x.units)
         unit = next(iter(units)) if len(units) == 1 else ""
         several[name] = _name(
@@ -320,10 +325,10 @@ def _by_duals(model: FrozenModel, names: Sequence[str]) -> dict[str, Name]:
 
 def _by_differences(model: FrozenModel, name: str) -> Name:
     """Return a name from descriptions at other values, for each of its numbers."""
-    value, step = described_value(model, name), _step(model, name)
+    value, step = described_value(model, name), FOURTH * scale_of(model, name)
     shifts = step * np.eye(value.size).reshape(-1, *value.shape)
     admitted = [_admitted(model, name, value, shift) for shift in shifts]
-    own = _described(model, {name: _argument(value)})
+    own = _described(model, {name: value[()]})
     at = np.concatenate([at + np.arange(len(x)) for at, x in own.numbers])
     here, slopes, laws = _flat(own), [], False
     for weights, others in admitted:
@@ -340,14 +345,6 @@ def _by_differences(model: FrozenModel, name: str) -> Name:
     return _name(model, name, value, at[moved], both[moved], True, "", laws)
 
 
-def _step(model: FrozenModel, name: str) -> float:
-    return FOURTH * scale_of(model, name)
-
-
-def _argument(value: np.ndarray) -> Any:
-    return value if value.ndim else float(value)
-
-
 def _admitted(
     model: FrozenModel, name: str, value: np.ndarray, shift: np.ndarray
 ) -> tuple[list[float], list[_Written]]:
@@ -355,15 +352,13 @@ def _admitted(
     refused: ValueError | None = None
     for weights in (_CENTRAL, _AHEAD, _BEHIND):
         try:
-            others = [_described(model, {name: _argument(value + k * shift)}) for k in weights]
+            others = [_described(model, {name: (value + k * shift)[()]}) for k in weights]
         except ValueError as error:
             refused = refused or error
         else:
             return list(weights.values()), others
     assert refused is not None
-    raise ValueError(
-        f"{_OWNER}: {name!r} cannot be varied about {_argument(value)}: {refused}"
-    ) from None
+    raise ValueError(f"{_OWNER}: {name!r} cannot be varied about {value[()]}: {refused}") from None
 
 
 def _flat(described: _Written) -> np.ndarray:
