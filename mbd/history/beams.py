@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -124,18 +124,6 @@ def _first_far(R: np.ndarray, most: float) -> tuple[int, int, float] | None:
     return (i, e, float(turn[i, e])) if turn[i, e] > most else None
 
 
-class SectionEnds(Protocol):
-    """The sections at both ends of elements of beams over time, computed or stored."""
-
-    @property
-    def stations(self) -> np.ndarray:
-        """Length along the beam at both ends of elements (elements, 2) [m]."""
-
-    @property
-    def ends(self) -> tuple[np.ndarray, np.ndarray]:
-        """Origins (n, k, 2, 3) [m] and axes (n, k, 2, 3, 3) of both ends of elements."""
-
-
 def _frames(run: Trajectory, elements: Sequence[Element]) -> tuple[np.ndarray, np.ndarray]:
     """Return origins (n, k, 2, 3), from the origin of the model, and axes (n, k, 2, 3, 3).
 
@@ -190,11 +178,16 @@ def _between(r: np.ndarray, R: np.ndarray) -> np.ndarray:
 
 
 class BeamHistory(StructureHistory):
-    """A beam over time: its nodes, and results of its sections, (n, elements, 2 ends, 3)."""
+    """A beam over time: its nodes, and results of its sections, (n, elements, 2 ends, 3).
+
+    `sections` are ``Sections``, or those of a file: the length along the beam at both ends of
+    elements, ``stations`` (elements, 2) [m], ``ends``, their origins (n, k, 2, 3) [m] and axes
+    (n, k, 2, 3, 3).
+    """
 
     def __init__(
         self, name: str, nodes: Sequence[PartHistory], rows: PartHistory | None,
-        sections: SectionEnds, take: Callable[[str], np.ndarray],
+        sections: Any, take: Callable[[str], np.ndarray],
     ) -> None:  # fmt: skip
         more = [x for x in SECTION_WORDS if x not in ("force", "moment")]
         super().__init__(name, nodes, rows, more, take)

@@ -48,7 +48,10 @@ def over_time(run: Trajectory, some: Sequence[tuple[Part, str]]) -> np.ndarray:
 
     What a law gives for a coordinate and its rate takes their turns into account.
     """
-    driven = {i: part.drives for i, (part, _) in enumerate(some) if _by_law(run, part)}
+    rows = run.model.numbering.owners
+    driven = {
+        i: x.drives for i, (x, _) in enumerate(some) if x.law is not None and x.name not in rows
+    }
     others = [x for i, x in enumerate(some) if i not in driven]
     loads = np.empty((len(run.t), len(some)))
     loads[:, [i for i in range(len(some)) if i not in driven]] = run.observed(
@@ -63,10 +66,6 @@ def over_time(run: Trajectory, some: Sequence[tuple[Part, str]]) -> np.ndarray:
         k = [*along].index(f"{x.joint}.{x.name}")
         loads[:, i] = part.reads[what] * law_over_time(part.law, u[:, k], rate[:, k], run.t)[:, 0]
     return loads
-
-
-def _by_law(run: Trajectory, part: Part) -> bool:
-    return part.law is not None and part.name not in run.model.numbering.owners
 
 
 def units_of_loads(model: Model) -> dict[str, str]:

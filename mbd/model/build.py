@@ -295,7 +295,9 @@ def _interactions(
         stages.add(m.LOADS, kind.forces if kind.loads else None, at)
         stages.add(m.MOMENTA, kind.momenta, at)
         if kind.accept is not None and not kind.stateless:
-            labels += [x for o in members for x in _memory_labels(o)]
+            for o in members:  # a label for each number that an element remembers
+                n = len(o.element.memory)
+                labels += [o.label] if n == 1 else [f"{o.label}.{j}" for j in range(n)]
     for o in owned:
         records_of[o.owner].append(where[id(o)])
     return labels
@@ -318,12 +320,6 @@ def _in_order(members: list[Owned], layout: Layout) -> tuple[list[Owned], Counte
     stretches = [layout.stretch(o.bodies, o.element.law is not None) for o in members]
     order = sorted(range(len(members)), key=stretches.__getitem__)
     return [members[i] for i in order], Counter(sorted(stretches))
-
-
-def _memory_labels(o: Owned) -> list[str]:
-    """Return a label for each number that an element remembers."""
-    n = len(o.element.memory)
-    return [o.label] if n == 1 else [f"{o.label}.{j}" for j in range(n)]
 
 
 def _turns(

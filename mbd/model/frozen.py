@@ -311,17 +311,19 @@ def some_per_model(
     make: Callable[[SomeModel, Key], Value], kept: int = 8
 ) -> Callable[[SomeModel, Key], Value]:
     """Let a function of a model and a key be evaluated once for each of few keys, as above."""
-    values: WeakKeyDictionary[FrozenModel, dict[Any, Value]] = WeakKeyDictionary()
+
+    @per_model
+    def some(_: SomeModel) -> dict[Any, Value]:
+        return {}
 
     @wraps(make)
     def once(model: SomeModel, key: Key) -> Value:
-        some = values.setdefault(model, {})
-        try:
-            return some[key]
-        except KeyError:
-            if len(some) >= kept:
-                some.clear()
-            return some.setdefault(key, make(model, key))
+        there = some(model)
+        if key not in there:
+            if len(there) >= kept:
+                there.clear()
+            there[key] = make(model, key)
+        return there[key]
 
     return once
 

@@ -314,10 +314,8 @@ class Joint(Part):
         """Return a_i.b_j; its multiplier is the moment about a_i x b_j, by default an axis of A."""
         k = 3 - i - j
         about = about or f"{'' if (j - i) % 3 == 1 else '-'}a{k + 1}"
-        ends, names = (self.A.end(i), self.B.end(j)), (f"moment about {about}",)
-        C = self.angular_compliance
-        kind, numbers = (compliant(DOT), (0.0, 0.0, C)) if C else (DOT_ROW, (0.0,))
-        return Element(kind, ends, numbers, rows=names, row_kinds=(MOMENT,))
+        ends, C = (self.A.end(i), self.B.end(j)), self.angular_compliance
+        return _row(DOT, ends, f"moment about {about}", MOMENT, C)
 
     @property
     def coordinates(self) -> dict[str, Coordinate]:
@@ -325,10 +323,8 @@ class Joint(Part):
         return {name: getattr(self, name) for name in self.free}
 
     def _offset(self, i: int) -> Element:
-        ends, names = (self.A.end(i), self.A.end(), self.B.end()), (f"force along a{i + 1}",)
-        C = self.compliance
-        kind, numbers = (compliant(OFFSET), (0.0, 0.0, C)) if C else (row(OFFSET), (0.0,))
-        return Element(kind, ends, numbers, rows=names, row_kinds=(FORCE,))
+        ends = (self.A.end(i), self.A.end(), self.B.end())
+        return _row(OFFSET, ends, f"force along a{i + 1}", FORCE, self.compliance)
 
     def elements(self) -> list[Element]:
         """Return the rows of the joint."""
@@ -336,6 +332,15 @@ class Joint(Part):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name!r}, {self.A.name!r}, {self.B.name!r})"
+
+
+def _row(
+    measure: Measure, ends: Sequence[Attachment], name: str, row_kind: int, C: float
+) -> Element:
+    """Return the row that a measure is zero, or C times its multiplier."""
+    rigid = DOT_ROW if measure is DOT else row(measure)
+    kind, numbers = (compliant(measure), (0.0, 0.0, C)) if C else (rigid, (0.0,))
+    return Element(kind, ends, numbers, rows=(name,), row_kinds=(row_kind,))
 
 
 def _in_plane(elements: Callable[[Any], list[Element]]) -> Callable[[Any], list[Element]]:
@@ -444,14 +449,12 @@ def frame_at(owner: str, part: Any, point: Any, word: str = "at") -> Frame:
     return part.placed_frame(vector(owner, word, point, "m"), part.rotation)
 
 
-def two_points(owner: str, first: Any, second: Any, at: Any, to: Any) -> tuple[Frame, Frame]:
-    """Return frames at two points, from Frames or from at= and to= at the initial pose."""
-    return frame_at(owner, first, at), frame_at(owner, second, to, "to")
-
-
 def two_ends(owner: str, first: Any, second: Any, at: Any, to: Any) -> tuple[Frame, Frame]:
-    """Return `two_points` of two bodies; masses without extent are held where they are."""
-    ends = two_points(owner, first, second, at, to)
+    """Return frames at points of two bodies, from Frames or from at= and to= at the initial pose.
+
+    Masses without extent are held where they are.
+    """
+    ends = frame_at(owner, first, at), frame_at(owner, second, to, "to")
     apart(owner, *ends)
     at_its_position(owner, *ends)
     return ends
