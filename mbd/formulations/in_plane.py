@@ -23,10 +23,10 @@ for :math:`b''' = -b'`. They are the rows of ``so3`` along these velocities: wha
 its plane does no work.
 
 Steps that conserve energy and momenta are those of ``homogeneous_steps.py`` in the plane. With bars
-for the means of both ends, c the centre of mass from the origin and :math:`\Theta` the inertia about
-its normal, the step turns by :math:`\Delta_3` with
+for the means of both ends, c the centre of mass from the origin and :math:`\Theta` the inertia
+about its normal, a step turns by :math:`\Delta_3` with
 
-.. math:: \theta = 2\tan\tfrac12\Delta_3 = h\bar\omega, \qquad \Delta d_k = \theta\,\bar d_k', \qquad
+.. math:: \theta = 2\tan\tfrac12\Delta_3 = h\bar\omega, \quad \Delta d_k = \theta\,\bar d_k', \quad
           \Delta x + \theta\,\bar c' = h\,\overline{(\dot x + \omega c')} .
 
 With :math:`u = \Delta(\dot x + \omega c')/h - g` its equations are
@@ -224,7 +224,7 @@ def carry(F: Any, n: Any, motion: int, twist: int) -> None:
 
 
 # --- steps that conserve --------------------------------------------------------------------------
-class Step(NamedTuple):
+class PlanarStep(NamedTuple):
     """Numbers of a step; the velocities and the arms c' are those of the centre of mass."""
 
     theta: Any  #: 2 tan of half the turn
@@ -253,7 +253,7 @@ def _moved(F: Any, n: Any, v0: int) -> Any:
     w0 = dot(normal, spin)
     inertia = dot(W, mat_vec(load9(F, n.par + 4), W)) - mass * dot(c0, c0)
     x = (way[0] / h, way[1] / h, way[2] / h)
-    return Step(theta, c1, c, plus(start, times(w0, c0)), x, w0, theta / h, inertia)
+    return PlanarStep(theta, c1, c, plus(start, times(w0, c0)), x, w0, theta / h, inertia)
 
 
 @jit
