@@ -279,7 +279,7 @@ def _coordinates(model: FrozenModel, names: set[str]) -> tuple[np.ndarray, np.nd
             nodes.add(owner)
             continue
         part = system[name]
-        ends = [a for e in part.elements() for a in e.attachments]
+        ends = [a for e in model.elements[name] for a in e.attachments]
         ends += [a for x in part.coordinates.values() for a in x.attachments]
         nodes |= (
             {x.name for x in part.nodes()} | {a.body for a in ends} | {x.name for x in part.bodies}

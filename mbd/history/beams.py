@@ -110,7 +110,7 @@ def _beyond_bushings(run: Trajectory) -> str:
 @per_model
 def _bushings(model: Model) -> tuple[list[str], list[Element]]:
     """Return the names and the helicoids of the bushings that turns meet."""
-    both = ((n, x) for n, part in model.system.forces.items() for x in part.elements())
+    both = ((n, x) for n in model.system.forces for x in model.elements[n])
     pairs = [(n, x) for n, x in both if x.kind is BEAM]
     return [n for n, _ in pairs], [x for _, x in pairs]
 

@@ -303,9 +303,10 @@ class EnergyMomentum:
     time drives or dissipates; its means are taken at the rate and time of the middle.
 
     For bodies with ``formulation="directors"``, ``"euler_parameters"`` or ``"scalable"``, rigid or
-    of a free scale, and point masses. Second order; a conservative system keeps its total energy,
-    whatever the step, and what symmetry conserves is conserved. Accelerations are mean values over
-    a step, and multipliers those of its middle: they are first order at the recorded instants.
+    of a free scale, bodies in a plane and point masses. Second order; a conservative system keeps
+    its total energy, whatever the step, and what symmetry conserves is conserved. Accelerations are
+    mean values over a step, and multipliers those of its middle: they are first order at the
+    recorded instants.
 
     Equations :eq:`midpoint` and :eq:`meanface` of the theory page.
 
@@ -366,10 +367,10 @@ class EnergyMomentum:
                     "follows a law of time, so that the midpoint rule does not conserve energy; "
                     "use GeneralizedAlpha"
                 )
-        for part in model.system.parts.values():
-            if not all(element.kind.secant for element in part.elements()):
+        for name, own in model.elements.items():
+            if not all(element.kind.secant for element in own):
                 raise ValueError(
-                    f"EnergyMomentum: {part.name!r} has a force whose work over a step is not that "
+                    f"EnergyMomentum: {name!r} has a force whose work over a step is not that "
                     "of an energy yet (a measure without a secant gradient, an added mass); use "
                     "GeneralizedAlpha"
                 )
@@ -380,13 +381,13 @@ class EnergyMomentum:
     @staticmethod
     def _refuse_masses(model: FrozenModel) -> None:
         """Refuse elements with mass on bodies whose faces move on curves within a step."""
-        for part in model.system.parts.values():
-            for element in part.elements():
+        for part, elements in model.elements.items():
+            for element in elements:
                 for end in element.attachments if element.kind.accelerated else ():
                     body = model.nodes.get(end.body)
                     if body is not None and not body.formulation.linear:
                         raise ValueError(
-                            f"EnergyMomentum: {part.name!r} has mass and moves with {body.name!r}, "
+                            f"EnergyMomentum: {part!r} has mass and moves with {body.name!r}, "
                             f"which is carried by {body.formulation.name!r}; its energy is kept on "
                             "linear coordinates only: use formulation='directors', or "
                             "GeneralizedAlpha"
@@ -395,7 +396,7 @@ class EnergyMomentum:
     @staticmethod
     def _replace(model: FrozenModel, S: np.ndarray) -> None:
         """Let springs act by their means and secants, and bodies by their own steps."""
-        kinds = {e.kind for part in model.system.parts.values() for e in part.elements()}
+        kinds = {e.kind for own in model.elements.values() for e in own}
         stands_for: dict[Any, Any] = {}
         for kind in kinds:
             if kind.conserving is not None:

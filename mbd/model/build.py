@@ -30,6 +30,7 @@ from mbd.model.layout import (
     owned_element,
 )
 from mbd.model.model import Model
+from mbd.model.planar_rows import elements_of
 from mbd.model.topology import closes, elimination
 from mbd.parts.bodies import StackedBodies
 from mbd.parts.joint import turning
@@ -77,11 +78,12 @@ def built(
     index = {b.name: i for i, b in enumerate(bodies)}
     index["ground"] = -1
     parts = system.parts
+    elements = {name: elements_of(part) for name, part in parts.items()}
     owned = [
         owned_element(part.name, e, index, word, i)
         for part in parts.values()
         for word in ("element " if part.nodes() else "",)
-        for i, e in enumerate(part.elements())
+        for i, e in enumerate(elements[part.name])
     ]
     rows = [o for o in owned if o.element.kind.n_rows]
     check_names(rows)
@@ -124,8 +126,8 @@ def built(
     where = {body.name: node for body, node in zip(bodies, nodes, strict=True)}
     laws = [o.element.law for o in owned if o.element.law is not None]
     unsaid = ((o.owner, o.element.kind.law) for o in owned if o.element.kind.set_valued)
-    model = Model(system, I, F, size, numbering, fronts, kernels, where, records, laws, stacked,
-                  tuple(remembered), set_valued=tuple(dict.fromkeys(unsaid)))  # fmt: skip
+    model = Model(system, I, F, size, numbering, fronts, kernels, where, elements, records, laws,
+                  stacked, tuple(remembered), set_valued=tuple(dict.fromkeys(unsaid)))  # fmt: skip
     I[m.LOOPS] = closes(x.bodies for x in model.links())
     I.flags.writeable = False
     model.prepare()

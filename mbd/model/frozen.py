@@ -14,6 +14,7 @@ from mbd.base.checked import floats, scalar, shown
 from mbd.base.door import array
 from mbd.base.read_only import read_only
 from mbd.base.tolerances import ROWS_MET
+from mbd.interactions.kind import Element
 from mbd.machine import buffer as m
 from mbd.model.description import Description
 from mbd.model.state import State
@@ -97,7 +98,8 @@ class FrozenModel:
     fronts: list[Front]
     kernels: dict[int, list[tuple[Any, int]]] = field(repr=False)
     node_records: dict[str, int] = field(repr=False)
-    records: dict[str, list[int]] = field(repr=False)
+    elements: dict[str, Sequence[Element]] = field(repr=False)  # of each part
+    records: dict[str, list[int]] = field(repr=False)  # where those of its elements are
     laws: list[Any] = field(repr=False)  # of all elements, which may have raised
     stacked: StackedBodies = field(repr=False)  # of all nodes
     remembered: tuple[str, ...] = ()
@@ -224,7 +226,7 @@ class FrozenModel:
             return ()
         elements = {x: [e for e, _ in some] for x, some in self.numbering.elements.items()}
         parts = [x for x, _ in self.set_valued if x not in elements]  # without rows
-        elements |= {x: self.system.parts[x].elements() for x in parts}
+        elements |= {x: [*self.elements[x]] for x in parts}
         return tuple(
             f"{part}.{k}"
             for part, some in elements.items()

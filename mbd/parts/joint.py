@@ -14,19 +14,18 @@ from all rows and need no such knowledge.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from functools import wraps
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from mbd.base.checked import meant, shown
 from mbd.base.door import label, number, unit_vector, vector
-from mbd.base.dual import norm, plain
-from mbd.base.tolerances import COMPLIANCE_LEAST, ROWS_MET
+from mbd.base.dual import norm
+from mbd.base.tolerances import COMPLIANCE_LEAST
 from mbd.interactions.compliant_rows import COMPLIANT_COINCIDE, compliant
 from mbd.interactions.kind import Attachment, Element
 from mbd.interactions.measures import ANGLE, DOT, OFFSET, Measure
-from mbd.interactions.rows import COINCIDE, COINCIDE_IN_PLANE, DOT_ROW, row
+from mbd.interactions.rows import COINCIDE, DOT_ROW, row
 from mbd.machine.buffer import FORCE, MOMENT
 from mbd.parts.coordinates import AngleBetween, at_start, displacement_between
 from mbd.parts.part import Body, Coordinate, Frame, Part, Symbol
@@ -239,12 +238,6 @@ class Joint(Part):
     compliance: float = 0.0
     angular_compliance: float = 0.0
 
-    def __init_subclass__(cls, **options: Any) -> None:
-        """Let bodies that move in one plane have the rows of the plane."""
-        super().__init_subclass__(**options)
-        if "elements" in vars(cls):
-            cls.elements = _in_plane(cls.elements)  # type: ignore[assignment]
-
     def __init__(
         self, name: str, first: Any, second: Any, *, at: Any = None, axis: Any = None,
         compliance: float = 0.0, angular_compliance: float = 0.0,
@@ -277,12 +270,6 @@ class Joint(Part):
                 f"{self.name}: {argument} lets the rows of {what} of a {type(self).__name__} give "
                 f"way, but {why}; leave it out, or take a Bushing or JointSpring in its place"
             )
-
-    @property
-    def normal(self) -> int | None:
-        """The inertial axis normal to the plane in which all its bodies move, if they do."""
-        normals = {x.body.formulation.normal for x in self.ends if x.body.moves}
-        return normals.pop() if len(normals) == 1 else None
 
     @property
     def A(self) -> Frame:
@@ -341,72 +328,6 @@ def _row(
     rigid = DOT_ROW if measure is DOT else row(measure)
     kind, numbers = (compliant(measure), (0.0, 0.0, C)) if C else (rigid, (0.0,))
     return Element(kind, ends, numbers, rows=(name,), row_kinds=(row_kind,))
-
-
-def _in_plane(elements: Callable[[Any], list[Element]]) -> Callable[[Any], list[Element]]:
-    """Return the elements of a joint without what bodies that move in one plane meet anyway."""
-
-    @wraps(elements)
-    def left(joint: Joint) -> list[Element]:
-        every, axis = elements(joint), joint.normal
-        if axis is None:
-            return every
-        some = [x for element in every for x in _rows_in_plane(joint, element, axis)]
-        if every and not some:
-            raise ValueError(
-                f"{joint.name}: its bodies move in the plane with the normal {'xyz'[axis]}, where "
-                f"a {type(joint).__name__} holds nothing; leave it out"
-            )
-        return some
-
-    return left
-
-
-def _rows_in_plane(joint: Joint, element: Element, axis: int) -> list[Element]:
-    r"""Return what of an element can change where bodies move in the plane normal to n.
-
-    P - Q has its components in the plane; :math:`a\cdot b` and :math:`a\cdot(P - Q)` are constant
-    if a or b is along n. What is constant must be met. Rows that give way stay: they are no more
-    than forces.
-    """
-    kind, ends, unit = element.kind, element.attachments, np.eye(3)
-    if kind not in (COINCIDE, DOT_ROW, row(OFFSET)):
-        return [element]
-    poses = {x.name: (plain(x.body.position), plain(x.body.rotation)) for x in joint.ends}
-    weights = [plain(x.weights) for x in ends]
-    at = [
-        w[0] * poses[x.body][0] + poses[x.body][1] @ w[1:]
-        for x, w in zip(ends, weights, strict=True)
-    ]
-    if kind is COINCIDE:
-        apart = at[0][axis] - at[1][axis]
-    else:
-        turned = [abs(x[axis]) for x in (at[:2] if kind is DOT_ROW else at[:1])]
-        if any(ROWS_MET < x < 1.0 - ROWS_MET for x in turned):
-            raise ValueError(
-                f"{joint.name}: its bodies move in the plane with the normal {'xyz'[axis]}, its "
-                "axes must be along the normal or in the plane; turn the joint, or its frames"
-            )
-        if max(turned) < 0.5:
-            return [element]
-        apart = at[0] @ (at[1] if kind is DOT_ROW else at[1] - at[2]) - plain(element.numbers)[0]
-    if abs(apart) > ROWS_MET * max(1.0, *(float(np.abs(x).max()) for x in at)):
-        raise ValueError(
-            f"{joint.name}: its bodies move in the plane with the normal {'xyz'[axis]}, and its "
-            f"frames are {abs(apart):.6g} apart out of it; move or turn one of them"
-        )
-    if kind is not COINCIDE:
-        return []
-    i, j = (k for k in range(3) if k != axis)
-    return [
-        Element(
-            COINCIDE_IN_PLANE,
-            ends,
-            (*unit[i], *unit[j]),
-            rows=(element.rows[i], element.rows[j]),
-            row_kinds=(FORCE,) * 2,
-        )
-    ]
 
 
 Angles = dict[str, tuple[float, Sequence[Attachment]]]  # start [rad] and attachments by label

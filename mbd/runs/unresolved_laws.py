@@ -132,8 +132,8 @@ def unresolved_laws(history: History, h: float, start: float, by_step: bool) -> 
 def _watched(model: Model) -> list[_Watched]:
     """Return the laws of a model, each once."""
     watched: dict[int, _Watched] = {}
-    for name, part in model.system.parts.items():
-        for element, record in zip(part.elements(), model.records[name], strict=True):
+    for name, elements in model.elements.items():
+        for element, record in zip(elements, model.records[name], strict=True):
             if (law := element.law) is not None and not law.of_motion:
                 several = not element.kind.n_rows or element.kind is DRIVEN_ROTATION
                 values = 3 if several and len(law.arguments) == 1 else 1
