@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from families import spread
 from hypothesis import given
 from hypothesis import strategies as st
 from scenes import with_body, with_point
@@ -119,7 +120,7 @@ def test_an_argument_without_a_type_is_named():
 
 
 # --- round trips ----------------------------------------------------------------------------------
-@pytest.mark.parametrize("name", scenes.shipped())
+@spread(rare=["iea15"], name=scenes.shipped())
 def test_scenes_are_documented_and_come_back_to_the_last_bit(name, tmp_path):
     scene = scenes.load(scenes.named(name))
     assert scenes.summary(scene.path).endswith(".")
