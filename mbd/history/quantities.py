@@ -191,11 +191,13 @@ class PartHistory:
     def _names(self) -> list[str]:
         return [*self.quantities, *self.methods]
 
+    def _there(self) -> str:
+        return f"there are {', '.join(self._names())}"
+
     def _lacks(self, name: str) -> str:
         """Return the text of an error: the part lacks a quantity, and has others."""
-        who, there = "joint " if Owner.JOINT in self.owners else "", self._names()
-        near = meant(name, there)
-        return f"{who}{self.name!r} has no {name!r}{near}; there are {', '.join(there)}"
+        who = "joint " if Owner.JOINT in self.owners else ""
+        return f"{who}{self.name!r} has no {name!r}{meant(name, self._names())}; {self._there()}"
 
     if TYPE_CHECKING:
 
