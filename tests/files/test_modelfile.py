@@ -119,7 +119,10 @@ def test_an_argument_without_a_type_is_named():
 
 
 # --- round trips ----------------------------------------------------------------------------------
-@pytest.mark.parametrize("name", scenes.shipped())
+@pytest.mark.parametrize("name", [
+    pytest.param(x, marks=pytest.mark.slow if x == "iea15" else ())  # its page runs it
+    for x in scenes.shipped()
+])  # fmt: skip
 def test_scenes_are_documented_and_come_back_to_the_last_bit(name, tmp_path):
     scene = scenes.load(scenes.named(name))
     assert scenes.summary(scene.path).endswith(".")
