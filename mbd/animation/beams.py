@@ -10,7 +10,6 @@ from mbd.beams.swept import along, beam_rings, caps, closed, quads
 from mbd.drawing.surfaces import hanging, surface, tube_rings
 from mbd.flexible.skin import carried
 from mbd.history.beams import SECTION_FORCES, BeamHistory, lines
-from mbd.history.bodies import FlexibleHistory
 from mbd.history.history import History
 from mbd.model.model import Model
 from mbd.parts.part import Body
@@ -80,9 +79,8 @@ def skins(shown: History, bears: Borne, colors: dict[str, str]) -> tuple[MovingS
     some = []
     for name, body in shown.model.nodes.items():
         if body.nodal is not None:
-            of = partial(_modal, name=name)
             for skin, color in _skins_of(body):
-                p, load = of(shown), bears(of)
+                p, load = shown.body(name).modal, bears(lambda run, name=name: run.body(name).modal)
                 edged = body.skin is not None
                 some.append(MovingSkin(name, skin, p, load, color or colors[name], name, edged))
     return tuple(some)
@@ -104,12 +102,6 @@ def _skins_of(body: Body) -> list[tuple[Skin, str | None]]:
     return [(carried(*surface(s), x, shapes), s.color) for s in body.shapes]
 
 
-def _modal(shown: History, name: str) -> np.ndarray:
-    history = shown.body(name)
-    assert isinstance(history, FlexibleHistory)
-    return history.modal
-
-
 def strands(
     shown: History, bears: Borne, colors: dict[str, str], radius: float
 ) -> tuple[Strand, ...]:
@@ -119,13 +111,10 @@ def strands(
         if part.bars:
             nodes = tuple(x.name for x in part.nodes())
             lengths = np.array([x.numbers[2] for x in part.bars])
-            tension = np.repeat(bears(partial(_tension, name=name))[..., None], 2, axis=-1)
+            own = bears(lambda run, name=name: np.asarray(run[name].tension))
+            tension = np.repeat(own[..., None], 2, axis=-1)
             cables.append(Strand(nodes, lengths, radius, {"N": tension}, colors[nodes[0]], name))
     return tuple(cables)
-
-
-def _tension(shown: History, name: str) -> np.ndarray:
-    return np.asarray(shown[name].tension)
 
 
 def names(bending: Iterable[SweptBeam | Strand | MovingSkin]) -> tuple[Label, ...]:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from mbd.animation.beams import surface_of
-from mbd.animation.drawing import MEASURES, Arrow, Drawing, End, Label, Rod
+from mbd.animation.drawing import MEASURES, Arrow, Drawing, End, Rod
 from mbd.base.checked import extra, file_path, shown
 from mbd.base.door import vector
 from mbd.drawing.figure import save_figure
@@ -345,7 +345,8 @@ class Canvas:
         self.grid.set_segments(_grid(d, camera, i) if "grid" in d.show else [])
         self.clock.set_text(f"t = {d.t[i]:.4g} s")
         if self.labels:
-            named = np.array([_middle(d, x, i) for x in self.labels])
+            ends = [[d.placed(e.frame, e.point[None], i)[0] for e in x.ends] for x in self.labels]
+            named = np.array([np.mean(some, axis=0) for some in ends])
             for name, place in zip(
                 self.names, settled(*camera.project(named, i), self.room), strict=True
             ):
@@ -378,10 +379,6 @@ def settled(
                 taken.append((left, low, left + w, low + h))
                 break
     return places
-
-
-def _middle(d: Drawing, label: Label, i: int) -> np.ndarray:
-    return np.mean([d.placed(e.frame, e.point[None], i)[0] for e in label.ends], axis=0)
 
 
 def picture(d: Drawing, path: str | Path, t: float, size: Any) -> Path:

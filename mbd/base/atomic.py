@@ -142,15 +142,10 @@ def _remove_others(place: Path, home: Path) -> None:
             if not re.fullmatch(_TOKEN, folder.name) or f"/{folder.name}/".encode() in text:
                 continue
             if not list(place.parent.glob(f".*.{folder.name}.new")):
-                _remove_members(folder)
+                with suppress(OSError):
+                    _for_each(os.unlink, folder)  # no folders in it
+                    folder.rmdir()
         home.rmdir()  # if nothing is in it
-
-
-def _remove_members(folder: Path) -> None:
-    """Remove a folder of files, but no folders in it."""
-    with suppress(OSError):
-        _for_each(os.unlink, folder)
-        folder.rmdir()
 
 
 def _for_each(do: Callable[[Path], None], folder: Path) -> None:

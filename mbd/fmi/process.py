@@ -11,6 +11,7 @@ import socket
 import struct
 import sys
 import warnings
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -102,19 +103,15 @@ class Running:
         self.t_start, self.begun = 0.0, False
         self.stepper: Stepper | None = None
 
-    def _inputs(self) -> dict[str, Any]:
-        """Return the inputs as their parts take them."""
-        values: dict[str, list[float]] = {}
-        for x, value in zip(self.of["input"], self.u.tolist(), strict=True):
-            values.setdefault(x.source, []).append(value)
-        return {name: x[0] if len(x) == 1 else np.array(x) for name, x in values.items()}
-
     def _at(self, h: float) -> Stepper:
         """Return the stepper with steps h; before the first one it is at the initial state."""
         now = self.stepper
         if now is None or now.h != h:
-            moved, inputs = now is not None and now.run.done, self._inputs()
-            model = self.model.with_values(self.parameters | inputs)
+            moved, inputs = now is not None and now.run.done, defaultdict[str, list[float]](list)
+            for x, value in zip(self.of["input"], self.u.tolist(), strict=True):
+                inputs[x.source].append(value)
+            taken = {k: x[0] if len(x) == 1 else np.array(x) for k, x in inputs.items()}
+            model = self.model.with_values(self.parameters | taken)
             state = now.state if now and moved else None
             if state is None and self.t_start:
                 state = model.state.replace(t=self.t_start)

@@ -1,7 +1,7 @@
 """The histories of a run by name: bodies, points, joints, energies, momenta."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Self
 
 import numpy as np
@@ -42,26 +42,21 @@ class History(Trajectory):
         if name in system.structures:
             part = system[name]
             nodes_of = [self.body(x.name) for x in part.nodes()]
-            line = lines(self.model).get(name)
-            if line is not None:
-                ends = Sections(self, [line])
-                return BeamHistory(
-                    name,
-                    nodes_of,
-                    own,
-                    ends,
-                    lambda word: self.of_owners([SECTION_WORDS[word]], [name])[0],
-                )
+            if (line := lines(self.model).get(name)) is not None:
+                of_ends = partial(self._of_structure, name, SECTION_WORDS)
+                return BeamHistory(name, nodes_of, own, Sections(self, [line]), of_ends)
             if part.bars:
-                return CableHistory(
-                    name, nodes_of, own, lambda word: self.of_owners([BAR_WORDS[word]], [name])[0]
-                )
+                of_bars = partial(self._of_structure, name, BAR_WORDS)
+                return CableHistory(name, nodes_of, own, of_bars)
             return StructureHistory(name, nodes_of, own)
         if own is not None:
             return own
         if name in system and (system[name].reads or system[name].coordinates):
             return RowHistory(system[name], self)
         raise no_part("Solution", name, [*nodes, *system.structures, *system.joints])
+
+    def _of_structure(self, name: str, words: Mapping[str, Quantity], word: str) -> np.ndarray:
+        return self.of_owners([words[word]], [name])[0]
 
     def joint(self, name: str) -> JointHistory:
         """Return the history of a joint."""

@@ -2,8 +2,6 @@
 
 import json
 import math
-import subprocess
-import sys
 import warnings
 from pathlib import Path
 
@@ -15,6 +13,7 @@ import mbd
 from mbd.cli import main
 from mbd.cli.output import collected, print_json
 from mbd.files import scenes
+from mbd.store.stream import FileRecord
 from tests.results.samples import spinner
 
 ROOT = Path(__file__).parents[2]
@@ -47,15 +46,14 @@ def said(capsys):
 def killed(tmp_path_factory):
     """Return the file of a run that went away without an end."""
     path = tmp_path_factory.mktemp("killed") / "killed.nc"
-    code = (
-        "import os, mbd\n"
-        "from tests.results.samples import spinner\n"
-        "from mbd.store import stream\n"
-        "stream.FileRecord.close = lambda *_: os._exit(9)\n"
-        f"mbd.simulate(spinner(), 0.05, 1e-3, stream={str(path)!r}, progress=False)\n"
-    )
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False, timeout=300)
-    assert done.returncode == 9
+
+    def gone(*_):
+        raise EOFError
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(FileRecord, "close", gone)
+        with pytest.raises(EOFError):
+            mbd.simulate(spinner(), 0.05, 1e-3, stream=path)
     return path
 
 

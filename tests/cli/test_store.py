@@ -70,14 +70,3 @@ def test_table_reads_back(solution, tmp_path):
 def test_other_endings_are_refused(solution, tmp_path):
     with pytest.raises(ValueError, match=r"as \.nc, \.npz, \.csv, \.mat or \.pvd, got"):
         solution.save(tmp_path / "run.xlsx")
-
-
-def test_a_run_goes_on(solution):
-    model = solution.model
-    rest = mbd.simulate(model, t_end=0.04, step=1e-3, state=solution.state)
-    whole = mbd.simulate(model, t_end=0.04, step=1e-3)
-    assert rest.t[0] == solution.t[-1]
-    assert np.allclose(rest.q[-1], whole.q[-1], rtol=0, atol=1e-9)
-    moved = solution.state.replace(v=solution.state.v + 1.0)
-    with pytest.raises(ValueError, match="velocities violate constraints"):
-        mbd.simulate(model, t_end=0.04, step=1e-3, state=moved)

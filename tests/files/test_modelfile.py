@@ -9,7 +9,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from families import spread
 from hypothesis import given
 from hypothesis import strategies as st
 from scenes import with_body, with_point
@@ -120,7 +119,10 @@ def test_an_argument_without_a_type_is_named():
 
 
 # --- round trips ----------------------------------------------------------------------------------
-@spread(rare=["iea15"], name=scenes.shipped())
+@pytest.mark.parametrize("name", [
+    pytest.param(x, marks=pytest.mark.slow if x == "iea15" else ())  # its page runs it
+    for x in scenes.shipped()
+])  # fmt: skip
 def test_scenes_are_documented_and_come_back_to_the_last_bit(name, tmp_path):
     scene = scenes.load(scenes.named(name))
     assert scenes.summary(scene.path).endswith(".")

@@ -227,7 +227,11 @@ class _Robot:
     def _place(self, joint: RobotJoint, at: Origin, v: Any, omega: Any) -> Any:
         """Add the child of a joint, and the joint; return pose, velocity and angular velocity."""
         q, rate = (x.get(joint.name, 0.0) for x in (self.coordinates, self.rates))
-        self._check_range(joint, q)
+        low, high = joint_forces.interval(joint)
+        if JOINTS[joint.type] == 1 and not low <= q <= high:
+            self.robot.notes.add(
+                f"joint {joint.name!r} starts outside of its limits, at {q:g}: it has no stop there"
+            )
         turned = q - joint.zero if joint.name in self.coordinates else 0.0
         moved, twist = joint.motion, joint.twist
         if joint.type == "prismatic":
@@ -259,14 +263,6 @@ class _Robot:
         self._body(joint.child, pose, v, omega)
         self._join(joint)
         return pose, v, omega
-
-    def _check_range(self, joint: RobotJoint, q: float) -> None:
-        """Note a coordinate that starts beyond its limits."""
-        low, high = joint_forces.interval(joint)
-        if JOINTS[joint.type] == 1 and not low <= q <= high:
-            self.robot.notes.add(
-                f"joint {joint.name!r} starts outside of its limits, at {q:g}: it has no stop there"
-            )
 
     def _body(self, name: str, pose: Origin, v: Any, omega: Any) -> None:
         link = self.robot.links[name]

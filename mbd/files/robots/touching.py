@@ -6,6 +6,8 @@ conaffinity, unless their bodies are excluded or neither of them moves.
 
 from collections.abc import Iterator, Sequence
 
+import networkx as nx
+
 from mbd.files.contacts import Meeting
 from mbd.files.robots.description import Link, Plane, RobotDescription, Touch, Visual
 from mbd.files.robots.shapes import shapes
@@ -46,11 +48,9 @@ def meetings(robot: RobotDescription, names: dict[str, str]) -> Iterator[Meeting
 
 def _still(robot: RobotDescription) -> set[str]:
     """Return the links that do not move: the root, and what is fixed to them."""
-    still, before = {robot.root}, 0
-    while len(still) > before:
-        before = len(still)
-        still |= {j.child for j in robot.joints if j.type == "fixed" and j.parent in still}
-    return still
+    fixed = nx.DiGraph((j.parent, j.child) for j in robot.joints if j.type == "fixed")
+    fixed.add_node(robot.root)
+    return {robot.root, *nx.descendants(fixed, robot.root)}
 
 
 def _by_friction(

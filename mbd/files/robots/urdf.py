@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import networkx as nx
 import numpy as np
 from scipy.spatial.transform import Rotation
 
@@ -260,13 +261,9 @@ def _root(links: dict[str, description.Link], joints: list[description.RobotJoin
             f"must have one link that is no child of a joint, got {names}; join the others to it, "
             "for example by a floating joint"
         )
-    children: dict[str, list[str]] = {}
-    for child, parent in parents.items():
-        children.setdefault(parent, []).append(child)
-    tree = roots[:]
-    for name in tree:  # which grows meanwhile
-        tree += children.get(name, ())
-    reached = set(tree)
+    tree = nx.DiGraph((parent, child) for child, parent in parents.items())
+    tree.add_nodes_from(roots)
+    reached = nx.descendants(tree, roots[0])
     detached = [name for name in parents if name not in reached]
     if detached:
         raise ValueError(
