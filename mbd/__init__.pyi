@@ -137,4 +137,6 @@ from mbd.fitting.fit import fit as fit
 from mbd.fitting.optimize import optimize as optimize
 from mbd.fitting.sensors import Sensor as Sensor
 from mbd.flexible.body import FlexibleBody as FlexibleBody
+from mbd.flexible.mesh import read_matrix as read_matrix
+from mbd.flexible.mesh import read_nodes as read_nodes
 from mbd.fmi.export import export_fmu as export_fmu

@@ -28,10 +28,17 @@ if TYPE_CHECKING:
     from mbd.parts.part import Frame
 
 _LARGEST = 100_000_000  # bytes of a model file
-_OPENFAST = "mbd.read_beamdyn, mbd.read_elastodyn, mbd.read_aerodyn and mbd.read_hawc2"
-_WIND = {  # what gives parts of a model
-    ".yaml": "mbd.read_windio", ".yml": "mbd.read_windio", ".htc": "mbd.read_hawc2",
-    ".st": "mbd.read_hawc2", ".dat": _OPENFAST, ".inp": _OPENFAST,
+_MATRIX = "of finite elements mbd.read_matrix"
+_OPENFAST = (
+    "of wind turbines mbd.read_beamdyn, mbd.read_elastodyn, mbd.read_aerodyn and mbd.read_hawc2, "
+    "of finite elements mbd.read_nodes"
+)
+_OTHERS = {  # what gives parts of a model
+    **dict.fromkeys((".yaml", ".yml"), "of wind turbines mbd.read_windio"),
+    **dict.fromkeys((".htc", ".st"), "of wind turbines mbd.read_hawc2"),
+    **dict.fromkeys((".dat", ".inp"), _OPENFAST), ".npy": _MATRIX,
+    **dict.fromkeys((".mtx", ".op4", ".mas", ".sti", ".matrix", ".hb", ".rsa", ".rua"), _MATRIX),
+    **dict.fromkeys((".bdf", ".nas", ".pch"), f"{_MATRIX} and mbd.read_nodes"),
 }  # fmt: skip
 
 
@@ -272,9 +279,9 @@ def reader(path: Path) -> Callable[..., ModelFile]:
     if not path.is_file():
         raise FileNotFoundError(f"{_printable(path)}: no such file")
     if path.suffix not in READERS:
-        wind = f"; of wind turbines {_WIND[path.suffix]} read it" if path.suffix in _WIND else ""
+        others = f"; {_OTHERS[path.suffix]} read it" if path.suffix in _OTHERS else ""
         endings = " or ".join(READERS)
-        raise ValueError(f"{_printable(path)}: a model file must end in {endings}{wind}")
+        raise ValueError(f"{_printable(path)}: a model file must end in {endings}{others}")
     read = READERS[path.suffix]
     return resolve_name(read) if isinstance(read, str) else read
 

@@ -45,18 +45,6 @@ class Nodes(NamedTuple):
     cells: Sequence[tuple[str, np.ndarray]] = ()
 
 
-def read_matrix(path: Path, letter: str) -> Matrix | None:
-    """Return the matrix in a file, of several the one whose name begins so; None: no such file."""
-    reader = _MATRICES.get(path.suffix.lower())
-    return None if reader is None else reader(path, letter)
-
-
-def read_nodes(path: Path) -> Nodes | None:
-    """Return the nodes in a file; None if it is none of these kinds."""
-    reader = _NODES.get(path.suffix.lower())
-    return None if reader is None else reader(path)
-
-
 def labelled(labels: Any, x: Any, sets: dict[str, np.ndarray] | None = None) -> Nodes:
     """Return nodes with labels in rising order; no label may stand twice."""
     labels, x = np.asarray(labels).astype(int), np.asarray(x, float).reshape(-1, 3)
@@ -69,6 +57,14 @@ def labelled(labels: Any, x: Any, sets: dict[str, np.ndarray] | None = None) -> 
 
 def _text(path: Path) -> list[str]:
     return path.read_text(encoding="latin-1").splitlines()
+
+
+def _reals(words: Sequence[str], number: int, line: str = "") -> np.ndarray:
+    """Return the numbers of a line, with exponents of Fortran, or of Nastran without a letter."""
+    for form in (r"\1\2", r"\1E\2"):
+        with suppress(ValueError):
+            return np.array([_REAL.sub(form, x.upper().replace("D", "E")) for x in words], float)
+    raise ValueError(f"line {number} must have numbers, got {line or ' '.join(words).strip()!r}")
 
 
 def _table(lines: list[tuple[int, str]], *sizes: int) -> np.ndarray:
@@ -85,20 +81,13 @@ def _table(lines: list[tuple[int, str]], *sizes: int) -> np.ndarray:
         if len(row.split()) != size or size not in sizes:
             wanted = " or ".join(map(str, sizes if size not in sizes else (size,)))
             raise ValueError(f"line {number} must have {wanted} numbers, got {text.strip()!r}")
-        try:
-            [float(x) for x in row.split()]
-        except ValueError:
-            raise ValueError(f"line {number} must have numbers, got {text.strip()!r}") from None
+        _reals(row.split(), number, text.strip())
     raise ValueError(f"line {lines[0][0]} and those after it must have numbers")
 
 
 def _fixed(line: str, width: int, number: int) -> np.ndarray:
     """Return the numbers of a line in columns of a width."""
-    words = [line[k : k + width].upper().replace("D", "E") for k in range(0, len(line), width)]
-    try:
-        return np.array(words, dtype=float)
-    except ValueError:
-        raise ValueError(f"line {number} must have numbers, got {line!r}") from None
+    return _reals([line[k : k + width] for k in range(0, len(line), width)], number, line)
 
 
 def _assembled(i: np.ndarray, j: np.ndarray, values: np.ndarray, n: int) -> sp.csc_array:
@@ -210,11 +199,7 @@ def _harwell_boeing(path: Path, _: str) -> Matrix:
 # --- Nastran --------------------------------------------------------------------------------------
 def _chosen(matrices: dict[str, Any], letter: str) -> Any:
     """Return the only matrix, or the only one whose name begins with a letter."""
-    names = (
-        list(matrices)
-        if len(matrices) == 1
-        else [x for x in matrices if x.upper().startswith(letter)]
-    )
+    names = [x for x in matrices if len(matrices) == 1 or x.upper().startswith(letter)]
     if len(names) != 1:
         raise ValueError(
             f"it must have one matrix whose name begins with {letter}, it has "
@@ -373,31 +358,22 @@ def _cards(path: Path, *names: str) -> Iterator[tuple[int, list[str]]]:
         yield at, card
 
 
-def _nastran_real(text: str, number: int) -> float:
-    try:
-        return float(_REAL.sub(r"\1E\2", text.upper().replace("D", "E")))
-    except ValueError:
-        raise ValueError(f"line {number} must have a number, got {text!r}") from None
-
-
 def _dmig(path: Path, letter: str) -> Matrix:
     """Return a matrix of DMIG cards, with nodes and components."""
-    heads: dict[str, list[str]] = {}
     matrices: dict[str, list[list[float]]] = {}
     for number, card in _cards(path, "DMIG"):
         name = card[1]
-        if card[2] == "0" and name not in heads:
-            heads[name], matrices[name] = card, []
+        if card[2] == "0" and name not in matrices:
+            matrices[name] = []
             if card[4] not in ("1", "2"):
                 raise ValueError(f"line {number}: {name} must be real, TIN 1 or 2, got {card[4]}")
             continue
-        if name not in heads:
+        if name not in matrices:
             raise ValueError(f"line {number}: the first card of {name} must be its header")
-        column = [_nastran_real(x, number) for x in card[2:4]]
+        column = _reals(card[2:4], number)
         for k in range(5, len(card), 4):
             if card[k] and len(card) > k + 2:
-                row = [_nastran_real(x, number) for x in card[k : k + 3]]
-                matrices[name].append([*column, *row])
+                matrices[name].append([*column, *_reals(card[k : k + 3], number)])
     return _by_labels(np.array(_chosen(matrices, letter)).reshape(-1, 5))
 
 
@@ -409,8 +385,9 @@ def _grids(path: Path) -> Nodes:
             raise ValueError(
                 f"line {number}: GRID {card[1]} must be in the basic coordinate system"
             )
-        labels.append(int(_nastran_real(card[1], number)))
-        x.append([_nastran_real(a or "0.", number) for a in card[3:6]])
+        label, *place = _reals([card[1], *(a or "0." for a in card[3:6])], number)
+        labels.append(int(label))
+        x.append(place)
     sets: dict[str, np.ndarray] = {}
     text = "\n".join(_text(path))
     for name, members in re.findall(r"(?mi)^\s*SET\s+(\d+)\s*=([^=]*?[^,\s])\s*$", text):
@@ -476,11 +453,11 @@ def _columns(path: Path) -> Nodes:
 
 
 _DECKS = (".bdf", ".dat", ".nas", ".pch", ".dmig")
-_MATRICES: dict[str, Callable[[Path, str], Matrix]] = {
+MATRICES: dict[str, Callable[[Path, str], Matrix]] = {
     ".mtx": _mtx, ".op4": _output4, ".sti": _calculix, ".mas": _calculix,
     **dict.fromkeys(_DECKS, _dmig),
     **dict.fromkeys((".hb", ".rsa", ".rua", ".matrix", ".hbmat"), _harwell_boeing),
 }  # fmt: skip
-_NODES: dict[str, Callable[[Path], Nodes]] = {
+NODES: dict[str, Callable[[Path], Nodes]] = {
     ".inp": _input_deck, ".txt": _columns, ".csv": _columns, **dict.fromkeys(_DECKS, _grids),
 }  # fmt: skip

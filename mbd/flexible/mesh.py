@@ -12,7 +12,7 @@ import scipy.sparse as sp
 
 from mbd.base.checked import absent, file_path, mapping, shown, sized
 from mbd.base.door import array, label
-from mbd.flexible.files import Matrix, Nodes, labelled, read_matrix, read_nodes
+from mbd.flexible.files import MATRICES, NODES, Matrix, Nodes, labelled
 
 _SYMMETRIC = 1e-9  # of the largest entry
 _STILL = 1e-8  # force of a rigid motion, of the largest that entries of K could give
@@ -23,6 +23,51 @@ _UNITS = (
      "slinch": 175.12683524647637},
     {"s": 1.0, "ms": 1e-3},
 )  # fmt: skip
+
+
+def read_matrix(path: str | Path, name: str = "K") -> Matrix:
+    """Read a matrix of a finite element program, as ``FlexibleBody`` does.
+
+    Parameters
+    ----------
+    path : str or Path
+    name : str
+        "M" or "K": which one of a file with both, the one whose name begins so.
+
+    Returns
+    -------
+    Matrix
+        ``A``, sparse and symmetric, in the units of the file; ``labels`` (n, 2), of each row node
+        and degree of freedom 1 to 6, or None.
+
+    Examples
+    --------
+    >>> import mbd
+    >>> K, labels = mbd.read_matrix("rod_STIF2.mtx")  # doctest: +SKIP
+    """
+    if not isinstance(name, str) or name not in ("M", "K"):
+        raise ValueError(f"read_matrix: name must be 'M' or 'K', got {shown(name)}")
+    path = file_path("read_matrix", path)
+    with naming_files(path):
+        return square("read_matrix", name, path)
+
+
+def read_nodes(path: str | Path) -> Nodes:
+    """Read the nodes of a finite element program, as ``FlexibleBody`` does.
+
+    Parameters
+    ----------
+    path : str or Path
+
+    Returns
+    -------
+    Nodes
+        ``x`` (n, 3), in the units of the file; ``labels`` (n,), rising, or None; ``sets`` of labels
+        by name; ``cells`` of a mesh that meshio reads.
+    """
+    path = file_path("read_nodes", path)
+    with naming_files(path):
+        return _coordinates("read_nodes", path)
 
 
 class RowOrder(NamedTuple):
@@ -238,13 +283,11 @@ def file_of(who: str, what: str, value: Any) -> Any:
     if not path.is_file():
         raise FileNotFoundError(f"{who}: {what} must be a file or numbers, no such file: {value!r}")
     try:
-        content: Any = None
-        if what == "coordinates":
-            content = read_nodes(path)
-        elif what != "faces":
-            content = read_matrix(path, "M" if what == "M" else "K")
-        if content is not None:
-            return content
+        ending = path.suffix.lower()
+        if what == "coordinates" and ending in NODES:
+            return NODES[ending](path)
+        if what not in ("coordinates", "faces") and ending in MATRICES:
+            return MATRICES[ending](path, "M" if what == "M" else "K")
         if path.suffix == ".npy":
             return np.load(path)
         if path.suffix == ".npz":

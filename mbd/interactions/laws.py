@@ -23,6 +23,7 @@ from mbd.interactions.measures import LAW_IN, LAW_OUT
 from mbd.interactions.tables_of_time import TimeTable, polynomials
 from mbd.machine import buffer as m
 from mbd.machine.jit import (
+    Kernel,
     address_at,
     external,
     external_of_table,
@@ -71,6 +72,8 @@ class Law:
         its kernel can ask it.
     reads : int
         What of the motion that is, in bits (``motion_loads.py``).
+    shared : (kernel, addresses, keeper), optional
+        The kernel of laws that differ by addresses, in the place of what ``write`` makes.
     """
 
     name: str
@@ -80,6 +83,7 @@ class Law:
     table: TimeTable | None = None
     of_motion: bool = False
     reads: int = 0
+    shared: tuple[Kernel, np.ndarray, Any] | None = None
     raised: dict[int, BaseException] = field(default_factory=dict)
     address: int = field(init=False)
     keeper: Any = field(init=False)
@@ -88,6 +92,9 @@ class Law:
         """Get an address."""
         if self.table is not None:
             self.address, self.keeper = external_of_table(polynomials, self.table.numbers)
+            return
+        if self.shared is not None:
+            self.address, self.keeper = external_of_table(*self.shared[:2])
             return
         self.function = _bound(self.function)
         if is_compiled(self.function):

@@ -3,14 +3,14 @@
 ``t`` [s], ``s`` [m], ``x`` (3,) [m], ``R`` (3, 3), ``v`` (3,) [m/s], ``omega`` (3,) [rad/s],
 ``reference`` (x, R, v, omega), ``memory`` (k,), of what a memory follows from ``dt`` [s], and
 parameters and tables by names of their own. In compiled code arrays are views of the inputs, see
-``motion_loads.py``; tables stand where they are, so that no size of them is compiled.
+``motion_loads.py``. Functions and tables are called and read where they are, by their addresses:
+what is between is compiled once, and kept, for all laws that take and return the same.
 """
 
 import hashlib
 import inspect
-import math
-from collections.abc import Callable, Mapping
-from functools import lru_cache
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache, lru_cache
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -18,7 +18,19 @@ import numpy as np
 from mbd.base.checked import shown
 from mbd.interactions import motion_loads as ml
 from mbd.interactions.laws import STEP, WRONG, Law
-from mbd.machine.jit import PYTHON, address_of, floats_at, is_compiled, law_on_arrays, vector_at
+from mbd.machine.jit import (
+    PYTHON,
+    Kernel,
+    address_of,
+    calling,
+    floats_at,
+    is_compiled,
+    jit,
+    law_of_addresses,
+    law_on_arrays,
+    user_function,
+    vector_at,
+)
 
 Returns = Literal["force", "moment", "both"]
 _FRAME = {
@@ -29,6 +41,7 @@ _BITS = {
     "x": ml.READS_X, "R": ml.READS_R, "v": ml.READS_V, "omega": ml.READS_OMEGA,
     "reference": ml.READS_REFERENCE,
 }  # fmt: skip
+_WORDS = ("load", "derivative", "accept")
 _FORM = {
     "force": "a force, three numbers [N]",
     "moment": "a moment, three numbers [N m]",
@@ -69,11 +82,11 @@ class LawOfMotion(NamedTuple):
 
     def prepared(self, inputs: np.ndarray) -> Law:
         """Return the law, tried where inputs (n, k) are those of the described pose."""
-        arguments = self._arguments()
+        words = tuple(self._taken())
         try:
             law = _law(self)
         except Exception as error:  # of numba, which says what it cannot make of it
-            self._refuse(arguments, inputs[0])
+            self._refuse(inputs[0], *words)
             lines = [x.strip() for x in str(error).splitlines() if x.strip()]
             reason = next((x for x in lines if "Error" not in x and "nopython" not in x), lines[0])
             raise TypeError(
@@ -83,20 +96,21 @@ class LawOfMotion(NamedTuple):
         outputs = np.zeros(6 * 2 * ml.COLUMNS + ml.MOST)
         tables = [bytearray(x) for _, _, x in self.tables]
         for row in inputs:
-            for word in arguments:
+            for word in words:
                 row[ml.WHAT], n = self._question(word)
                 outputs[:], before = 0.0, row.copy()
                 failed = law_on_arrays(law.address, row, outputs)
                 if not np.array_equal(before, row):
                     self._refuse_writing(word)
                 if failed or not np.isfinite(outputs[:n]).all():
-                    self._refuse({word: arguments[word]}, row)
+                    self._refuse(row, word)
+                    got = "an error, as of a division by zero" if failed else outputs[:n].tolist()
                     raise ValueError(
-                        f"{self.owner}: {word}= must return finite numbers, got "
-                        f"{outputs[:n].tolist()} {self._where(row)}"
+                        f"{self.owner}: {word}= must return finite numbers, got {got} "
+                        f"{self._where(row)}"
                     )
         if tables != [x for _, _, x in self.tables]:
-            self._refuse_writing(*arguments)
+            self._refuse_writing(*words)
         law.raised.clear()
         if self.derivative is not None:
             self._check_derivative(law, inputs)
@@ -107,17 +121,11 @@ class LawOfMotion(NamedTuple):
         return {"load": (ml.ASK_LOAD, 6), "derivative": (ml.ASK_DERIVATIVE, 6 * self._columns),
                 "accept": (ml.ASK_NEXT, self.n_memory)}[word]  # fmt: skip
 
-    def _refuse(self, arguments: Mapping[str, str], row: np.ndarray) -> None:
+    def _refuse(self, row: np.ndarray, *words: str) -> None:
         """Raise what functions raise where they are called as Python."""
-        functions = self.load, self.derivative, self.accept
-        load, derivative, accept = (getattr(x, "py_func", x) for x in functions)
-        tables = {f"table_{i}": np.frombuffer(x) for i, (_, _, x) in enumerate(self.tables)}
-        scope = {
-            "load": load, "derivative": derivative, "accept": accept,
-            "vector_at": lambda F, i, n: F[i : i + n], **tables,
-        }  # fmt: skip
-        evaluate, outputs = self._function(arguments, scope), np.zeros(6 * 2 * ml.COLUMNS + ml.MOST)
-        for word in arguments:
+        evaluate = self.in_python(*words)
+        outputs = np.zeros(6 * 2 * ml.COLUMNS + ml.MOST)
+        for word in words:
             row[ml.WHAT], _ = self._question(word)
             try:
                 evaluate(row, outputs)
@@ -195,36 +203,42 @@ class LawOfMotion(NamedTuple):
     def _columns(self) -> int:
         return ml.COLUMNS * (2 if self.reference else 1)
 
-    def _names(self, word: str) -> dict[str, str]:
-        """Return the code of each argument that a function may take."""
+    def _names(self, word: str) -> dict[str, tuple[str, Any]]:
+        """Return code and type, as ``user_function`` has it, of what a function may take."""
 
-        def of_frame(first: int) -> dict[str, str]:
-            return {x: f"vector_at(inputs, {first + i}, {n}" for x, (i, n) in _FRAME.items()}
+        def of_frame(first: int) -> dict[str, tuple[str, Any]]:
+            return {x: (f"vector_at(inputs, {first + i}, {n}", 2 if x == "R" else 1)
+                    for x, (i, n) in _FRAME.items()}  # fmt: skip
 
-        names = {"t": f"inputs[{ml.TIME}]", **of_frame(ml.SECTION)}
+        names = {"t": (f"inputs[{ml.TIME}]", 0), **of_frame(ml.SECTION)}
         if self.along:
-            names["s"] = f"inputs[{ml.PLACE}]"
+            names["s"] = f"inputs[{ml.PLACE}]", 0
         if self.reference:
-            names["reference"] = f"({', '.join(of_frame(ml.REFERENCE).values())})"
+            codes, several = zip(*of_frame(ml.REFERENCE).values(), strict=True)
+            names["reference"] = f"({', '.join(codes)})", several
         at = ml.NUMBERS
         for name, size in self.parameters:
-            names[name] = f"vector_at(inputs, {at}, {size})" if size else f"inputs[{at}]"
+            names[name] = (f"vector_at(inputs, {at}, {size})", 1) if size else (f"inputs[{at}]", 0)
             at += size or 1
         if self.n_memory:
-            names["memory"] = f"vector_at(inputs, {at}, {self.n_memory})"
-        for i, (name, shape, _) in enumerate(self.tables):
-            names[name] = f"vector_at(table_{i}, 0, {math.prod(shape)}).reshape({shape})"
+            names["memory"] = f"vector_at(inputs, {at}, {self.n_memory})", 1
+        at = len(_WORDS)
+        for name, shape, _ in self.tables:
+            sizes = [f"places[{at + 1 + i}]" for i in range(len(shape))]
+            code = f"vector_at(floats_at(places[{at}]), 0, {' * '.join(sizes)})"
+            names[name] = f"{code}.reshape(({', '.join(sizes)},))", len(shape)
+            at += 1 + len(shape)
         if word == "accept":
-            names["dt"] = f"inputs[{ml.ELAPSED}]"
+            names["dt"] = f"inputs[{ml.ELAPSED}]", 0
         return names
 
-    def _arguments(self) -> dict[str, str]:
-        """Return the code of the arguments of each function that there is."""
+    def _taken(self) -> dict[str, dict[str, tuple[str, Any]]]:
+        """Return what each function that there is takes, in its order."""
         words = {"load": self.load, "derivative": self.derivative, "accept": self.accept}
         return {word: self._of(word, x) for word, x in words.items() if x is not None}
 
-    def _of(self, word: str, function: Any) -> str:
-        """Return the code of the arguments of a function; refuse one that asks for others."""
+    def _of(self, word: str, function: Any) -> dict[str, tuple[str, Any]]:
+        """Return what a function takes; refuse one that asks for others."""
         if not callable(function):
             raise TypeError(f"{self.owner}: {word}= must be a function, got {shown(function)}")
         if not (PYTHON or is_compiled(function)):
@@ -240,58 +254,103 @@ class LawOfMotion(NamedTuple):
                 f"{self.owner}: {word}= has an argument {unknown[0]!r}; arguments are told by "
                 f"their names, here there are {', '.join(names)}"
             )
-        return ", ".join(f"{x}={names[x]}" for x in taken)
+        return {x: names[x] for x in taken}
 
-    def compiled(self) -> Callable[[Any, Any], None]:
-        """Return the function for compiled code: tables stand at addresses."""
-        scope = {
-            "load": self.load, "derivative": self.derivative, "accept": self.accept,
-            "vector_at": vector_at, "floats_at": floats_at,
+    def shared(self) -> tuple[Kernel, np.ndarray, Any]:
+        """Return the kernel of laws of this form, addresses of functions and tables, a keeper."""
+        taken, tables = self._taken(), [np.frombuffer(x) for _, _, x in self.tables]
+        several = {word: user_function(getattr(self, word), [kind for _, kind in x.values()])
+                   for word, x in taken.items()}  # fmt: skip
+        places = [several[x][0] if x in several else 0 for x in _WORDS]
+        forms = tuple((word, form) for word, (_, form, _) in several.items())
+        kernel = _kernel(self._text(taken), forms)
+        places += self._tables_at([address_of(x) for x in tables])
+        return kernel, np.array(places, np.int64), (several, tables)
+
+    def _tables_at(self, addresses: Sequence[int]) -> list[int]:
+        """Return of each table its address, then its shape."""
+        return [x for at, (_, shape, _) in zip(addresses, self.tables, strict=True)
+                for x in (at, *shape)]  # fmt: skip
+
+    def in_python(self, *words: str) -> Callable[[Any, Any], None]:
+        """Return the function of inputs and outputs that calls some of the functions as Python."""
+        tables = [np.frombuffer(x) for _, _, x in self.tables]
+        places = [*_WORDS, *self._tables_at(range(len(tables)))]
+
+        def caller(function: Any) -> Callable[[Any, Any], Any]:
+            return lambda _, several: function(*several)
+
+        several = {word: getattr(self, word) for word in _WORDS}
+        scope: dict[str, Any] = {
+            "floats_at": tables.__getitem__, "vector_at": lambda F, i, n: F[i : i + n],
+            **{word: caller(getattr(x, "py_func", x)) for word, x in several.items()},
         }  # fmt: skip
-        places = {f"table_{i}": address_of(np.frombuffer(x)) for i, (_, _, x) in
-                  enumerate(self.tables)}  # fmt: skip
-        return self._function(self._arguments(), scope, places)
+        taken = {word: x for word, x in self._taken().items() if word in words}
+        evaluate = _function(self._text(taken), scope)
+        return lambda inputs, outputs: evaluate(inputs, outputs, places)
 
-    def _function(
-        self, arguments: Mapping[str, str], scope: dict[str, Any], places: Mapping[str, int] = {}
-    ) -> Callable[[Any, Any], None]:
-        """Return the function of inputs and outputs from its text."""
-        lines = [f"    {name} = floats_at({at})" for name, at in places.items()]
+    def _text(self, taken: Mapping[str, Mapping[str, tuple[str, Any]]]) -> str:
+        """Return the text of a function of inputs, outputs and the places of functions, tables."""
+        calls, lines = {}, []
+        for word, some in taken.items():
+            codes = "".join(f"{code}, " for code, _ in some.values())
+            calls[word] = f"{word}(places[{_WORDS.index(word)}], ({codes}))"
         parts = {"both": "fm", "force": "f", "moment": "m"}[self.returns]
-        if "load" in arguments:
+        if "load" in calls:
             lines += [f"    if inputs[{ml.WHAT}] == {ml.ASK_LOAD}:",
-                      f"        {', '.join(parts)} = load({arguments['load']})"]  # fmt: skip
-        for i, x in enumerate("fm" if "load" in arguments else ""):
+                      f"        {', '.join(parts)} = {calls['load']}"]  # fmt: skip
+        for i, x in enumerate("fm" if "load" in calls else ""):
             if x in parts:
                 word = "a force" if x == "f" else "a moment"
                 lines += [f"        if len({x}) != 3:",
                           f"            raise ValueError('{word} has three numbers')"]  # fmt: skip
             lines += [f"        outputs[{3 * i + j}] = {f'{x}[{j}]' if x in parts else '0.0'}"
                       for j in range(3)]  # fmt: skip
-        if "derivative" in arguments:
+        if "derivative" in calls:
             n = self._columns
             lines += [
                 f"    if inputs[{ml.WHAT}] == {ml.ASK_DERIVATIVE}:",
-                f"        J = derivative({arguments['derivative']})",
+                f"        J = {calls['derivative']}",
                 f"        if J.shape != (6, {n}):",
                 f"            raise ValueError('the derivative must have the shape (6, {n}): f and "
                 "m by x, theta, v and omega')",
                 f"        for i in range(6):\n            for j in range({n}):",
                 f"                outputs[{n} * i + j] = J[i, j]",
             ]
-        if "accept" in arguments:
+        if "accept" in calls:
             lines += [
                 f"    if inputs[{ml.WHAT}] == {ml.ASK_NEXT}:",
-                f"        new = accept({arguments['accept']})",
+                f"        new = {calls['accept']}",
                 f"        if len(new) != {self.n_memory}:",
                 f"            raise ValueError('the memory has {self.n_memory} numbers')",
                 *(f"        outputs[{i}] = new[{i}]" for i in range(self.n_memory)),
             ]
-        text = "\n".join(lines)
-        name = f"law_of_motion_{hashlib.sha256(text.encode()).hexdigest()[:16]}"
-        scope = {"__name__": __name__, **scope}
-        exec(f"def {name}(inputs, outputs):\n{text}\n", scope)
-        return scope[name]  # type: ignore[no-any-return]
+        return "\n".join(lines)
+
+
+def _function(text: str, scope: dict[str, Any], form: str = "") -> Callable[..., Any]:
+    """Return the function of a text; those of another form have other names."""
+    name = f"law_of_motion_{hashlib.sha256((text + form).encode()).hexdigest()[:16]}"
+    scope = {"__name__": __name__, **scope}
+    exec(f"def {name}(inputs, outputs, places):\n{text}\n", scope)
+    return scope[name]  # type: ignore[no-any-return]
+
+
+@cache
+def _kernel(text: str, callers: tuple[tuple[str, Any], ...]) -> Kernel:
+    """Return the kernel of all laws with a text that call functions of the same types."""
+    scope = {"vector_at": vector_at, "floats_at": floats_at}
+    scope |= {word: calling(*form) for word, form in callers}
+    evaluate = jit(_function(text, scope, repr(callers)))
+
+    def guarded(inputs: Any, outputs: Any, places: Any) -> int:
+        try:
+            evaluate(inputs, outputs, places)
+        except Exception:  # numba knows no other
+            return 1
+        return 0
+
+    return law_of_addresses(guarded)
 
 
 @lru_cache(maxsize=64)
@@ -300,7 +359,8 @@ def _law(of: LawOfMotion) -> Law:
     several = (of.load, of.accept, of.derivative)
     reads = sum((ml.READS_ALL + 1) ** i * _reads(x) for i, x in enumerate(several))
     return Law(
-        of.owner, of.load, ("t", "s"), lambda _: of.compiled(), of_motion=True, reads=reads,
+        of.owner, of.load, ("t", "s"), lambda _: of.in_python(*_WORDS), of_motion=True,
+        reads=reads, shared=None if PYTHON else of.shared(),
     )  # fmt: skip
 
 

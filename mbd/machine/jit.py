@@ -43,7 +43,14 @@ from numba.extending import intrinsic
 from mbd.machine import kernel_cache
 from mbd.machine.buffer import ENTRY, INTS, integers, joined
 from mbd.machine.kernel_cache import FingerprintError, Fingerprints
-from mbd.machine.private_numba import CFunction, Inlined, Kept, processor, source_of
+from mbd.machine.private_numba import (
+    CFunction,
+    Inlined,
+    Kept,
+    compiled_for,
+    processor,
+    source_of,
+)
 from mbd.machine.tables import TablesPointer, load_entry
 
 PYTHON = bool(getattr(numba.config, "DISABLE_JIT", 0))
@@ -52,6 +59,7 @@ _MAPS = types.void(*_SIGNATURE.args, types.int64, types.int64)
 _MEASURE = types.float64(types.CPointer(types.float64), *(types.int64,) * 3)
 _LAW = types.int64(types.CPointer(types.float64), types.CPointer(types.float64))
 _TABLE_LAW = types.int64(*(types.CPointer(types.float64),) * 3)
+_CALLING_LAW = types.int64(*_LAW.args, types.CPointer(types.int64))
 _C_LAW = ctypes.CFUNCTYPE(
     ctypes.c_int64, ctypes.POINTER(ctypes.c_double), ctypes.POINTER(ctypes.c_double)
 )
@@ -303,14 +311,60 @@ def law_of_table(function: Callable[..., Any]) -> Kernel:
     return Kernel(_named(function), _TABLE_LAW)
 
 
+def law_of_addresses(function: Callable[..., Any]) -> Kernel:
+    """Make the kernel of laws ``function(inputs, outputs, places)``, which differ by addresses.
+
+    They are those of functions of users and of tables.
+    """
+    return Kernel(_named(function), _CALLING_LAW)
+
+
 def external_of_table(kernel: Kernel, table: np.ndarray) -> tuple[int, Any]:
-    """Return address and keeper of the law that a kernel makes of a table."""
+    """Return address and keeper of the law that a kernel makes of a table, or of addresses."""
     if PYTHON:
         function: Any = kernel.function
         return external(lambda x, y: function(x, y, table), compiled=False)
-    of_all, where = kernel.address, _place(table, np.float64)
-    law = CFunction(lambda x, y: _status_of(of_all, x, y, floats_at(where)), _LAW, _OPTIONS)
+    of_all, where = kernel.address, address_of(table)
+    at = integers_at if table.dtype == np.int64 else floats_at
+    law = CFunction(lambda x, y: _status_of(of_all, x, y, at(where)), _LAW, _OPTIONS)
     return law.compile(), (law, table)
+
+
+def user_function(function: Any, arguments: Sequence[Any]) -> tuple[int, Any, Any]:
+    """Return address, form and keeper of a user's function for arguments of some types.
+
+    Types are 0 of a number, n of an array of n dimensions, a tuple of these. The form, types of
+    what is returned and taken, is that of ``calling``.
+    """
+    several = tuple(map(_type_of, arguments))
+    with warnings.catch_warnings():  # of columns of R, which are short, though not contiguous
+        warnings.simplefilter("ignore", NumbaPerformanceWarning)
+        address, returned, keeper = compiled_for(function, several)
+    return address, (returned, several), keeper
+
+
+def _type_of(argument: Any) -> Any:
+    if isinstance(argument, tuple):
+        return types.Tuple([_type_of(x) for x in argument])
+    return types.Array(types.float64, argument, "C") if argument else types.float64
+
+
+def calling(returned: Any, arguments: tuple[Any, ...]) -> Any:
+    """Return what calls functions of a form: ``called(address, (...))``, in compiled code."""
+
+    def called(_typing: Any, _address: Any, _several: Any) -> Any:
+        def codegen(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+            convention, values = context.call_conv, cgutils.unpack_tuple(builder, args[1])
+            form = convention.get_function_type(returned, arguments)
+            function = builder.inttoptr(args[0], form.as_pointer())
+            status, value = convention.call_function(builder, function, returned, arguments, values)
+            with cgutils.if_unlikely(builder, status.is_error):
+                convention.return_status_propagate(builder, status)
+            return value
+
+        return returned(types.int64, types.Tuple(arguments)), codegen
+
+    return intrinsic(called)
 
 
 def called_back(function: Callable[[Any, Any, int], None]) -> tuple[int, Any]:

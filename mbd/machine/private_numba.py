@@ -66,6 +66,7 @@ RELIED_ON = {
     "typed_passes.NopythonRewrites.run_pass": "rewrites what is done with arrays and records",
     "dispatcher._FunctionCompiler._customize_flags": "chooses what is made of a function",
     "dispatcher._FunctionCompiler._compile_core": "compiles a function for some types",
+    "dispatcher.Dispatcher.compile": "compiles a function for some types, once",
     "dispatcher.Dispatcher.get_call_template": "says what compiled code calls",
     "dispatcher.Dispatcher.add_overload": "keeps what was compiled for some types",
     "extending._Intrinsic": "holds the Python function of an intrinsic, _defn",
@@ -189,8 +190,9 @@ _OWN = {  # attributes that instances have, by what makes one
     ),
     "CPUDispatcher": (
         lambda: registry.CPUDispatcher(_nothing),
-        ("_compiler.py_func", "_compiler.targetdescr.target_context", "_compiler.targetoptions",
-         "_compiler.locals", "_compiler.pipeline_class", "overloads", "py_func", "targetoptions"),
+        ("_can_compile", "_compiler.py_func", "_compiler.targetdescr.target_context",
+         "_compiler.targetoptions", "_compiler.locals", "_compiler.pipeline_class", "overloads",
+         "py_func", "targetoptions"),
     ),
     "intrinsic": (lambda: numba.extending.intrinsic(_nothing), ("_defn",)),
 }  # fmt: skip
@@ -365,6 +367,23 @@ class Inlined(registry.CPUDispatcher):
     def __call__(self, *args: Any) -> Any:
         """Call the function from Python: compiled for that as well, when first called so."""
         return self._from_python(*args)
+
+
+def compiled_for(function: Any, arguments: tuple[Any, ...]) -> tuple[int, Any, Any]:
+    """Return address, type of what is returned, and keeper of a function of a user for some types.
+
+    It is compiled once for all that call it, as its owner says: kept, if with ``cache=True``.
+    """
+    if isinstance(function, Inlined):
+        function = function._from_python
+    if not getattr(function, "_can_compile", False):  # it has types of its own, which are converted
+        names = ", ".join(f"x{i}" for i in range(len(arguments)))
+        function = numba.njit(eval(f"lambda {names}: own({names})", {"own": function}))
+    with _rare_collections():
+        function.compile(arguments)
+    compiled = function.overloads[arguments]
+    address = compiled.library.get_pointer_to_function(compiled.fndesc.llvm_func_name)
+    return int(address), compiled.signature.return_type, compiled
 
 
 def source_of(value: Any) -> Any:

@@ -4,6 +4,7 @@ import gc
 import sys
 import tracemalloc
 
+import numba
 import numpy as np
 import pytest
 from scenes import chain, four_bar, hinged
@@ -183,6 +184,31 @@ def test_a_new_kind_compiles_its_own_kernels_only(monkeypatch):
     assert mbd.simulate(system, 0.02, 1e-3).success
     assert len(set(counter.names)) == 2  # forces and tangent, begun here or by another process
     assert all(name.startswith("_acting.<locals>") for name in counter.names)
+
+
+@pytest.mark.parametrize("signature", [(), ("UniTuple(f8, 3)(f8[:], f8, f8[:, :])",)])
+def test_a_further_law_of_motion_compiles_itself_and_a_jump(monkeypatch, signature):
+    """Another function, another table: what calls them is that of the first."""
+
+    def load(k, law, *shape):
+        numbers = {"k": k, "table": np.full(shape, 2.0)}
+        system = mbd.System()
+        body = system.add(mbd.RigidBody("b", mass=1.0, inertia=(1.0, 1.0, 1.0), velocity=(3, 0, 0)))
+        system.add(mbd.PointForce("f", body, mbd.Function(law, **numbers)))
+        return mbd.simulate(system, 0.1, 1e-2)["b"].velocity[-1, 0]
+
+    @numba.njit(*signature)
+    def first(v, k, table):
+        return -k * v[0] * table[0, 1], 0.0, 0.0
+
+    @numba.njit(*signature)
+    def second(v, k, table):
+        return -k * v[0] * table[1, 0] * 2.0, 0.0, 0.0
+
+    assert load(1.0, first, 2, 2) == pytest.approx(3 * np.exp(-0.2), rel=1e-4)
+    counter = Counter(monkeypatch)
+    assert load(0.25, second, 5, 3) == pytest.approx(3 * np.exp(-0.1), rel=1e-4)
+    assert [x.split(".")[0] for x in counter.names] == ["external_of_table"]
 
 
 # --- allocations ---------------------------------------------------------------------------------

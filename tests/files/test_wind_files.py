@@ -320,7 +320,13 @@ def test_tags_and_names_in_files_run_nothing(tmp_path):
 
 
 def test_what_is_no_whole_model_is_said_by_read(tmp_path):
-    for name, reader in (("t.yaml", "windio"), ("t.htc", "hawc2"), ("t.dat", "beamdyn")):
+    for name, reader in (
+        ("t.yaml", "windio"),
+        ("t.htc", "hawc2"),
+        ("t.dat", "beamdyn"),
+        ("K.op4", "matrix"),
+        ("a.bdf", "nodes"),
+    ):
         (tmp_path / name).write_text("x")
         with pytest.raises(ValueError, match=f"must end in .*mbd.read_{reader}"):
             mbd.read(tmp_path / name)

@@ -191,7 +191,8 @@ def _program(write, *names):
     """Return how files of a finite element program are made and read."""
 
     def read(path):
-        files = (path.parent / x for x in names)
+        files = [path.parent / x for x in names]
+        mbd.read_matrix(files[0], "M"), mbd.read_nodes(files[2])
         mbd.FlexibleBody("bar", *files, {"one": [3], "two": [55]}, units="mm t s")
 
     return lambda path: write(path.parent), read, ("flexible/files.py",)

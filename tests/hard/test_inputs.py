@@ -286,7 +286,8 @@ def studied():
     return StudyTable(values, over, {"a.mass": members.column("a.mass")}, {})
 
 
-READERS = ("read_aerodyn", "read_beamdyn", "read_elastodyn", "read_hawc2", "read_windio")
+READERS = ("read_aerodyn", "read_beamdyn", "read_elastodyn", "read_hawc2", "read_windio",
+           "read_matrix", "read_nodes")  # fmt: skip
 FUNCTIONS = {
     "assemble_pose": lambda: {"system": driven(), "targets": {"h.angle": 0.1}},
     "bench": lambda: {"problem": chain, "steps": [1e-2], "t_end": 0.01, "turns": 0,

@@ -100,7 +100,8 @@ RUNS = {
 # they make no statement on a motion or on forces of a whole model
 OTHERS = {"check_formulation", "check_part", "check_tangents", "contacts", "load", "read", "write",
           "read_aerodyn", "read_beamdyn", "read_elastodyn", "read_hawc2", "read_windio",
-          "sample", "rotation", "parallel_coordinates", "sobol_indices", "sum_of_squares",
+          "read_matrix", "read_nodes", "sample", "rotation", "parallel_coordinates",
+          "sobol_indices", "sum_of_squares",
           "EulerParameters", "InPlane", "S2", "SE3", "SO3", "Scalable", "Unified"}  # fmt: skip
 
 

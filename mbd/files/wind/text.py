@@ -13,7 +13,7 @@ from mbd.base.tolerances import LARGEST
 from mbd.files.modelfile import text_of
 from mbd.files.wind.records import WindFile
 
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eEdD][+-]?\d+)?\Z")
+NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eEdD][+-]?\d+)?\Z")
 _WORD = re.compile(r'"[^"]*"|\'[^\']*\'|[^\s,]+')
 _KEY = re.compile(r"\s*(?:\"[^\"]*\"|'[^']*'|[^\s,]+)[\s,]+([A-Za-z]\w*(?:\(\d\))?)(?=[\s,]|\Z)")
 LARGEST_FILE = 20_000_000  # bytes
@@ -22,6 +22,18 @@ UNITS = {  # of a file, in SI
     "N m s/rad": 1.0, "s": 1.0, "-": 1.0, "rad": 1.0, "Pa": 1.0, "m^2": 1.0, "m^4": 1.0,
     "kg m": 1.0, "N m": 1.0, "deg": np.pi / 180, "rpm": np.pi / 30, "%": 0.01,
 }  # fmt: skip
+
+
+def in_si(word: Any, unit: str, least: float | None, must: Callable[[str], ValueError]) -> float:
+    """Return a word of a file as a finite number in SI, or refuse it by what it must be."""
+    if not isinstance(word, str) or not NUMBER.match(word):
+        raise must(f"a number [{unit}]")
+    x = float(word.replace("d", "e").replace("D", "e")) * UNITS[unit]
+    if not abs(x) < LARGEST:
+        raise must(f"below {LARGEST:g} in size [{unit}]")
+    if least is not None and x < least:
+        raise must(f"at least {least:g} [{unit}]")
+    return x
 
 
 def reader(read: Callable[[Path], WindFile]) -> Callable[[str | Path], WindFile]:
@@ -94,10 +106,7 @@ class WordFile:
     def number(self, key: str, unit: str, least: float | None = None) -> float:
         """Return the number of a key in SI."""
         i = self.line(key)
-        x = self.read(i, key, self.words(i)[0], unit)
-        if least is not None and x < least:
-            raise self.must(i, key, f"at least {least:g} [{unit}]", self.words(i)[0])
-        return x
+        return self.read(i, key, self.words(i)[0], unit, least)
 
     def count(self, key: str, least: int = 1) -> int:
         """Return the whole number of a key, of lines of the file or fewer."""
@@ -122,19 +131,14 @@ class WordFile:
             raise self.must(i, key, "the name of a file", word)
         return path
 
-    def read(self, i: int, what: str, word: str, unit: str) -> float:
+    def read(self, i: int, what: str, word: str, unit: str, least: float | None = None) -> float:
         """Return a word of line i as a number in SI."""
-        if not _NUMBER.match(word):
-            raise self.must(i, what, f"a number [{unit}]", word)
-        x = float(word.replace("d", "e").replace("D", "e")) * UNITS[unit]
-        if not abs(x) < LARGEST:
-            raise self.must(i, what, f"below {LARGEST:g} in size [{unit}]", word)
-        return x
+        return in_si(word, unit, least, lambda expected: self.must(i, what, expected, word))
 
     def is_row(self, i: int, n: int) -> bool:
         """Return whether line i has n numbers or more, and nothing else."""
         words = self.words(i)
-        return len(words) >= n and all(_NUMBER.match(x) for x in words)
+        return len(words) >= n and all(NUMBER.match(x) for x in words)
 
     def row(self, i: int, units: dict[str, str]) -> list[float]:
         """Return the first numbers of line i, by name and unit, in SI."""

@@ -1,6 +1,5 @@
 """Places of a YAML file, with keys and lines; values are read when they are asked for."""
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,11 +8,8 @@ from typing import Any
 import numpy as np
 
 from mbd.base.checked import absent, extra, shown
-from mbd.base.tolerances import LARGEST
 from mbd.files.modelfile import text_of
-from mbd.files.wind.text import LARGEST_FILE, UNITS
-
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\Z")
+from mbd.files.wind.text import LARGEST_FILE, in_si
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,23 +106,10 @@ class YamlPlace:
 
     def number(self, unit: str, least: float | None = None) -> float:
         """Return a finite number in SI."""
-        word = getattr(self.node, "value", None)
-        if not isinstance(word, str) or not _NUMBER.match(word):
-            raise self.must(f"a number [{unit}]")
-        x = float(word) * UNITS[unit]
-        if not abs(x) < LARGEST:
-            raise self.must(f"below {LARGEST:g} in size [{unit}]")
-        if least is not None and x < least:
-            raise self.must(f"at least {least:g} [{unit}]")
-        return x
+        return in_si(getattr(self.node, "value", None), unit, least, self.must)
 
     def numbers(self, unit: str) -> np.ndarray:
         """Return a list of numbers in SI."""
         if getattr(self.node, "id", None) != "sequence":
             raise self.must("a list of numbers")
-        words = [x.value for x in self.node.value]
-        if all(isinstance(x, str) and _NUMBER.match(x) for x in words):
-            values = np.array(words, float) * UNITS[unit]
-            if (np.abs(values) < LARGEST).all():
-                return values
-        return np.array([x.number(unit) for x in self])  # of which one is refused
+        return np.array([x.number(unit) for x in self])
