@@ -13,7 +13,6 @@ from mbd.analyses.equilibrium import Equilibrium, base_motion
 from mbd.analyses.ports import Output, OutputRows, input_column, named_coordinates, output_rows
 from mbd.base.checked import extra, flag, listed, names, shown
 from mbd.base.door import array
-from mbd.machine import buffer as m
 from mbd.model.assembly import compliance
 from mbd.model.model import Model
 from mbd.model.state import State
@@ -170,7 +169,7 @@ class Linearized:
         motion, n_lam = self.motion, self.model.n_lam
         n = self.model.n_v
         I = sp.eye_array(n)
-        rates = self.model.numbering.lam_kinds == m.VELOCITY_ROW
+        rates = self.model.rolling
         pick = sp.eye_array(n_lam, format="csr")
         gives, C = compliance(self.model, motion.state)
         rows_q = pick[:, ~rates] @ motion.Bp + pick[:, rates] @ motion.H + gives

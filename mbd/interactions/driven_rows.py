@@ -188,7 +188,7 @@ def total(measures: tuple[Measure, ...], rate: bool = False) -> Kind:
     unit = measures[0].unit + ("/s" if rate else "")
     return Kind(
         name, n, 1, tuple(pairs), forces, tangent, rates, accept, damped=rate, turns=some,
-        stateless=alone, smooth=True, secant=False, energy=energy, unit=unit,
+        stateless=alone, smooth=True, secant=False, integrable=rate, energy=energy, unit=unit,
         work=max(x.work for x in measures), code=tuple(f for x in measures for f in x.code),
     )  # fmt: skip
 

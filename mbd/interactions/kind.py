@@ -59,6 +59,9 @@ class Kind:
         Whether the law is set-valued, such as an impact or dry friction, so that kernels cannot say
         it; or the name of that law, where several kinds have it. Only methods that declare
         ``Facts(set_valued=True)`` move a model that has the kind, all else refuses it by name.
+    integrable : bool
+        Whether rows on velocities are the rate of a function of the pose, less a law of time, as
+        those of a drive: small motions keep that function.
     own_block : bool
         Whether rows give way, :math:`\Phi - C\lambda = 0`, with a diagonal block of their own in
         the matrix (``compliant_rows.py``). Elsewhere than in the time loop they are no rows.
@@ -96,6 +99,7 @@ class Kind:
     conserving: tuple[Any, Any] | None = None
     smooth: bool = False
     set_valued: bool | str = False
+    integrable: bool = False
     own_block: bool = False
     energy: Any = None
     momenta: Any = None

@@ -257,6 +257,16 @@ class FrozenModel:
                 which[row : row + element.kind.n_rows] = element.kind.own_block
         return read_only(which)
 
+    @cached_property
+    def rolling(self) -> np.ndarray:
+        """Which rows hold velocities and no function of the pose, (n_lam,) of bool."""
+        which = self.numbering.lam_kinds == m.VELOCITY_ROW
+        for elements in self.numbering.elements.values():
+            for element, row in elements:
+                if element.kind.integrable:
+                    which[row : row + element.kind.n_rows] = False
+        return read_only(which)
+
     @property
     def units(self) -> np.ndarray:
         """Size of a finite change of the pose, by velocity: the length of the model [m], or one."""

@@ -24,7 +24,6 @@ import numpy as np
 import scipy.sparse as sp
 
 from mbd.base.tolerances import HELD, ROUND_OFF
-from mbd.machine import buffer as m
 from mbd.small_motions.metric import Metric
 from mbd.small_motions.small_motion import SmallMotion
 from mbd.small_motions.spectrum import Level
@@ -132,7 +131,7 @@ class SparsePencil:
     def _F(self) -> sp.csc_matrix:
         motion = self.motion
         rows = sp.vstack([motion.Bp, motion.H + motion.Bv @ self._shifted])
-        rates = motion.model.numbering.lam_kinds == m.VELOCITY_ROW
+        rates = motion.model.rolling
         columns = sp.hstack([motion.Bt[:, ~rates], motion.Bt[:, rates]])
         top = motion.K + self._heavy @ self._shifted
         return sp.csc_matrix(sp.block_array([[top, columns], [rows, None]]))

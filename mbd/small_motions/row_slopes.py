@@ -19,8 +19,7 @@ class RowSlopes:
     def __init__(self, model: Model, state: State) -> None:
         self.model, self.v = model, model.numbering.v
         self.work, self.speed = Workspace(model, state), state.v
-        on_velocities = model.numbering.lam_kinds == m.VELOCITY_ROW
-        self.order = np.concatenate([np.flatnonzero(~on_velocities), np.flatnonzero(on_velocities)])
+        self.order = np.concatenate([np.flatnonzero(~model.rolling), np.flatnonzero(model.rolling)])
 
     def along(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the derivatives of first and second rates along changes of positions (n_v, k)."""

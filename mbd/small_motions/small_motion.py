@@ -156,7 +156,7 @@ def small_motion(
         C.append(back @ (moving - body.whole("Yd")))
         A_size.append(abs(back) @ (abs(body.whole("D")) + abs(moving)))
         C_size.append(abs(back) @ (abs(moving) + abs(body.whole("Yd"))))
-    rates = model.numbering.lam_kinds == m.VELOCITY_ROW
+    rates = model.rolling
     A, C, A_size, C_size = (sp.block_diag(x, format="csr") for x in (A, C, A_size, C_size))
     return SmallMotion(
         model, state, maps, omega, S.M, (S.G + S.M @ C).tocsr(), S.K, A, C, S.B[~rates],

@@ -425,3 +425,32 @@ def test_large_models_are_not_solved_by_dense_matrices(monkeypatch):
     assert len(some) == 40
     assert np.allclose(some, whole[:40], rtol=1e-6, atol=0)
     assert len(mbd.modes(model, n=7)) == 7
+
+
+@pytest.mark.parametrize("speed", [0.0, 2.0])
+def test_drives_on_velocities_hold_what_drives_on_positions_hold(speed):
+    """A swing on a hub that is braked or driven; of a braked one the equilibrium too."""
+    found = []
+    for motion in ({"velocity": speed}, {"position": mbd.ConstantSpeed(speed)}):
+        system = mbd.System(gravity=(0, 0, -9.81))
+        spin = {"angular_velocity": (0, 0, speed)}
+        hub = system.add(mbd.RigidBody("hub", mass=1, inertia=(0.1, 0.1, 0.1), **spin))
+        bob = mbd.RigidBody("bob", mass=1, inertia=(0.1, 0.2, 0.1), position=(1, 0, 0),
+                            velocity=(0, speed, 0), **spin)  # fmt: skip
+        system.add(bob)
+        shaft = mbd.Revolute("shaft", system.ground, hub, at=(0, 0, 0), axis=(0, 0, 1))
+        swing = mbd.Revolute("swing", hub, bob, at=(0.5, 0, 0), axis=(0, 1, 0))
+        system.add(mbd.Drive("motor", system.add(shaft), **motion))
+        system.add(mbd.JointSpring("spring", system.add(swing), stiffness=30.0, damping=0.1))
+        frame = {"rotating": (0, 0, speed)} if speed else {}
+        rest = mbd.equilibrium(system, **frame)
+        assert np.allclose(rest["hub"].rotation, np.eye(3))
+        linear = mbd.linearize(
+            rest.model, rest.state, inputs=["swing"], outputs=["swing.angle"], **frame
+        )
+        dense, sparse = mbd.modes(rest), mbd.modes(rest, n=1, solver="sparse")
+        assert (len(dense), len(sparse), dense.free_levels) == (1, 1, ())
+        roots = [*dense.eigenvalues, *sparse.eigenvalues, *np.linalg.eigvals(linear.A)]
+        found.append(np.sort_complex(np.where(np.imag(roots) < 0, np.conj(roots), roots)))
+    assert np.allclose(*found, rtol=1e-9)
+    assert np.ptp(found[0].imag) < 1e-8
