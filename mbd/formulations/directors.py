@@ -18,6 +18,7 @@ import numpy as np
 from mbd.algebra.so3 import quaternion_exp, quaternion_matrix
 from mbd.algebra.vec import (
     add_identity,
+    copy,
     cross,
     dot,
     load3,
@@ -52,22 +53,19 @@ def initial(
 @jit
 def face(F: Any, n: Any) -> None:
     """Copy the coordinates."""
-    for i in range(12):
-        F[n.y + i] = F[n.q + i]
+    copy(F, n.y, n.q, 12)
 
 
 @jit
 def face_velocity(F: Any, n: Any) -> None:
     """Copy the velocities."""
-    for i in range(12):
-        F[n.yd + i] = F[n.v + i]
+    copy(F, n.yd, n.v, 12)
 
 
 @jit
 def face_acceleration(F: Any, n: Any) -> None:
     """Copy the accelerations."""
-    for i in range(12):
-        F[n.ydd + i] = F[n.a + i]
+    copy(F, n.ydd, n.a, 12)
 
 
 @jit

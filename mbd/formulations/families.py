@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
+from mbd.algebra.vec import clear
 from mbd.formulations.formulation import Formulation, MapRecord, NodeRecord, SecondMapRecord
 from mbd.machine import buffer as m
 from mbd.machine.jit import ints, jit, kernel, maps_kernel
@@ -64,8 +65,7 @@ def _weights(I: Any, a: int, i: int) -> int:
 def _clear(F: Any, to: int, size: int, n_v: int, columns: int) -> None:
     """Write zeros after the columns of the velocities, in the rows of some maps."""
     for row in range(to, to + size, m.MAP_ROW):
-        for j in range(n_v, columns):
-            F[row + j] = 0.0
+        clear(F, row + n_v, columns - n_v)
 
 
 def _every_node(function: Callable[..., Any], n_v: int) -> Any:
@@ -98,8 +98,7 @@ def _family(formulation: Formulation) -> Family:
         """Move every node to q = q_n [+] d and show its faces; clear the face forces."""
         retract(F, n)
         face(F, n)
-        for j in range(12 * n_faces):
-            F[n.f + j] = 0.0
+        clear(F, n.f, 12 * n_faces)
 
     def velocities(I: Any, F: Any, n: Any) -> None:
         """Write the velocity of every face."""
@@ -196,8 +195,7 @@ def _conserving_family(formulation: Formulation) -> Family:
             for j in range(size):
                 first, last = F[n.yd + j], F[n.y + j]
                 F[n.y + j], F[n.yd + j] = 0.5 * (first + last), (last - first) / F[m.ROW_RATE]
-        for j in range(size):
-            F[n.f + j] = 0.0
+        clear(F, n.f, size)
 
     def velocities(I: Any, F: Any, n: Any) -> None:
         """Write the velocity of every face, where it is not a difference."""

@@ -59,7 +59,7 @@ from mbd.algebra.vec import (
     store_multiple,
     times,
 )
-from mbd.formulations.formulation import Formulation, vector_space
+from mbd.formulations.formulation import Formulation, no_rates, vector_space
 from mbd.formulations.homogeneous_steps import conserving
 from mbd.machine import buffer as m
 from mbd.machine.jit import jit
@@ -129,11 +129,6 @@ def own_rates(F: Any, n: Any) -> None:
     sd = first / (3 * s)
     F[n.rate] = 0.5 * sd
     F[n.second] = 0.5 * (both / 3 - sd * sd) / s
-
-
-@jit
-def no_rates(F: Any, n: Any) -> None:
-    """No own rows."""
 
 
 @jit

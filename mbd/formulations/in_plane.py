@@ -29,6 +29,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from mbd.algebra.quaternions import load4, store_unit4
 from mbd.algebra.rotations import quaternion_from_matrix
 from mbd.algebra.so3 import quaternion_matrix, quaternion_product
 from mbd.algebra.vec import (
@@ -49,9 +50,9 @@ from mbd.base.checked import one_of
 from mbd.base.dual import plain
 from mbd.base.recorded_call import remembered
 from mbd.base.tolerances import ROWS_MET
-from mbd.formulations.formulation import Formulation
+from mbd.formulations.formulation import Formulation, no_rates
 from mbd.formulations.so3 import constants as of_spatial
-from mbd.formulations.so3 import face, own_rates, rotation, write_rates, write_second_rates
+from mbd.formulations.so3 import face, rotation, write_rates, write_second_rates
 from mbd.machine.buffer import GX, ROTATION, TRANSLATION, W_G, W_K, W_M
 from mbd.machine.jit import jit
 
@@ -79,11 +80,8 @@ def retract(F: Any, n: Any) -> None:
     store3(F, n.q, plus(load3(F, n.q0), shift))
     half = 0.5 * F[n.d + 2]
     axis = times(np.sin(half), load3(F, n.par + _N))
-    p = (F[n.q0 + 3], F[n.q0 + 4], F[n.q0 + 5], F[n.q0 + 6])
-    p = quaternion_product((np.cos(half), axis[0], axis[1], axis[2]), p)
-    s = 1.5 - 0.5 * (p[0] * p[0] + p[1] * p[1] + p[2] * p[2] + p[3] * p[3])
-    for i in range(4):
-        F[n.q + 3 + i] = s * p[i]
+    turn = (np.cos(half), axis[0], axis[1], axis[2])
+    store_unit4(F, n.q + 3, quaternion_product(turn, load4(F, n.q0 + 3)))
 
 
 @jit
@@ -196,7 +194,7 @@ def flow(F: Any, n: Any, k: int) -> None:
 def carry(F: Any, n: Any, motion: int, twist: int) -> None:
     """Write what of the translation, the turn and their rates is in the plane."""
     e1, e2, normal = _axes(F, n)
-    p = (F[n.q0 + 3], F[n.q0 + 4], F[n.q0 + 5], F[n.q0 + 6])
+    p = load4(F, n.q0 + 3)
     W = vec_mat(normal, quaternion_matrix(p))  # the same in all poses
     for at, x in ((n.d, motion), (n.v, twist)):
         moved = load3(F, x)
@@ -246,7 +244,7 @@ def _formulation(axis: int) -> Formulation:
         velocity_kinds=(TRANSLATION,) * 2 + (ROTATION,), own_rows=(), own_kinds=(), n_q=7,
         quaternion=3, axes=True, stacks=True, retract=retract, face=face,
         face_velocity=face_velocity, face_acceleration=face_acceleration, residual=residual,
-        tangent=tangent, maps=maps, own_rates=own_rates, flow=flow, carry=carry,
+        tangent=tangent, maps=maps, own_rates=no_rates, flow=flow, carry=carry,
         second_maps=second_maps, **facts,
     )  # fmt: skip
 

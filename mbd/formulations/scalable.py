@@ -52,6 +52,7 @@ from mbd.algebra.rotations import in_body_axes, quaternion_from_matrix
 from mbd.algebra.se3 import inverse_tangent
 from mbd.algebra.so3 import quaternion_exp, quaternion_product, tangent
 from mbd.algebra.vec import (
+    ZERO,
     add_identity,
     cross,
     load3,
@@ -68,12 +69,13 @@ from mbd.algebra.vec import (
     tilde,
     tilde_mat,
     times,
+    unit,
     vec_mat,
 )
 from mbd.base.checked import flag, one_of
 from mbd.base.recorded_call import remembered
-from mbd.formulations.formulation import Formulation
-from mbd.formulations.homogeneous import constants, face, formulation, no_rates, own_rates
+from mbd.formulations.formulation import Formulation, no_rates
+from mbd.formulations.homogeneous import constants, face, formulation, own_rates
 from mbd.machine.buffer import DIRECTOR, GX, OWN, ROTATION, TRANSLATION, W_G, W_K, W_M
 from mbd.machine.jit import jit
 
@@ -122,8 +124,7 @@ def pose(F: Any, q: int) -> Any:
     """Return s and the rotation matrix R."""
     A = load4(F, q + 3)
     s = dot4(A, A)
-    D = bilinear(A, A)
-    return s, mat_plus((0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0), 1.0 / s, D)
+    return s, mat_plus(ZERO, 1.0 / s, bilinear(A, A))
 
 
 @jit
@@ -221,7 +222,7 @@ def _tangent(rigid: bool) -> Any:
                 C = mat_plus(spread9(wM, e), wG / s, tilde(w))
                 C = mat_plus(C, -wK / (s * s), WV)
             else:
-                e = (1.0 if j == 1 else 0.0, 1.0 if j == 2 else 0.0, 1.0 if j == 3 else 0.0)
+                e = unit(j - 1)
                 turn = mat_vec(J, e)
                 U = tilde(e)
                 half = mat_plus(tilde_mat(e, V), 1.0, tilde_mat(w, U))
@@ -261,7 +262,7 @@ def maps(F: Any, n: Any, to: Any) -> None:
         store_multiple(F, to.DP, 0.0)
         store_column(F, to.DP + 3, mat_vec(R, cross(low, moved)))
     for j in range(3):
-        e = (1.0 if j == 0 else 0.0, 1.0 if j == 1 else 0.0, 1.0 if j == 2 else 0.0)
+        e = unit(j)
         turn = mat_vec(J, e)
         store_column(F, to.P + 4 + j, mat_vec(R, cross(e, u)))
         store_column(F, to.PT + 4 + j, mat_vec(R, cross(turn, u)))
@@ -283,7 +284,7 @@ def second_maps(F: Any, n: Any, to: Any) -> None:
     grown = minus(cross(low, x), times(1.0 / s, cross(omega, moved)))
     store_column(F, to.AQ + 3, mat_vec(R, times(1.0 / s, grown)))
     for j in range(3):
-        e = (1.0 if j == 0 else 0.0, 1.0 if j == 1 else 0.0, 1.0 if j == 2 else 0.0)
+        e = unit(j)
         both = plus(cross(e, moved), cross(omega, cross(e, u)))
         store_column(F, to.AV + 4 + j, mat_vec(R, times(1.0 / s, both)))
         store_column(F, to.AQ + 4 + j, mat_vec(R, times(1.0 / s, cross(mat_vec(J, e), x))))

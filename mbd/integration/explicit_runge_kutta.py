@@ -42,7 +42,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from mbd.algebra.vec import larger
+from mbd.algebra.vec import add, clear, copy, larger
 from mbd.base.checked import one_of
 from mbd.base.tolerances import (
     RANK_STAYS,
@@ -84,7 +84,7 @@ from mbd.integration.one_step import (
 from mbd.integration.radau_collocation import RadauCollocation
 from mbd.integration.runge_kutta import explicit, set_level
 from mbd.integration.updates import record
-from mbd.linear.onto_rows import add, clear, copy, onto_rows
+from mbd.linear.onto_rows import onto_rows
 from mbd.machine import buffer as m
 from mbd.machine.jit import ints, jit
 from mbd.machine.unknowns import is_velocity, own_vector

@@ -42,6 +42,7 @@ from typing import Any, Literal
 import numpy as np
 
 from mbd.algebra.radau_points import STAGES, cardinal, integral, radau
+from mbd.algebra.vec import add, clear, copy
 from mbd.base.checked import whole
 from mbd.base.door import number
 from mbd.base.tolerances import COLLOCATION_STRICT, HALVED, SWEEP_SHARE
@@ -84,7 +85,7 @@ from mbd.integration.radau_sweeps import (
     own,
 )  # fmt: skip
 from mbd.integration.updates import record
-from mbd.linear.onto_rows import add, clear, copy, onto_rows
+from mbd.linear.onto_rows import onto_rows
 from mbd.machine import buffer as m
 from mbd.machine.jit import ints, jit, loop
 from mbd.machine.subnormal import flushing

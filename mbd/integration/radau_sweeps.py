@@ -9,10 +9,9 @@ import math
 from typing import Any
 
 from mbd.algebra.radau_points import cardinal
-from mbd.algebra.vec import larger
+from mbd.algebra.vec import add, clear, copy, larger
 from mbd.base.tolerances import ERROR_ROUGH, ERROR_SLOW, NEWTON_CONTRACTION, TURN_UNSURE
 from mbd.integration import newton_loop, one_step
-from mbd.linear.onto_rows import add, clear, copy
 from mbd.machine import buffer as m
 from mbd.machine.jit import call, ints, jit
 from mbd.machine.unknowns import is_velocity, own_vector

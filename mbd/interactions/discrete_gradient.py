@@ -34,6 +34,7 @@ from typing import Any
 
 from mbd.algebra.vec import load3, plus, store3, times
 from mbd.base.tolerances import ROUND_OFF
+from mbd.interactions import pullback as on
 from mbd.interactions.gradients import (
     GAMMA,
     X,
@@ -46,18 +47,7 @@ from mbd.interactions.gradients import (
 )
 from mbd.interactions.laws import evaluate_law
 from mbd.interactions.measures import HXD, LAW_IN, LAW_OUT, NORMAL, XA, Measure
-from mbd.interactions.pullback import (
-    add_through,
-    at,
-    clear,
-    each,
-    face,
-    form_maps,
-    map_of,
-    push,
-    subtract_own,
-    vector,
-)
+from mbd.interactions.pullback import at, each, push
 from mbd.machine import buffer as m
 from mbd.machine.jit import ints, jit
 
@@ -257,22 +247,24 @@ def discrete_gradient(measure: Measure, mean: Any, size: int, row: bool = False)
             store3(F, last + 3 * a, gradient(I, F, of, a))
         u, _ = bent_value(I, F, e, False)
         f, stiff, damp = acting(I, F, e, u)
-        form_maps(I, F, e, n, False)
+        on.form_maps(I, F, e, n, False)
         for a in range(n):
-            r = face(I, e, a)
+            r = on.face(I, e, a)
             if r < 0:
                 continue
             if r == a:
-                clear(F, vector(I, a, GAMMA), 3)
+                on.clear(F, on.vector(I, a, GAMMA), 3)
             by_end = times(stiff + 2 * damp / h, gradient(I, F, of, a))
             if curved:
                 by_end = plus(by_end, times(2 * f, load3(F, s + NORMAL + 3 * a)))
             n_v = I[I[e.ends + a] + m.ATT_N]
-            add_through(F, vector(I, r, GAMMA), map_of(I, a, m.P), n_v, wK, by_end)
-            add_through(F, vector(I, r, X), map_of(I, a, m.PT), n_v, 1.0, load3(F, last + 3 * a))
+            on.add_through(F, on.vector(I, r, GAMMA), on.map_of(I, a, m.P), n_v, wK, by_end)
+            on.add_through(
+                F, on.vector(I, r, X), on.map_of(I, a, m.PT), n_v, 1.0, load3(F, last + 3 * a)
+            )
         add_products(I, F, e, n, False)
         add_hessian(I, F, e, of, wK * f)
         if row:
-            subtract_own(I, F, e, 1, 1.0)
+            on.subtract_own(I, F, e, 1, 1.0)
 
     return forces, tangent

@@ -13,7 +13,8 @@ That of a full measure is added pair by pair, :math:`\sum_{ab} P_a H_{ab} P_{T,b
 from functools import cache
 from typing import Any
 
-from mbd.algebra.vec import dot, load3, minus, plus, store3, times
+from mbd.algebra.vec import ZERO, dot, load3, minus, plus, store3, times
+from mbd.interactions import pullback as on
 from mbd.interactions.kind import Kind
 from mbd.interactions.measures import (
     GRAD,
@@ -24,27 +25,11 @@ from mbd.interactions.measures import (
     NORMAL,
     XA,
     XD,
-    ZERO,
     Measure,
     along,
     hessian_times,
 )
-from mbd.interactions.pullback import (
-    add_column,
-    add_multiple,
-    add_row,
-    add_stiffness,
-    add_through,
-    at,
-    clear,
-    coupled,
-    each,
-    face,
-    form_maps,
-    map_of,
-    vector,
-    velocity_map,
-)
+from mbd.interactions.pullback import at, each
 from mbd.interactions.turns import counted, keep, remember
 from mbd.machine import buffer as m
 from mbd.machine.jit import address_at, jit, measure_call
@@ -56,7 +41,7 @@ GAMMA, NU, X, Z, ROW = 0, 1, 2, 3, 4  # vectors on a face: gamma, nu, what they 
 @jit
 def vectors(I: Any, of: Any, which: int) -> int:
     """Return where XA, XD, HXD or GRAD of a measure begin; of a full one after all maps."""
-    return vector(I, of.n, 0) + which // 4 * of.n if of.full else I[m.SCRATCH] + which
+    return on.vector(I, of.n, 0) + which // 4 * of.n if of.full else I[m.SCRATCH] + which
 
 
 @jit
@@ -198,16 +183,16 @@ def change_of_gradient(I: Any, F: Any, of: Any, a: int, ud: float, turn: float) 
 def add_products(I: Any, F: Any, e: Any, n: int, two: bool) -> None:
     """Add gamma x^T, with ``two`` also nu z^T, to the blocks of all faces of n attachments."""
     for a in range(n):
-        if face(I, e, a) != a:
+        if on.face(I, e, a) != a:
             continue
         for b in range(n):
-            if face(I, e, b) != b:
+            if on.face(I, e, b) != b:
                 continue
-            if not coupled(I, F, e, a * n + b):
+            if not on.coupled(I, F, e, a * n + b):
                 continue
             pair, rows, columns = e.pairs + 2 * (a * n + b), I[e.ends + a], I[e.ends + b]
             to, ld, rows, columns = I[pair], I[pair + 1], I[rows + m.ATT_N], I[columns + m.ATT_N]
-            U, V = vector(I, a, GAMMA), vector(I, b, X)
+            U, V = on.vector(I, a, GAMMA), on.vector(I, b, X)
             if two:
                 add_outer2(F, to, ld, rows, columns, 1.0, U, V)
             else:
@@ -227,20 +212,20 @@ def add_hessian(I: Any, F: Any, e: Any, of: Any, weight: float) -> None:
                 zx, zy, zz = load3(F, x + 6 * n)
                 H = (xx, xy, xz, yx, yy, yz, zx, zy, zz)
                 if H != ZERO:
-                    add_stiffness(I, F, e, a * n + b, a, b, weight, H)
+                    on.add_stiffness(I, F, e, a * n + b, a, b, weight, H)
             elif F[h + 4 * a + b] != 0.0:
-                add_multiple(I, F, e, a * n + b, a, b, weight * F[h + 4 * a + b])
+                on.add_multiple(I, F, e, a * n + b, a, b, weight * F[h + 4 * a + b])
 
 
 @jit
 def gather_hessian(I: Any, F: Any, e: Any, of: Any, r: int, a: int, weight: float) -> None:
     """Add the part of attachment a to nu, and to weight times what gamma and nu go with."""
-    s, trial, n_v = I[m.SCRATCH], map_of(I, a, m.PT), I[I[e.ends + a] + m.ATT_N]
+    s, trial, n_v = I[m.SCRATCH], on.map_of(I, a, m.PT), I[I[e.ends + a] + m.ATT_N]
     g, nu = load3(F, s + GRAD + 3 * a), load3(F, s + NORMAL + 3 * a)
-    add_through(F, vector(I, r, NU), map_of(I, a, m.P), n_v, 1.0, nu)
-    add_through(F, vector(I, r, X), trial, n_v, weight, minus(times(F[s + KAPPA], g), nu))
+    on.add_through(F, on.vector(I, r, NU), on.map_of(I, a, m.P), n_v, 1.0, nu)
+    on.add_through(F, on.vector(I, r, X), trial, n_v, weight, minus(times(F[s + KAPPA], g), nu))
     mu = F[s + MU] if of.bent else 0.0
-    add_through(F, vector(I, r, Z), trial, n_v, weight, minus(times(mu, nu), g))
+    on.add_through(F, on.vector(I, r, Z), trial, n_v, weight, minus(times(mu, nu), g))
 
 
 @jit
@@ -249,22 +234,22 @@ def add_tension(
 ) -> None:
     """Add the tangent of the forces f g: f H, and the change of f with u and its rate, times g."""
     wG, wK, n = F[m.W_G], F[m.W_K], of.n
-    form_maps(I, F, e, n, damp != 0.0)
+    on.form_maps(I, F, e, n, damp != 0.0)
     turn = _turn(I, F, of, damp)
     for a in range(n):
-        r = face(I, e, a)
+        r = on.face(I, e, a)
         if r < 0:
             continue
         if r == a:
-            clear(F, vector(I, a, GAMMA), 4)
-        g, x, n_v = gradient(I, F, of, a), vector(I, r, X), I[I[e.ends + a] + m.ATT_N]
-        add_through(F, vector(I, r, GAMMA), map_of(I, a, m.P), n_v, 1.0, g)
-        add_through(F, x, map_of(I, a, m.PT), n_v, wK * stiff, g)
+            on.clear(F, on.vector(I, a, GAMMA), 4)
+        g, x, n_v = gradient(I, F, of, a), on.vector(I, r, X), I[I[e.ends + a] + m.ATT_N]
+        on.add_through(F, on.vector(I, r, GAMMA), on.map_of(I, a, m.P), n_v, 1.0, g)
+        on.add_through(F, x, on.map_of(I, a, m.PT), n_v, wK * stiff, g)
         if damp != 0.0:
             change = change_of_gradient(I, F, of, a, ud, turn)
-            add_through(F, x, velocity_map(I, F, e, a), n_v, wG * damp, g)
-            add_through(F, x, map_of(I, a, m.DP), n_v, wK * damp, g)
-            add_through(F, x, map_of(I, a, m.PT), n_v, wK * damp, change)
+            on.add_through(F, x, on.velocity_map(I, F, e, a), n_v, wG * damp, g)
+            on.add_through(F, x, on.map_of(I, a, m.DP), n_v, wK * damp, g)
+            on.add_through(F, x, on.map_of(I, a, m.PT), n_v, wK * damp, change)
         if of.curved:
             gather_hessian(I, F, e, of, r, a, wK * f)
     add_products(I, F, e, n, of.curved)
@@ -283,29 +268,29 @@ def add_measured_row(
     n = of.n
     by_rate = F[m.ROW_TURN] if on_rates else F[m.POSITION_TURN]
     bends = of.curved and lam != 0.0
-    form_maps(I, F, e, n, on_rates or by_rate != 0.0)
+    on.form_maps(I, F, e, n, on_rates or by_rate != 0.0)
     turn = _turn(I, F, of, by_rate)
     for a in range(n):
-        r = face(I, e, a)
+        r = on.face(I, e, a)
         if r < 0:
             continue
         if r == a:
-            clear(F, vector(I, a, GAMMA), 5)
-        g, row, n_v = gradient(I, F, of, a), vector(I, r, ROW), I[I[e.ends + a] + m.ATT_N]
-        add_through(F, vector(I, r, GAMMA), map_of(I, a, m.P), n_v, 1.0, g)
+            on.clear(F, on.vector(I, a, GAMMA), 5)
+        g, row, n_v = gradient(I, F, of, a), on.vector(I, r, ROW), I[I[e.ends + a] + m.ATT_N]
+        on.add_through(F, on.vector(I, r, GAMMA), on.map_of(I, a, m.P), n_v, 1.0, g)
         by_velocity = on_rates or by_rate != 0.0
-        trial = velocity_map(I, F, e, a) if by_velocity else map_of(I, a, m.PT)
-        add_through(F, row, trial, n_v, k, g)
+        trial = on.velocity_map(I, F, e, a) if by_velocity else on.map_of(I, a, m.PT)
+        on.add_through(F, row, trial, n_v, k, g)
         if by_rate != 0.0:
             change = change_of_gradient(I, F, of, a, ud, turn)
-            add_through(F, row, map_of(I, a, m.DP), n_v, k * by_rate, g)
-            add_through(F, row, map_of(I, a, m.PT), n_v, k * by_rate, change)
+            on.add_through(F, row, on.map_of(I, a, m.DP), n_v, k * by_rate, g)
+            on.add_through(F, row, on.map_of(I, a, m.PT), n_v, k * by_rate, change)
         if bends:
             gather_hessian(I, F, e, of, r, a, k * lam)
     for a in range(n):
-        if face(I, e, a) == a:
-            add_row(I, F, e, a, 0, 1.0, vector(I, a, ROW))
-            add_column(I, F, e, a, 0, k, vector(I, a, GAMMA))
+        if on.face(I, e, a) == a:
+            on.add_row(I, F, e, a, 0, 1.0, on.vector(I, a, ROW))
+            on.add_column(I, F, e, a, 0, k, on.vector(I, a, GAMMA))
     if bends:
         add_products(I, F, e, n, True)
     if lam != 0.0:

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from mbd.algebra.vec import copy
 from mbd.base.dual import value_of
 from mbd.base.function import Function
 from mbd.base.tolerances import LARGEST
@@ -471,5 +472,4 @@ def evaluate_law_at(I: Any, F: Any, law: int, places: Any) -> None:
             F[out] = math.nan
     if how > S[m.BAD_HOW]:
         S[m.BAD_LAW], S[m.BAD_HOW] = address, how
-        for i in range(3):
-            F[m.BAD_AT + i] = F[told + i]
+        copy(F, m.BAD_AT, told, 3)

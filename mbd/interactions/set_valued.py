@@ -26,6 +26,7 @@ from typing import Any
 
 from mbd.algebra.vec import cross, store3
 from mbd.base.tolerances import CONTACT_SOFT
+from mbd.interactions import pullback as on
 from mbd.interactions.gradients import (
     GAMMA,
     accept_of,
@@ -36,18 +37,7 @@ from mbd.interactions.gradients import (
 )
 from mbd.interactions.kind import Kind
 from mbd.interactions.measures import Measure
-from mbd.interactions.pullback import (
-    add_column,
-    add_through,
-    at,
-    clear,
-    each,
-    face,
-    form_maps,
-    map_of,
-    push,
-    vector,
-)
+from mbd.interactions.pullback import at, each, push
 from mbd.machine import buffer as m
 from mbd.machine.jit import jit
 
@@ -81,18 +71,20 @@ ROOM = NUMBERS - OWN
 @jit
 def _add_column_alone(I: Any, F: Any, e: Any, of: Any, k: float) -> None:
     """Add k times the column of a measure: its row is another one."""
-    form_maps(I, F, e, of.n, False)
+    on.form_maps(I, F, e, of.n, False)
     for a in range(of.n):
-        r = face(I, e, a)
+        r = on.face(I, e, a)
         if r < 0:
             continue
         if r == a:
-            clear(F, vector(I, a, GAMMA), 1)
+            on.clear(F, on.vector(I, a, GAMMA), 1)
         n_v = I[I[e.ends + a] + m.ATT_N]
-        add_through(F, vector(I, r, GAMMA), map_of(I, a, m.P), n_v, 1.0, gradient(I, F, of, a))
+        on.add_through(
+            F, on.vector(I, r, GAMMA), on.map_of(I, a, m.P), n_v, 1.0, gradient(I, F, of, a)
+        )
     for a in range(of.n):
-        if face(I, e, a) == a:
-            add_column(I, F, e, a, 0, k, vector(I, a, GAMMA))
+        if on.face(I, e, a) == a:
+            on.add_column(I, F, e, a, 0, k, on.vector(I, a, GAMMA))
 
 
 @cache

@@ -9,7 +9,7 @@ forces, and these are one moment and one force on each link,
 
 from typing import Any
 
-from mbd.algebra.vec import cross, load3, plus, store3
+from mbd.algebra.vec import clear, cross, load3, plus, store3
 from mbd.joint_tree import layout as t
 from mbd.joint_tree.recursions import add6, body_pose, load6
 from mbd.machine import buffer as m
@@ -80,8 +80,7 @@ def show_accelerations(I: Any, F: Any, k: int) -> None:
 @jit
 def push(I: Any, F: Any, k: int) -> None:
     """Add the forces of all elements without rows, with those of compliant rows, to faces."""
-    for i in range(12 * I[m.N_FACES]):
-        F[I[m.FY] + i] = 0.0
+    clear(F, I[m.FY], 12 * I[m.N_FACES])
     stage = I[k + t.T_STAGE]
     for i in range(stage, stage + 3 * I[k + t.T_N_STAGE], 3):
         call(address_at(I, i), I, F, I[i + 2])
@@ -110,5 +109,4 @@ def forces_alone(I: Any, F: Any, k: int) -> None:
     """Let the links have no other forces than those that follow."""
     for i in range(I[k + t.T_LINKS]):
         link = I[I[k + t.T_LINK] + i * t.L_SIZE + t.L_NUMBERS]
-        for j in range(6):
-            F[link + t.N_FORCE + j] = 0.0
+        clear(F, link + t.N_FORCE, 6)

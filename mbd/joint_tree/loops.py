@@ -15,7 +15,7 @@ taken one by one.
 
 from typing import Any
 
-from mbd.algebra.vec import larger
+from mbd.algebra.vec import clear, larger
 from mbd.base.tolerances import RANK, RANK_LACK
 from mbd.joint_tree import layout as t
 from mbd.joint_tree.efforts import push, take_forces, wrench
@@ -42,11 +42,9 @@ def _spread_row(I: Any, F: Any, k: int, e: int, row: int) -> None:
 @jit
 def _clear_faces(I: Any, F: Any, e: int) -> None:
     """Write zero to the forces on the faces of an element, those of the ground too."""
-    for j in range(12):
-        F[I[m.FY] + j] = 0.0
+    clear(F, I[m.FY], 12)
     for a in range(I[e + t.E_FACES], I[e + t.E_FACES] + t.A_SIZE * I[e + t.E_N_FACES], t.A_SIZE):
-        for j in range(12):
-            F[I[m.FY] + I[a + t.A_FACE] + j] = 0.0
+        clear(F, I[m.FY] + I[a + t.A_FACE], 12)
 
 
 @kernel
@@ -54,15 +52,13 @@ def write_rows(I: Any, F: Any, k: int) -> None:
     """Write the rows of all loops: their gradients, then what they lack in positions."""
     for i in range(I[k + t.T_N_LOOPS]):
         o = I[k + t.T_LOOPS] + i * t.O_SIZE
-        for j in range(I[o + t.O_ROWS] * I[o + t.O_WIDTH]):
-            F[I[o + t.O_MATRIX] + j] = 0.0
+        clear(F, I[o + t.O_MATRIX], I[o + t.O_ROWS] * I[o + t.O_WIDTH])
     for i in range(I[k + t.T_N_ROWS]):
         e = I[k + t.T_ROWS] + i * t.E_LENGTH
         o = I[k + t.T_LOOPS] + I[e + t.E_LOOP] * t.O_SIZE
         width, u = I[o + t.O_WIDTH], I[e + t.E_U]
         row = I[o + t.O_MATRIX] + I[e + t.E_FIRST] * width
-        for r in range(I[e + t.E_N]):
-            F[I[m.A] + u + r] = 0.0
+        clear(F, I[m.A] + u, I[e + t.E_N])
         for r in range(I[e + t.E_N]):
             _clear_faces(I, F, e)
             F[I[m.A] + u + r] = 1.0
@@ -167,8 +163,7 @@ def eliminate(I: Any, F: Any, k: int) -> None:
     loop with more rows that are independent than where its columns were chosen.
     """
     f, Z = I[k + t.T_F], I[k + t.T_Z]
-    for j in range(I[k + t.T_N] * f):
-        F[Z + j] = 0.0
+    clear(F, Z, I[k + t.T_N] * f)
     for i in range(f):
         F[Z + I[I[k + t.T_INDEPENDENT] + i] * f + i] = 1.0
     for i in range(I[k + t.T_N_LOOPS]):
@@ -195,8 +190,7 @@ def eliminate(I: Any, F: Any, k: int) -> None:
 @jit
 def follow_last(I: Any, F: Any, k: int, to: int) -> None:
     """Write what dependent columns do without the independent ones, by the last right side."""
-    for j in range(I[k + t.T_N]):
-        F[to + j] = 0.0
+    clear(F, to, I[k + t.T_N])
     for i in range(I[k + t.T_N_LOOPS]):
         o = I[k + t.T_LOOPS] + i * t.O_SIZE
         A, w = I[o + t.O_MATRIX], I[o + t.O_WIDTH]
@@ -285,8 +279,7 @@ def at_rest(I: Any, F: Any, k: int) -> None:
 def spread_rates(I: Any, F: Any, k: int) -> None:
     """Write the rates of all columns; their second rates are zero."""
     _spread(I, F, k, I[k + t.T_IV], I[k + t.T_DRIFT_V], I[k + t.T_V])
-    for j in range(I[k + t.T_N]):
-        F[I[k + t.T_A] + j] = 0.0
+    clear(F, I[k + t.T_A], I[k + t.T_N])
 
 
 @kernel
@@ -305,8 +298,7 @@ def spread_accelerations(I: Any, F: Any, k: int) -> None:
 def gather_independent(I: Any, F: Any, k: int) -> None:
     """Write the efforts along independent ones, Z^T tau."""
     f = I[k + t.T_F]
-    for i in range(f):
-        F[I[k + t.T_ITAU] + i] = 0.0
+    clear(F, I[k + t.T_ITAU], f)
     for j in range(I[k + t.T_N]):
         for i in range(f):
             F[I[k + t.T_ITAU] + i] += F[I[k + t.T_Z] + j * f + i] * F[I[k + t.T_TAU] + j]
@@ -316,8 +308,7 @@ def gather_independent(I: Any, F: Any, k: int) -> None:
 def reduce_mass(I: Any, F: Any, k: int) -> None:
     """Write Z^T M Z; M is symmetric."""
     f, n, Z, M, to = I[k + t.T_F], I[k + t.T_N], I[k + t.T_Z], I[k + t.T_M], I[k + t.T_IM]
-    for i in range(f * f):
-        F[to + i] = 0.0
+    clear(F, to, f * f)
     for j in range(n):
         for i in range(f):
             x = 0.0
@@ -331,8 +322,7 @@ def reduce_mass(I: Any, F: Any, k: int) -> None:
 def correct(I: Any, F: Any, k: int) -> None:
     """Write one step of Newton's method of all columns to DRIFT_A, and its size to RESULT."""
     largest = 0.0
-    for j in range(I[k + t.T_N]):
-        F[I[k + t.T_DRIFT_A] + j] = 0.0
+    clear(F, I[k + t.T_DRIFT_A], I[k + t.T_N])
     for i in range(I[k + t.T_N_LOOPS]):
         o = I[k + t.T_LOOPS] + i * t.O_SIZE
         A, w = I[o + t.O_MATRIX], I[o + t.O_WIDTH]

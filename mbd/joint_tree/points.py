@@ -6,7 +6,7 @@ the columns on the way to it, and :math:`J^C_j S_j` is the momentum that column 
 
 from typing import Any
 
-from mbd.algebra.vec import cross, load3, mat_vec, minus, plus, store3, times
+from mbd.algebra.vec import add, clear, cross, load3, mat_vec, minus, plus, store3, times
 from mbd.joint_tree import layout as t
 from mbd.joint_tree.recursions import (
     body_pose,
@@ -36,8 +36,7 @@ def _point(I: Any, F: Any, k: int, l: int) -> Any:
 
 @jit
 def _clear(I: Any, F: Any, k: int, n: int) -> None:
-    for j in range(n):
-        F[I[k + t.T_RESULT] + j] = 0.0
+    clear(F, I[k + t.T_RESULT], n)
 
 
 @kernel
@@ -81,8 +80,7 @@ def momentum(I: Any, F: Any, k: int) -> None:
             s = I[I[k + t.T_COLUMN] + j * t.C_SIZE + t.C_NUMBERS]
             about, along = inertia_times(F, J, load6(F, s))
             store6(F, to + 6 * j, (along, about))
-        for j in range(10):
-            F[below + t.N_INERTIA + j] += F[J + j]
+        add(F, below + t.N_INERTIA, 1.0, J, 10)
     c = times(1.0 / F[ground], load3(F, ground + 1))
     for j in range(n):
         along, about = load6(F, to + 6 * j)

@@ -31,7 +31,9 @@ import math
 from typing import Any
 
 from mbd.algebra.vec import (
+    add,
     add3,
+    clear,
     cross,
     dot,
     load3,
@@ -43,6 +45,7 @@ from mbd.algebra.vec import (
     plus,
     store3,
     times,
+    unit,
     vec_mat,
 )
 from mbd.joint_tree import layout as t
@@ -155,8 +158,7 @@ def turn_matrix(F: Any, q: int) -> Any:
 @kernel
 def place(I: Any, F: Any, k: int) -> None:
     """Write poses, columns S and inertias of all links from q."""
-    for j in range(t.N_SIZE - t.N_FORCE):
-        F[I[k + t.T_GROUND] + t.N_FORCE + j] = 0.0
+    clear(F, I[k + t.T_GROUND] + t.N_FORCE, t.N_SIZE - t.N_FORCE)
     F[I[k + t.T_STATUS]] = F[I[k + t.T_GAP]] = 0.0
     for i in range(I[k + t.T_LINKS]):
         l = I[k + t.T_LINK] + i * t.L_SIZE
@@ -195,8 +197,7 @@ def place(I: Any, F: Any, k: int) -> None:
         if F[c + t.K_INERTIA] > 0.0:
             place_inertia(F, c + t.K_INERTIA, R, x, to + t.N_INERTIA)
         else:
-            for j in range(10):
-                F[to + t.N_INERTIA + j] = 0.0
+            clear(F, to + t.N_INERTIA, 10)
 
 
 @kernel
@@ -215,15 +216,13 @@ def weightless(I: Any, F: Any, k: int) -> None:
 @kernel
 def still(I: Any, F: Any, k: int) -> None:
     """Let all rates be zero."""
-    for j in range(I[k + t.T_F]):
-        F[I[k + t.T_IV] + j] = 0.0
+    clear(F, I[k + t.T_IV], I[k + t.T_F])
 
 
 @kernel
 def unaccelerated(I: Any, F: Any, k: int) -> None:
     """Let all second rates be zero."""
-    for j in range(I[k + t.T_F]):
-        F[I[k + t.T_IA] + j] = 0.0
+    clear(F, I[k + t.T_IA], I[k + t.T_F])
 
 
 @kernel
@@ -282,8 +281,7 @@ def mass(I: Any, F: Any, k: int) -> None:
                 F[M + j * n + other] = value
                 F[M + other * n + j] = value
                 other = I[at + t.C_BEFORE] - 1
-        for j in range(10):
-            F[below + j] += F[J + j]
+        add(F, below, 1.0, J, 10)
 
 
 @jit
@@ -298,7 +296,7 @@ def _add_curvature(F: Any, link: int) -> None:
         -F[J + 8], -F[J + 9], half - F[J + 6],
     )  # fmt: skip
     for c in range(3):
-        a = (1.0 if c == 0 else 0.0, 1.0 if c == 1 else 0.0, 1.0 if c == 2 else 0.0)
+        a = unit(c)
         column = minus(cross(h, cross(a, V[1])), cross(w, mat_vec(E, a)))
         for r in range(3):
             F[link + t.N_K + 3 * r + c] = column[r]
@@ -369,8 +367,7 @@ def slopes(I: Any, F: Any, k: int) -> None:
                     both = plus6(psi_o, 1.0, load6(F, o + t.C_RATE))
                     F[DV + j * n + other] = dot6(both, U) + dot(S_o[0], turning)
                 other = I[at + t.C_BEFORE] - 1
-        for j in range(t.N_FORCE, t.N_P + 3):
-            F[parent + j] += F[link + j]
+        add(F, parent + t.N_FORCE, 1.0, link + t.N_FORCE, t.N_P + 3 - t.N_FORCE)
 
 
 @kernel
