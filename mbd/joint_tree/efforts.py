@@ -28,8 +28,7 @@ def wrench(F: Any, y: int, f: int) -> Any:
 @kernel
 def show(I: Any, F: Any, k: int) -> None:
     """Write the faces of all bodies and their rates; let angles have the turns of q."""
-    for i in range(I[k + t.T_LINKS]):
-        l = I[k + t.T_LINK] + i * t.L_SIZE
+    for l in t.links(I, k):
         if I[l + t.L_FACE] == 0:
             continue
         y, yd = I[m.Y] + I[l + t.L_FACE] - 1, I[m.YD] + I[l + t.L_FACE] - 1
@@ -62,8 +61,7 @@ def tell(I: Any, F: Any, k: int) -> None:
 @kernel
 def show_accelerations(I: Any, F: Any, k: int) -> None:
     """Write the second rates of the faces of all bodies, without gravity in A_0."""
-    for i in range(I[k + t.T_LINKS]):
-        l = I[k + t.T_LINK] + i * t.L_SIZE
+    for l in t.links(I, k):
         if I[l + t.L_FACE] == 0:
             continue
         link = I[l + t.L_NUMBERS]
@@ -96,8 +94,7 @@ def add_forces(I: Any, F: Any, k: int) -> None:
 @jit
 def take_forces(I: Any, F: Any, k: int, s: float) -> None:
     """Add s times the forces on faces to those on the links."""
-    for i in range(I[k + t.T_LINKS]):
-        l = I[k + t.T_LINK] + i * t.L_SIZE
+    for l in t.links(I, k):
         face = I[l + t.L_FACE] - 1
         if face >= 0:
             f = wrench(F, I[m.Y] + face, I[m.FY] + face)
@@ -107,6 +104,5 @@ def take_forces(I: Any, F: Any, k: int, s: float) -> None:
 @kernel
 def forces_alone(I: Any, F: Any, k: int) -> None:
     """Let the links have no other forces than those that follow."""
-    for i in range(I[k + t.T_LINKS]):
-        link = I[I[k + t.T_LINK] + i * t.L_SIZE + t.L_NUMBERS]
-        clear(F, link + t.N_FORCE, 6)
+    for l in t.links(I, k):
+        clear(F, I[l + t.L_NUMBERS] + t.N_FORCE, 6)

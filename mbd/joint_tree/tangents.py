@@ -171,13 +171,12 @@ def form_blocks(I: Any, F: Any, k: int) -> None:
 def _vary(I: Any, F: Any, k: int) -> None:
     """Write D, U and B of all links along a direction, and which of them it moves."""
     n, d = I[k + t.T_N], I[k + t.T_ALONG]
-    for i in range(I[k + t.T_LINKS]):
-        l = I[k + t.T_LINK] + i * t.L_SIZE
-        to, parent, first = I[l + t.L_NUMBERS], I[l + t.L_PARENT], I[l + t.L_COLUMN]
+    for l in t.links(I, k):
+        to, parent = I[l + t.L_NUMBERS], I[l + t.L_PARENT]
         F[to + t.N_MOVED] = F[parent + t.N_MOVED]
         copy(F, to + t.N_D, parent + t.N_D, t.N_DF - t.N_D)
-        for j in range(first, first + I[l + t.L_COLUMNS]):
-            s = I[I[k + t.T_COLUMN] + j * t.C_SIZE + t.C_NUMBERS]
+        for j in t.columns(I, l):
+            s = t.numbers_of(I, k, j)
             by_q, by_v, by_a = F[d + j], F[d + n + j], F[d + 2 * n + j]
             if by_q == by_v == by_a == 0.0:
                 continue
@@ -195,8 +194,7 @@ def _vary(I: Any, F: Any, k: int) -> None:
 def _change(I: Any, F: Any, k: int) -> None:
     """Write how the efforts of forces change along a direction, to CHANGE."""
     links, width = I[k + t.T_LINK], I[k + t.T_WIDTH]
-    for i in range(I[k + t.T_LINKS]):
-        l = links + i * t.L_SIZE
+    for l in t.links(I, k):
         link, face = I[l + t.L_NUMBERS], I[l + t.L_FACE] - 1
         clear(F, link + t.N_DF, 6)
         if face < 0 or F[link + t.N_MOVED] == 0.0:
@@ -216,12 +214,11 @@ def _change(I: Any, F: Any, k: int) -> None:
             for c in range(min(width, 18)):
                 x += F[I[i + 2] + r * width + c] * F[b + t.N_D + c]
             F[a + t.N_DF + r] += x
-    for i in range(I[k + t.T_LINKS] - 1, -1, -1):
-        l = links + i * t.L_SIZE
-        link, parent, first = I[l + t.L_NUMBERS], I[l + t.L_PARENT], I[l + t.L_COLUMN]
+    for l in t.links_inward(I, k):
+        link, parent = I[l + t.L_NUMBERS], I[l + t.L_PARENT]
         f, held, D = load6(F, link + t.N_DF), load6(F, link + t.N_FORCE), load6(F, parent + t.N_D)
-        for j in range(first, first + I[l + t.L_COLUMNS]):
-            S = load6(F, I[I[k + t.T_COLUMN] + j * t.C_SIZE + t.C_NUMBERS])
+        for j in t.columns(I, l):
+            S = load6(F, t.numbers_of(I, k, j))
             F[I[k + t.T_CHANGE] + j] = dot6(S, f) + dot6(turned(D, S), held)
         add6(F, parent + t.N_DF, 1.0, f)
 
@@ -399,15 +396,15 @@ def rate_of_Z(I: Any, F: Any, k: int) -> None:
     clear(F, d, 3 * n)
     copy(F, d, I[k + t.T_V], n)
     for i in range(-1, f):
-        for l in range(I[k + t.T_LINK], I[k + t.T_LINK] + t.L_SIZE * I[k + t.T_LINKS], t.L_SIZE):
-            to, parent, first = I[l + t.L_NUMBERS], I[l + t.L_PARENT], I[l + t.L_COLUMN]
+        for l in t.links(I, k):
+            to, parent = I[l + t.L_NUMBERS], I[l + t.L_PARENT]
             store6(F, to + t.N_D, load6(F, to + t.N_V))
             U, W = load6(F, parent + t.N_U), load6(F, parent + t.N_B)
-            for j in range(first, first + I[l + t.L_COLUMNS]):
-                S = load6(F, I[I[k + t.T_COLUMN] + j * t.C_SIZE + t.C_NUMBERS])
+            for j in t.columns(I, l):
+                S = load6(F, t.numbers_of(I, k, j))
                 W = plus6(W, F[Z + j * f + i] if i >= 0 else 0.0, S)
-            for j in range(first, first + I[l + t.L_COLUMNS]):
-                S = load6(F, I[I[k + t.T_COLUMN] + j * t.C_SIZE + t.C_NUMBERS])
+            for j in t.columns(I, l):
+                S = load6(F, t.numbers_of(I, k, j))
                 U = plus6(U, F[d + j], turned(W, S))
             store6(F, to + t.N_U, U)
             store6(F, to + t.N_B, W)
