@@ -70,13 +70,7 @@ from mbd.base.recorded_call import remembered
 from mbd.base.tolerances import ROWS_MET
 from mbd.formulations.formulation import Formulation, no_rates
 from mbd.formulations.se3 import body_forces, increments
-from mbd.formulations.so3 import (
-    constants,
-    face,
-    rotation,
-    write_rates,
-    write_second_rates,
-)
+from mbd.formulations.so3 import constants, face, rotation, write_rates, write_second_rates
 from mbd.machine.buffer import GX, ROTATION, TRANSLATION, W_G, W_K, W_M
 from mbd.machine.jit import jit
 

@@ -55,13 +55,7 @@ from mbd.algebra.vec import (
 )
 from mbd.base.recorded_call import remembered
 from mbd.formulations.formulation import Formulation, no_rates
-from mbd.formulations.so3 import (
-    constants,
-    face,
-    rotation,
-    write_rates,
-    write_second_rates,
-)
+from mbd.formulations.so3 import constants, face, rotation, write_rates, write_second_rates
 from mbd.machine.buffer import GX, MAP_ROW, ROTATION, TRANSLATION, W_G, W_K, W_M
 from mbd.machine.jit import jit
 

@@ -22,18 +22,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from mbd.algebra.vec import (
-    ZERO,
-    clear,
-    dot,
-    load3,
-    mat_plus,
-    minus,
-    outer,
-    plus,
-    store3,
-    times,
-)
+from mbd.algebra.vec import ZERO, clear, dot, load3, mat_plus, minus, outer, plus, store3, times
 from mbd.base.recorded_call import reduced
 from mbd.machine.jit import jit
 

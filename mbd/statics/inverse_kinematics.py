@@ -22,13 +22,7 @@ from scipy.linalg import null_space
 
 from mbd.base.checked import mapping, shown
 from mbd.base.door import number, vector
-from mbd.base.tolerances import (
-    POSE_STEP,
-    RANK,
-    ROUND_OFF,
-    ROWS_MET,
-    TARGET_PUSHES,
-)
+from mbd.base.tolerances import POSE_STEP, RANK, ROUND_OFF, ROWS_MET, TARGET_PUSHES
 from mbd.integration.consistent import consistent
 from mbd.interactions.driven_rows import total
 from mbd.interactions.kind import Attachment, Element

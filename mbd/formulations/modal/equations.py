@@ -41,11 +41,7 @@ from mbd.formulations.formulation import Formulation, SecondMapRecord
 from mbd.formulations.modal import constants as mc
 from mbd.formulations.modal.constants import frame_of, loaded_frame, table, working_maps
 from mbd.formulations.modal.faces import add_back, combined, motion, pull
-from mbd.formulations.modal.stress import (
-    add_stress_force,
-    add_stress_stiffness,
-    prepare_stress,
-)
+from mbd.formulations.modal.stress import add_stress_force, add_stress_stiffness, prepare_stress
 from mbd.machine.buffer import GX, MAP_ROW, W_G, W_K, W_M
 from mbd.machine.jit import jit
 
