@@ -148,6 +148,21 @@ def mat_mat(A: Any, B: Any) -> Any:
 
 
 @jit
+def transposed(A: Any) -> Any:
+    """Return A^T."""
+    return (A[0], A[3], A[6], A[1], A[4], A[7], A[2], A[5], A[8])
+
+
+@jit
+def inner(A: Any, B: Any) -> float:
+    """Return the sum of the products of the entries."""
+    total = 0.0
+    for i in range(9):
+        total += A[i] * B[i]
+    return total
+
+
+@jit
 def mat_mat_t(A: Any, B: Any) -> Any:
     """Return A B^T."""
     return (

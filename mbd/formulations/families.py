@@ -85,8 +85,7 @@ def _family(formulation: Formulation) -> Family:
     form, n_v, n_faces = formulation, formulation.n_v, formulation.n_faces
     columns, own_map, galerkin = m.padded(n_v), m.P if form.galerkin else m.PV, form.galerkin
     retract, face, own_rates = form.retract, form.face, form.own_rates
-    face_velocity, face_acceleration = form.face_velocity, form.face_acceleration
-    residual_of, tangent_of, energy_of = form.residual, form.tangent, form.energy
+    face_acceleration, residual_of = form.face_acceleration, form.residual
     maps_of, second_maps_of = form.maps, form.second_maps
     flow_of, convect_of, carry_of = form.flow, form.convect, form.carry
 
@@ -94,27 +93,24 @@ def _family(formulation: Formulation) -> Family:
         """Return the kernel of a function, None of one that is not there."""
         return None if needed is None else _every_node(function, n_v)
 
+    def as_it_is(function: Any) -> Any:
+        """Return the kernel that calls a function of one node, None of one that is not there."""
+
+        def of_node(I: Any, F: Any, n: Any) -> None:
+            function(F, n)
+
+        of_node.__name__ = getattr(function, "__name__", "")  # for what does not compile
+        return every_node(of_node, function)
+
     def place(I: Any, F: Any, n: Any) -> None:
         """Move every node to q = q_n [+] d and show its faces; clear the face forces."""
         retract(F, n)
         face(F, n)
         clear(F, n.f, 12 * n_faces)
 
-    def velocities(I: Any, F: Any, n: Any) -> None:
-        """Write the velocity of every face."""
-        face_velocity(F, n)
-
     def residual(I: Any, F: Any, n: Any) -> None:
         """Write the residual of every node."""
         residual_of(F, n, F[m.SCALE_R])
-
-    def tangent(I: Any, F: Any, n: Any) -> None:
-        """Add the diagonal block of every node."""
-        tangent_of(F, n)
-
-    def accelerations(I: Any, F: Any, n: Any) -> None:
-        """Write the acceleration of every face."""
-        face_acceleration(F, n)
 
     def rates(I: Any, F: Any, n: Any) -> None:
         """Write the acceleration of every face; of own rows both derivatives."""
@@ -132,10 +128,6 @@ def _family(formulation: Formulation) -> Family:
     def carry(I: Any, F: Any, n: Any) -> None:
         """Write D and V of the motion in vector 0 of the method, at the velocities in its 1."""
         carry_of(F, n, I[m.METHOD] + n.u, own_vector(I, 1) + n.u)
-
-    def energy(I: Any, F: Any, n: Any) -> None:
-        """Add what every node stores and dissipates."""
-        energy_of(F, n)
 
     def maps(I: Any, F: Any, a: int, to: int, rate: int) -> None:
         """Write the maps of one attachment, with zeros after the columns of its velocities."""
@@ -158,12 +150,12 @@ def _family(formulation: Formulation) -> Family:
         second_maps_of(F, _record(I, i, n_v), places)
 
     return Family(
-        place=every_node(place), velocities=every_node(velocities), residual=every_node(residual),
-        maps=maps_kernel(maps), accelerations=every_node(accelerations),
+        place=every_node(place), velocities=as_it_is(form.face_velocity), maps=maps_kernel(maps),
+        residual=every_node(residual), accelerations=as_it_is(face_acceleration),
         second_maps=None if second_maps_of is None else maps_kernel(second_maps),
-        tangent=every_node(tangent), rates=every_node(rates), flow=every_node(flow, flow_of),
+        tangent=as_it_is(form.tangent), rates=every_node(rates), flow=every_node(flow, flow_of),
         convect=every_node(convect, convect_of), carry=every_node(carry, carry_of),
-        energy=every_node(energy, energy_of),
+        energy=as_it_is(form.energy),
     )  # fmt: skip
 
 

@@ -50,6 +50,7 @@ from mbd.algebra.vec import (
     add_identity,
     cross,
     dot,
+    inner,
     load3,
     load9,
     mat_mat_t,
@@ -157,15 +158,6 @@ def _rows(at: Any, growth: float, turn: Any) -> Any:
 
 
 @jit
-def _inner(A: Any, B: Any) -> Any:
-    """Return the sum of the products of the entries."""
-    total = 0.0
-    for i in range(9):
-        total += A[i] * B[i]
-    return total
-
-
-@jit
 def _forces(F: Any, n: Any, at: Any) -> Any:
     """Return what acts on the directors, with the inertia of the centre of mass, as columns."""
     u = minus(at.u, load3(F, m.GX))
@@ -184,7 +176,7 @@ def _residual(rigid: bool) -> Any:
         store3(F, n.x, times(s, plus(times(F[n.par], u), load3(F, n.f))))
         spin = minus(mat_vec(at.D1, mat_vec(at.J, at.w1)), mat_vec(at.D0, mat_vec(at.J, at.w0)))
         turn = plus(times(1.0 / h, spin), _turning(at.mean, P))
-        growth = at.trace * at.grown / h - dot(at.w, Jw) / at.s + _inner(_growth(at), P)
+        growth = at.trace * at.grown / h - dot(at.w, Jw) / at.s + inner(_growth(at), P)
         if rigid:
             growth += 0.5 * F[n.a + 7]
             F[n.x + 7] = 0.5 * dot4(at.p1, at.p1) - 0.5

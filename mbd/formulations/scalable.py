@@ -69,8 +69,8 @@ from mbd.algebra.vec import (
     tilde,
     tilde_mat,
     times,
+    transposed,
     unit,
-    vec_mat,
 )
 from mbd.base.checked import flag, one_of
 from mbd.base.recorded_call import remembered
@@ -163,15 +163,6 @@ def moments(P: Any) -> Any:
 
 
 @jit
-def turned_back(R: Any, X: Any) -> Any:
-    """Return R^T X."""
-    return (
-        *vec_mat((R[0], R[3], R[6]), X), *vec_mat((R[1], R[4], R[7]), X),
-        *vec_mat((R[2], R[5], R[8]), X),
-    )  # fmt: skip
-
-
-@jit
 def operator(F: Any, q: int, d: int) -> Any:
     """Return s kappa' d_w and s kappa T(-theta) of the tangent operator."""
     A = load4(F, q + 3)
@@ -192,7 +183,7 @@ def _residual(rigid: bool) -> Any:
         r = plus(times(F[n.par], u), plus(mat_vec(R, mat_vec(B, mc)), load3(F, n.f)))
         store3(F, n.x, times(s, r))
         X = mat_plus(columns(F, n.f + 3), 1.0, outer(u, mc))
-        t = moments(mat_plus(mat_mat(B, load9(F, n.par + 4)), 1.0, turned_back(R, X)))
+        t = moments(mat_plus(mat_mat(B, load9(F, n.par + 4)), 1.0, mat_mat(transposed(R), X)))
         for i in range(4):
             F[n.x + 3 + i] = s * t[i]
         if rigid:
@@ -211,7 +202,7 @@ def _tangent(rigid: bool) -> Any:
         nu, w = F[n.v + 3], load3(F, n.v + 4)
         B = body_acceleration(s, nu, w, F[n.a + 3], load3(F, n.a + 4))
         mc, u, E = load3(F, n.par + 1), minus(load3(F, n.a), load3(F, GX)), load9(F, n.par + 4)
-        X = turned_back(R, mat_plus(columns(F, n.f + 3), 1.0, outer(u, mc)))
+        X = mat_mat(transposed(R), mat_plus(columns(F, n.f + 3), 1.0, outer(u, mc)))
         V = spread9(nu, w)
         WV, Bc = tilde_mat(w, V), mat_vec(B, mc)
         low, J = operator(F, n.q, n.d)

@@ -66,9 +66,9 @@ _RULE = tuple(
 
 
 @jit
-def mean_of_law(I: Any, F: Any, s: int, law: int, first: float, last: float) -> Any:
+def mean_of_law(I: Any, F: Any, law: int, first: float, last: float) -> Any:
     """Return the means of f, of 2 x df/du with x from 0 to 1, and of df/d(rate)."""
-    turn = last - first
+    s, turn = I[m.SCRATCH], last - first
     mean, stiff, damp, size = 0.0, 0.0, 0.0, 0.0
     at, width = 0.0, 1.0
     for piece in range(_PIECES):
@@ -97,24 +97,20 @@ def mean_of_law(I: Any, F: Any, s: int, law: int, first: float, last: float) -> 
 
 
 @jit
-def mean_tension(
-    I: Any, F: Any, s: int, number: int, law: int, first: float, last: float, rate: float
-) -> Any:
+def mean_tension(I: Any, F: Any, e: Any, first: float, last: float, rate: float) -> Any:
     """Return the mean of f, twice its derivative by the last measure, and that by the rate."""
-    if law == 0:
-        k, c, u0 = F[number], F[number + 1], F[number + 2]
+    if e.law == 0:
+        k, c, u0 = load3(F, e.numbers)
         return k * (0.5 * (first + last) - u0) + c * rate, k, c
-    F[s + LAW_IN + 1] = rate
-    F[s + LAW_IN + 2] = F[m.T]
-    return mean_of_law(I, F, s, law, first, last)
+    F[I[m.SCRATCH] + LAW_IN + 1] = rate
+    F[I[m.SCRATCH] + LAW_IN + 2] = F[m.T]
+    return mean_of_law(I, F, e.law, first, last)
 
 
 @jit
-def mean_held(
-    I: Any, F: Any, s: int, number: int, law: int, first: float, last: float, rate: float
-) -> Any:
+def mean_held(I: Any, F: Any, e: Any, first: float, last: float, rate: float) -> Any:
     """Return a tension that is a number, and its derivatives."""
-    return F[number], 0.0, 0.0
+    return F[e.numbers], 0.0, 0.0
 
 
 @jit
@@ -162,24 +158,20 @@ def load_stop(F: Any, number: int) -> Any:
 
 
 @jit
-def mean_push(
-    I: Any, F: Any, s: int, number: int, law: int, first: float, last: float, rate: float
-) -> Any:
+def mean_push(I: Any, F: Any, e: Any, first: float, last: float, rate: float) -> Any:
     """Return the mean tension of two stops k d^n (1 + e d') and its derivatives, the same two."""
-    k, e, low, high, n = load_stop(F, number)
+    k, lost, low, high, n = load_stop(F, e.numbers)
     up, by_up = _mean_power(first - high, last - high, n)
     down, by_down = _mean_power(low - first, low - last, n)
-    above, below = max(1.0 + e * rate, 0.0), max(1.0 - e * rate, 0.0)
-    damp = k * e * ((up if above > 0.0 else 0.0) + (down if below > 0.0 else 0.0))
+    above, below = max(1.0 + lost * rate, 0.0), max(1.0 - lost * rate, 0.0)
+    damp = k * lost * ((up if above > 0.0 else 0.0) + (down if below > 0.0 else 0.0))
     return k * (above * up - below * down), k * (above * by_up + below * by_down), damp
 
 
 @jit
-def mean_pull(
-    I: Any, F: Any, s: int, number: int, law: int, first: float, last: float, rate: float
-) -> Any:
+def mean_pull(I: Any, F: Any, e: Any, first: float, last: float, rate: float) -> Any:
     """Return the mean of max(k (u - u0) + c u', 0) and its derivatives, the same two."""
-    k, c, u0 = F[number], F[number + 1], F[number + 2]
+    k, c, u0 = load3(F, e.numbers)
     one, two = first - u0 + c * rate / k, last - u0 + c * rate / k
     depth, by_last = _mean_depth(one, two)
     share = 1.0 if two > 0.0 else 0.0  # of the step in which it pulls
@@ -213,7 +205,7 @@ def discrete_gradient(measure: Measure, mean: Any, size: int, row: bool = False)
         """Leave the secant gradient; return the mean tension and its derivatives."""
         s, first, last = I[m.SCRATCH], F[e.numbers + size], F[e.numbers + size + 1]
         secant(F, s, u, first, last)
-        return mean(I, F, s, e.numbers, e.law, first, last, (last - first) / F[m.ROW_RATE])
+        return mean(I, F, e, first, last, (last - first) / F[m.ROW_RATE])
 
     @each
     def forces(I: Any, F: Any, e: Any) -> None:

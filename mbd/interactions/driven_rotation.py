@@ -54,10 +54,10 @@ from mbd.algebra.vec import (
     plus,
     tilde,
     times,
+    transposed,
 )
 from mbd.interactions.kind import Kind
-from mbd.interactions.laws import evaluate_law
-from mbd.interactions.measures import LAW_IN, LAW_OUT
+from mbd.interactions.laws import evaluate_now
 from mbd.interactions.pullback import add_multiple, at, each, form_maps, push
 from mbd.interactions.rows import add_gradient
 from mbd.machine import buffer as m
@@ -144,7 +144,7 @@ def _nearer(I: Any, F: Any, e: Any, R: Any) -> Any:
     From half a turn off, the step tan 1.176 = 2.4 rad of Newton's method ends 0.74 rad from R.
     """
     C = _present(I, F, e)
-    S = mat_mat((C[0], C[3], C[6], C[1], C[4], C[7], C[2], C[5], C[8]), R)
+    S = mat_mat(transposed(C), R)
     if S[0] + S[4] + S[8] >= 1.0 or S[1] * S[1] + S[5] * S[5] + S[6] * S[6] > 1e-4:
         return R
     return mat_mat(C, quaternion_matrix(quaternion_exp(times(1.176, _axis(S)))))
@@ -153,17 +153,13 @@ def _nearer(I: Any, F: Any, e: Any, R: Any) -> Any:
 @jit
 def _target(I: Any, F: Any, e: Any) -> Any:
     """Return R, R', R'' row by row."""
-    s = I[m.SCRATCH]
     if e.law == 0:
         return _present(I, F, e), ZERO, ZERO
-    F[s + LAW_IN] = F[m.T]
-    evaluate_law(I, F, e.law)
-    h, o = F[e.numbers], s + LAW_OUT
+    h, o = F[e.numbers], evaluate_now(I, F, e.law)
+    p = quaternion_exp(load3(F, o))
     if h == 0.0:
-        p = quaternion_exp(load3(F, o))
         w, alpha = spin(load3(F, o), load3(F, o + 3), load3(F, o + 6))
     else:
-        p = quaternion_exp(load3(F, o))
         a, b = _turned_by(F, o + 3, p), _turned_by(F, o + 6, p)
         d, e = _turned_by(F, o + 9, p), _turned_by(F, o + 12, p)
         w = plus(times(8 / (12 * h), plus(d, times(-1.0, b))),

@@ -19,10 +19,11 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
+from mbd.algebra.vec import load3, plus
 from mbd.interactions.gradients import add_measured_row, gradient, second_rate, value_of
 from mbd.interactions.kind import Kind
-from mbd.interactions.laws import evaluate_law
-from mbd.interactions.measures import LAW_IN, LAW_OUT, Measure
+from mbd.interactions.laws import evaluate_now
+from mbd.interactions.measures import Measure
 from mbd.interactions.pullback import ElementRecord, each, push
 from mbd.interactions.turns import remember
 from mbd.machine import buffer as m
@@ -32,17 +33,13 @@ CONSTANT, SLOPE, FACTORS = 0, 1, 2  # places of the numbers
 
 
 @jit
-def motion(I: Any, F: Any, numbers: int, law: int) -> Any:
+def motion(I: Any, F: Any, e: Any) -> Any:
     """Return c + s t + f(t) and its two derivatives."""
-    s, slope = I[m.SCRATCH], F[numbers + SLOPE]
-    f, f1, f2 = F[numbers + CONSTANT] + slope * F[m.T], slope, 0.0
-    if law != 0:
-        F[s + LAW_IN] = F[m.T]
-        evaluate_law(I, F, law)
-        f += F[s + LAW_OUT]
-        f1 += F[s + LAW_OUT + 1]
-        f2 += F[s + LAW_OUT + 2]
-    return f, f1, f2
+    slope = F[e.numbers + SLOPE]
+    f, f1, f2 = F[e.numbers + CONSTANT] + slope * F[m.T], slope, 0.0
+    if e.law == 0:
+        return f, f1, f2
+    return plus((f, f1, f2), load3(F, evaluate_now(I, F, e.law)))
 
 
 # --- the record of one term of the sum: its factor, the memory of its angle, its attachments ------
@@ -68,7 +65,7 @@ def _following(e: Any, of: Any, numbers: int) -> Any:
 def _begin_with_the_law(I: Any, F: Any, e: Any) -> None:
     """Let the angle last accepted be that of the law, where no step is made."""
     if F[m.T] == F[m.T_STEP]:
-        f, _, _ = motion(I, F, e.numbers, e.law)
+        f, _, _ = motion(I, F, e)
         F[e.memory] = f / F[e.numbers + FACTORS]
 
 
@@ -163,7 +160,7 @@ def total(measures: tuple[Measure, ...], rate: bool = False) -> Kind:
 
     @each
     def forces(I: Any, F: Any, e: Any) -> None:
-        f, _, _ = motion(I, F, e.numbers, e.law)
+        f, _, _ = motion(I, F, e)
         if alone:
             _begin_with_the_law(I, F, e)
         u, ud = add_forces(I, F, _first(e), F[I[m.A] + e.u])
@@ -176,7 +173,7 @@ def total(measures: tuple[Measure, ...], rate: bool = False) -> Kind:
     @each
     def rates(I: Any, F: Any, e: Any) -> None:
         """Write both derivatives; of a row on velocities its value and its derivative."""
-        f, f1, f2 = motion(I, F, e.numbers, e.law)
+        f, f1, f2 = motion(I, F, e)
         _, ud = add_forces(I, F, _first(e), 0.0)
         udd, _ = second_rates(I, F, _first(e), 0.0)
         F[I[m.PHID] + e.u] = ud - (f if rate else f1)
@@ -185,7 +182,7 @@ def total(measures: tuple[Measure, ...], rate: bool = False) -> Kind:
     @each
     def energy(I: Any, F: Any, e: Any) -> None:
         """Add the power -lam df/dt with which the motion drives; of a row on velocities -lam f."""
-        f, f1, _ = motion(I, F, e.numbers, e.law)
+        f, f1, _ = motion(I, F, e)
         F[m.SUPPLIED] -= F[I[m.A] + e.u] * (f if rate else f1)
 
     @each

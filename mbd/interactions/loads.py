@@ -32,8 +32,7 @@ from mbd.algebra.vec import (
     times,
 )
 from mbd.interactions.kind import Kind
-from mbd.interactions.laws import evaluate_law
-from mbd.interactions.measures import LAW_IN, LAW_OUT
+from mbd.interactions.laws import evaluate_now
 from mbd.interactions.pullback import add_stiffness, at, each, each_stiffness, form_maps, push
 from mbd.machine import buffer as m
 from mbd.machine.jit import jit
@@ -42,12 +41,8 @@ from mbd.machine.jit import jit
 @jit
 def _components(I: Any, F: Any, law: int, direction: int) -> None:
     """Write the components of a load that follows a law of time to the weights of its direction."""
-    if law == 0:
-        return
-    s, w = I[m.SCRATCH], I[direction + m.ATT_W]
-    F[s + LAW_IN] = F[m.T]
-    evaluate_law(I, F, law)
-    copy(F, w + 1, s + LAW_OUT, 3)
+    if law != 0:
+        copy(F, I[direction + m.ATT_W] + 1, evaluate_now(I, F, law), 3)
 
 
 @jit
@@ -132,12 +127,7 @@ def moment_tangent(I: Any, F: Any, e: Any) -> None:
 @jit
 def _size(I: Any, F: Any, e: Any) -> float:
     """Return the scaling force of an element at the present time."""
-    if e.law == 0:
-        return F[e.numbers]
-    s = I[m.SCRATCH]
-    F[s + LAW_IN] = F[m.T]
-    evaluate_law(I, F, e.law)
-    return F[s + LAW_OUT]
+    return F[e.numbers if e.law == 0 else evaluate_now(I, F, e.law)]  # type: ignore[no-any-return]
 
 
 @each

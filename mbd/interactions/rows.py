@@ -27,7 +27,18 @@ second body*.
 from functools import cache
 from typing import Any
 
-from mbd.algebra.vec import dot, load3, mat_mat, mat_mat_t, minus, plus, store3, times
+from mbd.algebra.vec import (
+    dot,
+    inner,
+    load3,
+    mat_mat,
+    mat_mat_t,
+    minus,
+    plus,
+    store3,
+    times,
+    transposed,
+)
 from mbd.interactions import pullback as on
 from mbd.interactions.gradients import (
     GAMMA,
@@ -202,21 +213,6 @@ def twist_weights(A: Any, B: Any) -> Any:
         return (0.0, 0.0, c, 0.0, 0.0, 0.0, c, 0.0, 0.0)
     c = 0.5 if R[2] < R[6] else -0.5
     return (0.0, 0.0, 0.0, 0.0, 0.0, c, 0.0, c, 0.0)
-
-
-@jit
-def transposed(A: Any) -> Any:
-    """Return the transpose."""
-    return (A[0], A[3], A[6], A[1], A[4], A[7], A[2], A[5], A[8])
-
-
-@jit
-def inner(A: Any, B: Any) -> float:
-    """Return the sum of the products of the entries."""
-    total = 0.0
-    for i in range(9):
-        total += A[i] * B[i]
-    return total
 
 
 @jit
