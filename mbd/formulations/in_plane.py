@@ -80,8 +80,8 @@ def retract(F: Any, n: Any) -> None:
     store3(F, n.q, plus(load3(F, n.q0), shift))
     half = 0.5 * F[n.d + 2]
     axis = times(np.sin(half), load3(F, n.par + _N))
-    turn = (np.cos(half), axis[0], axis[1], axis[2])
-    store_unit4(F, n.q + 3, quaternion_product(turn, load4(F, n.q0 + 3)))
+    p = load4(F, n.q0 + 3)
+    store_unit4(F, n.q + 3, quaternion_product((np.cos(half), axis[0], axis[1], axis[2]), p))
 
 
 @jit

@@ -242,8 +242,8 @@ def _formulation(name: str, local_map: LocalMap) -> Formulation:
     def retract(F: Any, n: Any) -> None:
         """Write x + d_x and psi(d_theta) R, the quaternion at unit length."""
         store3(F, n.q, plus(load3(F, n.q0), load3(F, n.d)))
-        turned = quaternion_product(quaternion(load3(F, n.d + 3)), load4(F, n.q0 + 3))
-        store_unit4(F, n.q + 3, turned)
+        p = load4(F, n.q0 + 3)
+        store_unit4(F, n.q + 3, quaternion_product(quaternion(load3(F, n.d + 3)), p))
 
     @jit
     def tangent_of(F: Any, n: Any) -> None:
