@@ -26,15 +26,7 @@ from functools import cache
 from typing import Any
 
 from mbd.algebra.vec import load3, store3
-from mbd.interactions.discrete_gradient import (
-    discrete_gradient,
-    load_stop,
-    mean_held,
-    mean_of_law,
-    mean_pull,
-    mean_push,
-    mean_tension,
-)
+from mbd.interactions import discrete_gradient as dg
 from mbd.interactions.gradients import accept_of, add_tension, gradient, value_of
 from mbd.interactions.kind import Kind
 from mbd.interactions.laws import evaluate_law
@@ -70,7 +62,7 @@ def _pushed_back(I: Any, F: Any, e: Any, u: float, ud: float) -> Any:
 
     Growing with the depth, dissipation makes no jump at the impact (Hunt and Crossley).
     """
-    k, lost, low, high, n = load_stop(F, e.numbers)
+    k, lost, low, high, n = dg.load_stop(F, e.numbers)
     if u > high:
         side, depth = 1.0, u - high
     elif u < low:
@@ -145,7 +137,7 @@ def _potential(I: Any, F: Any, e: Any, u: float, last: float, V: float) -> Any:
         for side in range(2):
             F[I[m.SCRATCH] + LAW_IN + 1] = _BARELY if side == 0 else -_BARELY
             F[I[m.SCRATCH] + LAW_IN + 2] = 0.0
-            mean, _, _ = mean_of_law(I, F, e.law, last, u)
+            mean, _, _ = dg.mean_of_law(I, F, e.law, last, u)
             V += 0.5 * mean * (u - last)
     return V, _at_rest(I, F, e.law, u, F[m.T]), _at_rest(I, F, e.law, u, 0.0)
 
@@ -153,7 +145,7 @@ def _potential(I: Any, F: Any, e: Any, u: float, last: float, V: float) -> Any:
 @jit
 def _pushed_in(I: Any, F: Any, e: Any, u: float, last: float, V: float) -> Any:
     """Return the potential k d^(n + 1)/(n + 1) of two stops at d, and the tension at rest twice."""
-    k, _, low, high, n = load_stop(F, e.numbers)
+    k, _, low, high, n = dg.load_stop(F, e.numbers)
     depth = max(u - high, 0.0) + min(u - low, 0.0)
     f = k * abs(depth) ** (n - 1.0) * depth
     return f * depth / (n + 1.0), f, f
@@ -176,14 +168,14 @@ def _lifted(I: Any, F: Any, e: Any, u: float, last: float, V: float) -> Any:
 @cache
 def potential(measure: Measure) -> Kind:
     """Return the force of a potential that is the measure itself [J]; its number is one."""
-    force = _acting("potential", measure, _held, mean_held, _lifted, 1, smooth=True)
+    force = _acting("potential", measure, _held, dg.mean_held, _lifted, 1, smooth=True)
     return replace(force, damped=False)
 
 
 @cache
 def spring(measure: Measure) -> Kind:
     """Return the spring-damper on a measure; numbers are (stiffness, damping, reference)."""
-    return _acting("spring", measure, _tension, mean_tension, _potential, 3, smooth=True)
+    return _acting("spring", measure, _tension, dg.mean_tension, _potential, 3, smooth=True)
 
 
 @cache
@@ -195,20 +187,20 @@ def motor(measure: Measure) -> Kind:
 @cache
 def held(measure: Measure) -> Kind:
     """Return a tension that is a number, all of whose work is put into the system."""
-    effort = _acting("held effort", measure, _held, mean_held, _potential, 1, smooth=True)
+    effort = _acting("held effort", measure, _held, dg.mean_held, _potential, 1, smooth=True)
     return replace(effort, energy=None)
 
 
 @cache
 def stop(measure: Measure) -> Kind:
     """Return the stops of a measure; numbers: stiffness, dissipation, lower, upper, exponent."""
-    return _acting("stop", measure, _pushed_back, mean_push, _pushed_in, 5)
+    return _acting("stop", measure, _pushed_back, dg.mean_push, _pushed_in, 5)
 
 
 @cache
 def tie(measure: Measure) -> Kind:
     """Return the spring-damper that only pulls; numbers are (stiffness > 0, damping, reference)."""
-    return _acting("tie", measure, _pulled, mean_pull, _stretched, 3)
+    return _acting("tie", measure, _pulled, dg.mean_pull, _stretched, 3)
 
 
 @cache
@@ -229,7 +221,7 @@ def _acting(
     """
     n, of, value = measure.n, measure.shape, value_of(measure, size)
     bent_value = value_of(measure, size, bends=True)
-    conserving = discrete_gradient(measure, mean, size) if measure.conserves else None
+    conserving = dg.discrete_gradient(measure, mean, size) if measure.conserves else None
     size += measure.numbers
 
     @each
