@@ -18,13 +18,12 @@ from mbd.base.checked import extra, flag, is_whole, one_of, shown, whole
 from mbd.base.door import number
 from mbd.base.html_tables import table
 from mbd.base.tolerances import NEUTRAL_MANY
-from mbd.front.solution import Solution
+from mbd.front.solution import Solution, solution_of
 from mbd.integration.consistent import consistent
 from mbd.machine import buffer as m
 from mbd.model.model import Model
 from mbd.model.state import State
 from mbd.model.system import System
-from mbd.model.turns_so_far import turns_so_far
 from mbd.model.workspace import Workspace, displaced
 from mbd.runs.progress import Progress
 from mbd.small_motions.eigenvalues import alike, damping_ratio, dense, grows, sparse
@@ -408,13 +407,10 @@ class Mode:
         if instants > _MOST:
             raise ValueError(f"Mode.history: instants must not exceed {_MOST}, got {instants}")
         period = 1.0 / self.frequency if self.frequency > 0.0 else 1.0
-        t = np.linspace(0.0, period, instants)
-        states = [self.state(amplitude, 2 * np.pi * x / period) for x in t]
-        q, v, a, lam = (np.array([getattr(s, x) for s in states]) for x in ("q", "v", "a", "lam"))
-        return Solution(
-            self.modes.model, t, q, v, a, lam, message=f"mode {self.index}: {self.label}",
-            last=states[-1], before=turns_so_far(self.modes.model, states[0]),
-        )  # fmt: skip
+        t = np.linspace(0.0, period, instants).tolist()
+        states = [self.state(amplitude, 2 * np.pi * x / period).replace(t=x) for x in t]
+        message = f"mode {self.index}: {self.label}"
+        return solution_of(self.modes.model, states, message=message)
 
     def animate(
         self, path: str | Path | None = None, *, amplitude: float = 0.2, **options: Any

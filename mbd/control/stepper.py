@@ -12,7 +12,6 @@ from mbd.base.tolerances import LARGEST
 from mbd.control import compiled_step as cs
 from mbd.control.inputs import Settable, inputs_of
 from mbd.control.linear_model import LinearModel, linear_model
-from mbd.front.solution import Solution
 from mbd.history.observation import Observation
 from mbd.integration.acting_rows import Past
 from mbd.integration.consistent import settled
@@ -22,7 +21,6 @@ from mbd.model.frozen import state_of
 from mbd.model.model import Model
 from mbd.model.state import State
 from mbd.model.system import System, model_of
-from mbd.model.turns_so_far import turns_so_far
 from mbd.runs.interrupts import Interrupt
 from mbd.runs.methods import checked_method, usual
 from mbd.runs.plan import Plan
@@ -400,9 +398,3 @@ class Stepper:
             A, B, C, D, the rates f and observations g at the state; ``held(h)`` is over a time.
         """
         return linear_model(self)
-
-
-def solution_at(model: Model, state: State) -> Solution:
-    """Return a solution of one instant."""
-    raw = (x[None] for x in (state.q, state.v, state.a, state.lam))
-    return Solution(model, np.array([state.t]), *raw, before=turns_so_far(model, state))
