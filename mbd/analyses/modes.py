@@ -324,17 +324,16 @@ def _kinetic_of_elements(model: Model, state: State, rates: Sequence[np.ndarray]
         return energies
     work = Workspace(model, state)
     work.evaluate()
-    yd, p = (work.vector(x, 12 * (model.n_faces + 1)) for x in (m.YD, m.FY))
-    firsts = [12 * (1 + model.faces[name]) for name in model.nodes]
-    faces = [slice(first, first + 3 * len(x)) for first, x in zip(firsts, rates, strict=True)]
+    yd, p = (work.faces(x).reshape(-1, 3) for x in (m.YD, m.FY))
+    firsts = [4 * (1 + model.faces[name]) for name in model.nodes]
+    faces = [slice(first, first + len(x)) for first, x in zip(firsts, rates, strict=True)]
     for i in range(energies.shape[1]):
         for part in (np.real, np.imag):
             for face, x in zip(faces, rates, strict=True):
-                yd[face] = part(x[..., i]).ravel()
+                yd[face] = part(x[..., i])
             p[:] = 0.0
-            for kernel, record in kernels:
-                kernel(work.I, work.F, record)
-            energies[:, i] += [p[face] @ yd[face] for face in faces]
+            work.run_each(kernels)
+            energies[:, i] += [np.vdot(p[face], yd[face]) for face in faces]
     return energies
 
 

@@ -67,8 +67,7 @@ def face_at(model: Model, state: State, place: str) -> np.ndarray:
     name, _, face = place.partition("/")
     work = Workspace(model, state)
     work.evaluate()
-    y = work.vector(m.Y, 12 * (model.n_faces + 1)).reshape(-1, 4, 3)
-    return y[model.faces[name] + int(face or 0) + 1]
+    return work.faces(m.Y)[model.faces[name] + int(face or 0) + 1]
 
 
 # --- inputs ---------------------------------------------------------------------------------------

@@ -568,8 +568,7 @@ class JointCoordinates:
             )
         work.load(state)
         work.evaluate()
-        size = 12 * (self.model.n_faces + 1)
-        q = self._reading.positions(work.vector(m.Y, size).reshape(-1, 4, 3), self._n_q)
+        q = self._reading.positions(work.faces(m.Y), self._n_q)
         for at, i in self._turned:
             q[i] += 2 * np.pi * np.round((work.F[at] - q[i]) / (2 * np.pi))
         return q
@@ -597,14 +596,13 @@ class JointCoordinates:
 
     def _rates(self) -> np.ndarray:
         """Return v by the faces and their rates, after q was read off them."""
-        F, size = self._work.F, 12 * (self.model.n_faces + 1)
-        y, yd = (self._work.vector(x, size).reshape(-1, 4, 3) for x in (m.Y, m.YD))
+        y, yd = self._work.faces(m.Y), self._work.faces(m.YD)
         w = 0.5 * np.cross(y[:, 1:], yd[:, 1:]).sum(1)
         spatial = np.hstack([w, yd[:, 0] + np.cross(y[:, 0], w)])
         across = np.empty((len(self._tree.ways), 6))
         for i, way in enumerate(self._tree.ways):
             across[i] = spatial[self._faces[way.body]] - spatial[self._faces[way.before]]
-        run(self._I, F, self._programs["pose"])
+        run(self._I, self._work.F, self._programs["pose"])
         v = rates_from(self._tree, self._S, across, self._way_of, self._motions)
         return v[self._independent]
 

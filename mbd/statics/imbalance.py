@@ -267,9 +267,7 @@ def _each(
     """Run a kernel element by element; yield its record, bodies, their faces, forces on these."""
     I, F, node = work.I.copy(), work.F, work.model.node_of_face
     n, first, size = (int(I[at + x]) for x in (m.T_NUMBER, m.T_FIRST, m.T_SIZE))
-    y, faces = (
-        work.vector(x, 12 * (work.model.n_faces + 1)).reshape(-1, 4, 3) for x in (m.Y, m.FY)
-    )
+    y, faces = work.faces(m.Y), work.faces(m.FY)
     I[at + m.T_NUMBER] = 1
     for e in range(n):
         record = first + e * size
