@@ -28,7 +28,13 @@ from mbd.algebra.vec import (
     store_multiple,
     times,
 )
-from mbd.formulations.formulation import Formulation, mass_matrix, vector_space
+from mbd.formulations.formulation import (
+    Array,
+    Formulation,
+    InitialValues,
+    mass_matrix,
+    vector_space,
+)
 from mbd.machine.buffer import DIRECTOR, GX, OWN, POSITION_TURN, TRANSLATION, W_K, W_M
 from mbd.machine.jit import jit
 
@@ -40,9 +46,7 @@ def constants(mass: float, center: np.ndarray, second: np.ndarray) -> np.ndarray
     return mass_matrix(mass, center, second).reshape(*second.shape[:-2], 16)
 
 
-def initial(
-    position: np.ndarray, rotation: np.ndarray, velocity: np.ndarray, omega: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
+def initial(position: Array, rotation: Array, velocity: Array, omega: Array) -> InitialValues:
     """Return the face and its velocity."""
     directors = np.swapaxes(rotation, -1, -2)
     rates, nine = np.cross(omega[..., None, :], directors), (*omega.shape[:-1], 9)

@@ -22,6 +22,8 @@ from mbd.machine.buffer import DIRECTOR, FORCE, MAP_ROW, MOMENT, OWN, ROTATION, 
 from mbd.machine.jit import PYTHON, is_compiled, jit
 
 NodeFunction = Callable[..., Any]
+Array = np.ndarray
+InitialValues = tuple[Array, Array]  # q and v
 
 # what the loops of families.py call the functions of a node with
 _ARGUMENTS = {

@@ -50,7 +50,7 @@ from mbd.base.checked import one_of
 from mbd.base.dual import plain
 from mbd.base.recorded_call import remembered
 from mbd.base.tolerances import ROWS_MET
-from mbd.formulations.formulation import Formulation, no_rates
+from mbd.formulations.formulation import Array, Formulation, InitialValues, no_rates
 from mbd.formulations.so3 import constants as of_spatial
 from mbd.formulations.so3 import face, rotation, write_rates, write_second_rates
 from mbd.machine.buffer import GX, ROTATION, TRANSLATION, W_G, W_K, W_M
@@ -214,9 +214,7 @@ def _formulation(axis: int) -> Formulation:
         spatial = of_spatial(mass, center, second)
         return np.concatenate([spatial, np.broadcast_to(columns, (*spatial.shape[:-1], 9))], -1)
 
-    def initial(
-        position: np.ndarray, rotation: np.ndarray, velocity: np.ndarray, omega: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def initial(position: Array, rotation: Array, velocity: Array, omega: Array) -> InitialValues:
         """Return q = (x, p) and v."""
         for what, vector, out in (
             ("velocity", plain(velocity), [axis]), ("angular_velocity", plain(omega), [i, j]),

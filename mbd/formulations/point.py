@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from mbd.algebra.vec import add_identity, clear, load3, minus, plus, store3, store_multiple, times
-from mbd.formulations.formulation import Formulation, no_rates
+from mbd.formulations.formulation import Array, Formulation, InitialValues, no_rates
 from mbd.machine.buffer import GX, TRANSLATION, W_M
 from mbd.machine.jit import jit
 
@@ -18,9 +18,7 @@ def constants(mass: float, center: np.ndarray, second: np.ndarray) -> np.ndarray
     return np.array(mass)[..., None]
 
 
-def initial(
-    position: np.ndarray, rotation: np.ndarray, velocity: np.ndarray, omega: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
+def initial(position: Array, rotation: Array, velocity: Array, omega: Array) -> InitialValues:
     """Return position and velocity."""
     return position.copy(), velocity.copy()
 

@@ -25,7 +25,7 @@ import numpy as np
 
 from mbd.algebra import expressions as ex
 from mbd.formulations.directors import constants as of_rigid_body
-from mbd.formulations.formulation import Formulation, vector_space
+from mbd.formulations.formulation import Array, Formulation, InitialValues, vector_space
 from mbd.machine.buffer import GX, MAP_ROW, OWN, POSITION_TURN, W_G, W_K, W_M
 from mbd.machine.jit import jit
 
@@ -236,9 +236,7 @@ def pulled(
         """Return the faces (k, 4, 3)."""
         return np.reshape(np.asarray(face(q), float), (n_faces, 4, 3))
 
-    def initial(
-        position: np.ndarray, rotation: np.ndarray, velocity: np.ndarray, omega: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def initial(position: Array, rotation: Array, velocity: Array, omega: Array) -> InitialValues:
         """Return q and the v with Y v = y' that keeps the own rows."""
         q = np.asarray(coordinates(position, rotation), float)
         first = np.concatenate([position, rotation.T.ravel()])

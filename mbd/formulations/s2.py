@@ -68,7 +68,7 @@ from mbd.algebra.vec import (
 from mbd.base.dual import plain
 from mbd.base.recorded_call import remembered
 from mbd.base.tolerances import ROWS_MET
-from mbd.formulations.formulation import Formulation, no_rates
+from mbd.formulations.formulation import Array, Formulation, InitialValues, no_rates
 from mbd.formulations.se3 import body_forces, increments
 from mbd.formulations.so3 import constants, face, rotation, write_rates, write_second_rates
 from mbd.machine.buffer import GX, ROTATION, TRANSLATION, W_G, W_K, W_M
@@ -77,9 +77,7 @@ from mbd.machine.jit import jit
 _move, _tangent = increments(EXPONENTIAL)[:2]
 
 
-def initial(
-    position: np.ndarray, rotation: np.ndarray, velocity: np.ndarray, omega: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
+def initial(position: Array, rotation: Array, velocity: Array, omega: Array) -> InitialValues:
     """Return q = (x, p) and v = (velocity, w1, w2)."""
     q = np.concatenate([position, quaternion_from_matrix(rotation)], -1)
     W = in_body_axes(rotation, omega)

@@ -74,7 +74,7 @@ from mbd.algebra.vec import (
 )
 from mbd.base.checked import flag, one_of
 from mbd.base.recorded_call import remembered
-from mbd.formulations.formulation import Formulation, no_rates
+from mbd.formulations.formulation import Array, Formulation, InitialValues, no_rates
 from mbd.formulations.homogeneous import constants, face, formulation, own_rates
 from mbd.machine.buffer import DIRECTOR, GX, OWN, ROTATION, TRANSLATION, W_G, W_K, W_M
 from mbd.machine.jit import jit
@@ -82,9 +82,7 @@ from mbd.machine.jit import jit
 _SMALL = 1e-2  # below it nine terms of the series are exact to round-off
 
 
-def initial(
-    position: np.ndarray, rotation: np.ndarray, velocity: np.ndarray, omega: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
+def initial(position: Array, rotation: Array, velocity: Array, omega: Array) -> InitialValues:
     """Return (r, A) at unit length and (velocity, 0, angular velocity in body axes)."""
     q = np.concatenate([position, quaternion_from_matrix(rotation)], -1)
     rate = np.zeros_like(velocity[..., :1])

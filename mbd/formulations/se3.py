@@ -54,15 +54,13 @@ from mbd.algebra.vec import (
     vec_mat,
 )
 from mbd.base.recorded_call import remembered
-from mbd.formulations.formulation import Formulation, no_rates
+from mbd.formulations.formulation import Array, Formulation, InitialValues, no_rates
 from mbd.formulations.so3 import constants, face, rotation, write_rates, write_second_rates
 from mbd.machine.buffer import GX, MAP_ROW, ROTATION, TRANSLATION, W_G, W_K, W_M
 from mbd.machine.jit import jit
 
 
-def initial(
-    position: np.ndarray, rotation: np.ndarray, velocity: np.ndarray, omega: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
+def initial(position: Array, rotation: Array, velocity: Array, omega: Array) -> InitialValues:
     """Return q = (x, p) and v = (R^T velocity, R^T omega)."""
     q = np.concatenate([position, quaternion_from_matrix(rotation)], -1)
     v = in_body_axes(rotation, velocity), in_body_axes(rotation, omega)

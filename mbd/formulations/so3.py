@@ -57,7 +57,7 @@ from mbd.algebra.vec import (
     weighted,
 )
 from mbd.base.recorded_call import remembered
-from mbd.formulations.formulation import Formulation, no_rates
+from mbd.formulations.formulation import Array, Formulation, InitialValues, no_rates
 from mbd.machine.buffer import GX, ROTATION, TRANSLATION, W_G, W_K, W_M
 from mbd.machine.jit import jit
 
@@ -70,9 +70,7 @@ def constants(mass: float, center: np.ndarray, second: np.ndarray) -> np.ndarray
     return np.concatenate([m, m * center, inertia], -1)
 
 
-def initial(
-    position: np.ndarray, rotation: np.ndarray, velocity: np.ndarray, omega: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
+def initial(position: Array, rotation: Array, velocity: Array, omega: Array) -> InitialValues:
     """Return q = (x, p) and v = (velocity, omega), inertial components."""
     q = np.concatenate([position, quaternion_from_matrix(rotation)], -1)
     return q, np.concatenate([velocity, omega], -1)
