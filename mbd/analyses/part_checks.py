@@ -25,7 +25,6 @@ from mbd.base.checked import whole
 from mbd.base.door import number
 from mbd.machine import buffer as m
 from mbd.model.workspace import Workspace
-from mbd.parts.part import Part
 
 
 def check_part(part: Any, *, tolerance: float = 1e-6, seed: int = 60427) -> CheckReport:
@@ -72,7 +71,9 @@ def check_part(part: Any, *, tolerance: float = 1e-6, seed: int = 60427) -> Chec
     rng = np.random.default_rng(whole("check_part", "seed", seed, 0))
     tangents = check_tangents(part, tolerance=tolerance, seed=seed)
     model = system.build()
-    properties = _reconstruction(part)
+    again = part.call.maker(*part.call.args, **part.call.options)
+    same = type(again) is type(part) and part.agrees_with(again)
+    properties = [PropertyError("made again", 0.0 if same else np.inf)]
     state = random_state(model, rng)
     lam = state.lam.copy()
     for name in model.nodes:  # rows that bodies have of their own are no concern of the part
@@ -93,13 +94,6 @@ def check_part(part: Any, *, tolerance: float = 1e-6, seed: int = 60427) -> Chec
             "correct the elements of the part, or the forces, rates or energy of their kind",
         )
     return report
-
-
-def _reconstruction(part: Part) -> list[PropertyError]:
-    """Construct the part again from its recorded arguments, and compare."""
-    again = part.call.maker(*part.call.args, **part.call.options)
-    same = type(again) is type(part) and part.agrees_with(again)
-    return [PropertyError("made again", 0.0 if same else np.inf)]
 
 
 def _faces(work: Workspace) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

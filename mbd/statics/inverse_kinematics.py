@@ -116,13 +116,6 @@ class _TargetRows(Part):
         return self._elements
 
 
-def _extended(model: Model, targets: list[_Target]) -> Model:
-    """Return a model with the rows of the targets after all others."""
-    system = copy(model.system)
-    system.forces = {**system.forces, _TargetRows.name: _TargetRows(targets)}
-    return build(system)
-
-
 Level = tuple[np.ndarray, np.ndarray]  # gradient and what is missed
 
 
@@ -163,7 +156,11 @@ class _TargetSearch:
 
     def __init__(self, model: Model, wanted: list[_Target]) -> None:
         self.wanted = wanted
-        self.model = both = _extended(model, wanted) if wanted else model
+        if wanted:  # their rows come after all others
+            system = copy(model.system)
+            system.forces = {**system.forces, _TargetRows.name: _TargetRows(wanted)}
+            model = build(system)
+        self.model = both = model
         n = both.numbering
         self.size = both.units
         mine = n.owners[_TargetRows.name] if wanted else slice(0, 0)
