@@ -23,7 +23,7 @@ GLOSSARY = {
     "memory": (
         "of elements: numbers that change at accepted steps, State.memory",
         {"interactions", "model", "history", "front", "store", "derivatives", "parts", "beams"},
-        {"checked_memory", "memory_labels", "last_memory", "t_memory", "e_memory", "n_memory",
+        {"checked_memory", "last_memory", "t_memory", "e_memory", "n_memory",
          "by_memory", "memory_rests", "memory_kept", "memory_of_a_law", "of_memory",
          "memory_tangents", "move_memory", "size_of_memory", "subtract_memory", "follow_memory",
          "followed_memory"},

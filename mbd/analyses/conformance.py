@@ -118,8 +118,8 @@ def _all_declared(model: Model, state: State) -> None:
     work = Workspace(model, state)
     work.evaluate()
     S = integers(work.F)
-    for part in model.system.parts.values():
-        for kind in {element.kind for element in part.elements()}:
+    for part, elements in model.elements.items():
+        for kind in {element.kind for element in elements}:
             for tangent, at in model.kernels[m.TANGENT]:
                 if tangent is not kind.tangent:
                     continue
@@ -127,7 +127,7 @@ def _all_declared(model: Model, state: State) -> None:
                 tangent(work.I, work.F, at)
                 if S[m.UNDECLARED]:
                     raise ValueError(
-                        f"{part.name}: the tangent of its kind {str(kind)!r} writes to pair "
+                        f"{part}: the tangent of its kind {str(kind)!r} writes to pair "
                         f"{S[m.UNDECLARED] - 1}, but `pairs` declares {len(kind.pairs)} pairs of "
                         "attachments; declare all that it couples"
                     )

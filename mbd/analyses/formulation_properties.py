@@ -367,8 +367,10 @@ def step(
         for y, yd in states
     ]
     change = np.subtract(momenta[1], momenta[0]).ravel()
-    moves = [np.cross(e, middle) for e in np.eye(3)]
-    moves = [*(np.outer([1, 0, 0, 0], e) for e in np.eye(3)), *moves, (last - first) / h]
+    shifts, spins = allowed(formulation, np.eye(3))
+    change = np.append(shifts @ change[:3], spins @ change[3:])
+    moves = [np.cross(e, middle) for e in spins]
+    moves = [*(np.outer([1, 0, 0, 0], e) for e in shifts), *moves, (last - first) / h]
     columns = np.array([x.ravel() for x in moves]).T
     c = np.linalg.lstsq(Z.T, columns, rcond=None)[0]
     gained = h * c.T @ inertia

@@ -81,7 +81,7 @@ def check_part(part: Any, *, tolerance: float = 1e-6, seed: int = 60427) -> Chec
     state = state.replace(v=model.units * state.v, a=model.units * state.a, lam=lam)
     described = state.replace(q=model.state.q)
     if part.relative and len({x.name for x in (*part.bodies, *part.nodes())}) > 1:
-        rows = any(x.kind.n_rows for x in part.elements())
+        rows = any(x.kind.n_rows for x in model.elements[part.name])
         properties += _reaction(Workspace(model, described if rows else state))
     properties += _rates(Workspace(model, state), model.numbering.owners.get(part.name))
     properties.append(_power(Workspace(model, state)))
@@ -176,7 +176,7 @@ def _rates(work: Workspace, mine: slice | None) -> list[PropertyError]:
 def _power(work: Workspace) -> PropertyError:
     """Compare the power of all forces with what the elements tell."""
     model, F = work.model, work.F
-    told = {x.kind.energy for part in model.system.parts.values() for x in part.elements()}
+    told = {x.kind.energy for own in model.elements.values() for x in own}
     work.fill(m.ENERGY)
     _, yd, f = _faces(work)
     lam = work.vector(m.A)[model.numbering.lam].copy()

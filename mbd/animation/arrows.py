@@ -9,7 +9,6 @@ from mbd.history.loads import law_over_time
 from mbd.history.section_loads import section_loads
 from mbd.machine.buffer import TRANSLATION
 
-FORCE, MOMENT, REACTION, REACTION_MOMENT = "#c62828", "#7b1fa2", "#1565c0", "#00838f"
 # below these parts of the largest, an arrow is round-off: loads are exact, reactions are solved for
 _ROUND_OFF = {"loads": 1e-9, "reactions": 1e-6}
 # below these parts of the forces that balance in a model, weight and inertia, all arrows are
@@ -29,8 +28,8 @@ def loads(solution: History) -> list[Arrow]:
             values = np.nan_to_num(law_over_time(applied.law, solution.t))
         if applied.follow:
             values = np.einsum("nij,nj->ni", solution.body(applied.body).rotation, values)
-        end, color = End(applied.body, applied.at), MOMENT if applied.moment else FORCE
-        arrows.append(Arrow(end, values, applied.unit, color, "loads", load.name))
+        end = End(applied.body, applied.at)
+        arrows.append(Arrow(end, values, applied.unit, "loads", load.name))
     return arrows
 
 
@@ -47,7 +46,7 @@ def touches(solution: History) -> list[tuple[Track, Arrow]]:
         for k in np.flatnonzero(history.pressure.any(axis=0)):
             point = Track(f"{part.name}.{k}", history.point[:, k], None, None)
             label, end = f"{part.name} on {part.ends[1].name}", End(point.name, np.zeros(3))
-            drawn.append((point, Arrow(end, history.force[:, k], "N", FORCE, "loads", label)))
+            drawn.append((point, Arrow(end, history.force[:, k], "N", "loads", label)))
     return drawn
 
 
@@ -56,11 +55,11 @@ def of_motion(solution: History) -> list[tuple[Track, Arrow]]:
     drawn = []
     for k, load in enumerate(section_loads(solution)):
         point = Track(f"{load.part}.{k}", load.x, None, None)
-        for raw, unit, color in ((load.force, "N", FORCE), (load.moment, "N m", MOMENT)):
+        for unit, raw in (("N", load.force), ("N m", load.moment)):
             values = np.nan_to_num(raw)
             if values.any():
-                arrow = Arrow(End(point.name, np.zeros(3)), values, unit, color, "loads", load.part)
-                drawn.append((point, arrow))
+                end = End(point.name, np.zeros(3))
+                drawn.append((point, Arrow(end, values, unit, "loads", load.part)))
     return drawn
 
 
@@ -81,10 +80,8 @@ def contacts(solution: History) -> list[Arrow]:
         if A.place != "ground":
             axis = solution.body(A.place).rotation @ axis
         vectors = np.nan_to_num(push[:, None] * axis)
-        label = f"{part.name} on {B.name}"
-        color = MOMENT if u.load_unit == "N m" else FORCE
-        end = End(B.place, B.position)
-        arrows.append(Arrow(end, vectors, u.load_unit, color, "loads", label))
+        label, end = f"{part.name} on {B.name}", End(B.place, B.position)
+        arrows.append(Arrow(end, vectors, u.load_unit, "loads", label))
     return arrows
 
 
@@ -93,13 +90,9 @@ def reactions(solution: History) -> list[Arrow]:
     arrows = []
     for name, joint in solution.model.system.joints.items():
         history = solution[name]
-        end = End(joint.B.place, joint.B.position)
-        for unit, values, color in (
-            ("N", history.force, REACTION),
-            ("N m", history.moment, REACTION_MOMENT),
-        ):
-            label = f"{name} on {joint.B.name}"
-            arrows.append(Arrow(end, np.nan_to_num(values), unit, color, "reactions", label))
+        end, label = End(joint.B.place, joint.B.position), f"{name} on {joint.B.name}"
+        for unit, values in (("N", history.force), ("N m", history.moment)):
+            arrows.append(Arrow(end, np.nan_to_num(values), unit, "reactions", label))
     return arrows
 
 

@@ -8,17 +8,7 @@ from typing import Any
 import numpy as np
 
 from mbd.animation import arrows as loads_and_reactions
-from mbd.animation.beams import (
-    SmallMode,
-    borne,
-    carries,
-    hidden_nodes,
-    names,
-    reach,
-    skins,
-    strands,
-    sweeps,
-)
+from mbd.animation import beams
 from mbd.animation.drawing import (
     LAYERS,
     MEASURES,
@@ -77,7 +67,7 @@ class DrawOptions:
 
 
 def draw(
-    solution: History, options: DrawOptions, also: float | None = None, mode: SmallMode = None
+    solution: History, options: DrawOptions, also: float | None = None, mode: beams.SmallMode = None
 ) -> Drawing:
     """Return the drawing of a solution; the instant nearest to `also` [s] is among those shown.
 
@@ -108,13 +98,13 @@ def draw(
     sizes = Sizes(model)
     colors = {name: PALETTE[i % len(PALETTE)] for i, name in enumerate(model.nodes)}
 
-    bears = borne(shown, k, mode)
-    beams = sweeps(shown, bears, colors)
-    cables = strands(shown, bears, colors, max(0.1 * _SYMBOL * sizes.typical, sizes.visible))
-    meshes = skins(shown, bears, colors)
-    bending: tuple[SweptBeam | Strand | MovingSkin, ...] = (*beams, *cables, *meshes)
+    bears = beams.borne(shown, k, mode)
+    swept = beams.sweeps(shown, bears, colors)
+    cables = beams.strands(shown, bears, colors, max(0.1 * _SYMBOL * sizes.typical, sizes.visible))
+    meshes = beams.skins(shown, bears, colors)
+    bending: tuple[SweptBeam | Strand | MovingSkin, ...] = (*swept, *cables, *meshes)
     moved = [model.nodes[x.frame] for x in meshes]
-    hidden = hidden_nodes(model) | {x.name for x in moved if carries(x) or not x.shapes}
+    hidden = beams.hidden_nodes(model) | {x.name for x in moved if beams.carries(x) or not x.shapes}
     solids = [
         FixedShape(name, shape, shape.color or colors[name], "bodies", name)
         for name, body in model.nodes.items()
@@ -131,13 +121,14 @@ def draw(
     drawn += _lines(model, options.lines, colors, _LINE * sizes.typical)
 
     up = upwards(system.gravity) if options.up is None else _axis(options.up)
-    show = _layers(options.show)
+    layers = checked.names("animate", "show", options.show)
+    show = tuple(checked.one_of("animate", "show", x, LAYERS) for x in layers)
     visible = {*show, "bodies"}  # plates and rails of joints may be far larger than all bodies
     points = corners(
         tracks,
         [x for x in solids if x.layer in visible],
         [x for x in drawn if isinstance(x, Rod) and x.layer in visible],
-        reach(beams, cables),
+        beams.reach(swept, cables),
         [(x.frame, x.skin.x) for x in meshes],
     )
     follow, low, high = _followed(points, solution, options.follow)
@@ -170,7 +161,7 @@ def draw(
         trails=_trails(model, options.trails, colors),
         labels=(
             *_labels((*solids, *(x for x in drawn if not isinstance(x, FixedShape)))),
-            *names(bending),
+            *beams.names(bending),
         ),
         length=sizes.typical,
         low=low,
@@ -180,7 +171,7 @@ def draw(
         follow=follow,
         scales=scales,
         show=show,
-        sweeps=beams,
+        sweeps=swept,
         strands=cables,
         skins=meshes,
         ghosts=tuple(np.searchsorted(k, wanted[: len(ghosts)]).tolist()),
@@ -272,11 +263,6 @@ def _followed(
         heaviest = solution.model.heaviest.name
         return name or heaviest, *at_start
     return "", low, high
-
-
-def _layers(show: Any) -> tuple[str, ...]:
-    layers = checked.names("animate", "show", show)
-    return tuple(checked.one_of("animate", "show", x, LAYERS) for x in layers)
 
 
 def _trails(model: Model, ends: Any, colors: dict[str, str]) -> tuple[Trail, ...]:

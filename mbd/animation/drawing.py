@@ -21,6 +21,10 @@ MEASURES = SECTION_FORCES | {
     "mises": ("Pa", "von Mises stress"),
 }
 _AT_ONCE = 64  # instants whose measures are evaluated at once
+_COLORS = {
+    ("loads", "N"): "#c62828", ("loads", "N m"): "#7b1fa2",
+    ("reactions", "N"): "#1565c0", ("reactions", "N m"): "#00838f",
+}  # fmt: skip
 LAYERS = ("bodies", "joints", "springs", "trails", "loads", "reactions", "labels", "grid")
 
 
@@ -188,9 +192,13 @@ class Arrow:
     end: End
     vectors: np.ndarray
     unit: str
-    color: str
     layer: str
     label: str
+
+    @property
+    def color(self) -> str:
+        """Colour of what it is."""
+        return _COLORS[self.layer, self.unit]
 
 
 @dataclass(frozen=True)

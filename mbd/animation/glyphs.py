@@ -1,6 +1,6 @@
 """Glyphs of joints, springs, drives and motors: how each symbol is drawn, on both bodies."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -11,19 +11,14 @@ from mbd.model.description import Description
 from mbd.parts.part import Frame, Part, Symbol
 from mbd.parts.shapes import Box, Cylinder, Shape, Sphere
 
-_STEEL, _DARK, _SPRING, _MOTOR = "#8a929c", "#525b66", "#b0632b", "#2e7d32"
+_STEEL, _DARK, _PLATE = "#8a929c", "#525b66", "#c9ced6"
+_SPRING, _MOTOR = "#b0632b", "#2e7d32"
 
 Drawn = FixedShape | Rod | Wire
-# symbol of the part: (part, size g [m], tracks, label) -> what is drawn
-Rule = Callable[[Any, float, dict[str, Track], str], Iterator[Drawn]]
 
 
 def _end(frame: Frame) -> End:
     return End(frame.place, frame.position)
-
-
-def _steel(frame: Frame, shape: Shape, label: str, color: str = _STEEL) -> FixedShape:
-    return FixedShape(frame.place, shape, color, "joints", label)
 
 
 def _travel(joint: Any, tracks: dict[str, Track]) -> np.ndarray:
@@ -51,126 +46,74 @@ def _plate(joint: Any, g: float, tracks: dict[str, Track]) -> Box:
     return Box(size, at=middle, rotation=A.axes)
 
 
-def _revolute(joint: Any, g: float, _tracks: dict[str, Track], label: str) -> Iterator[Drawn]:
-    A, _ = joint.ends
-    yield _steel(A, Cylinder(0.6 * g, 3.4 * g, A.position, A.axes[:, 2]), label, _DARK)
+def _solids(
+    part: Any, g: float, tracks: dict[str, Track]
+) -> Sequence[tuple[Frame, Shape] | tuple[Frame, Shape, str]]:
+    """Return the solids of a joint: the frame each is fixed to, and its colour if it is not dark.
 
-
-def _ball(joint: Any, g: float, _tracks: dict[str, Track], label: str) -> Iterator[Drawn]:
-    _, B = joint.ends
-    yield _steel(B, Sphere(1.1 * g, B.position), label, _DARK)
-
-
-def _universal(joint: Any, g: float, _tracks: dict[str, Track], label: str) -> Iterator[Drawn]:
-    for i, frame in enumerate(joint.ends):
-        axis = frame.axes[:, i]
-        yield _steel(frame, Cylinder(0.45 * g, 3.4 * g, frame.position, axis), label, _DARK)
-
-
-def _fixed(joint: Any, g: float, _tracks: dict[str, Track], label: str) -> Iterator[Drawn]:
-    A, _ = joint.ends
-    yield _steel(A, Box((1.9 * g,) * 3, A.position, A.axes), label, _DARK)
-
-
-def _prismatic(joint: Any, g: float, tracks: dict[str, Track], label: str) -> Iterator[Drawn]:
-    A, B = joint.ends
-    middle, length = _rail(joint, g, tracks)
-    yield _steel(A, Box((0.7 * g, 0.7 * g, length), middle, A.axes), label)
-    yield _steel(B, Box((1.5 * g, 1.5 * g, 2.6 * g), B.position, B.axes), label, _DARK)
-
-
-def _cylindrical(joint: Any, g: float, tracks: dict[str, Track], label: str) -> Iterator[Drawn]:
-    A, B = joint.ends
-    middle, length = _rail(joint, g, tracks)
-    yield _steel(A, Cylinder(0.4 * g, length, middle, A.axes[:, 2]), label)
-    yield _steel(B, Cylinder(0.9 * g, 2.6 * g, B.position, B.axes[:, 2]), label, _DARK)
-
-
-def _on_line(joint: Any, g: float, tracks: dict[str, Track], label: str) -> Iterator[Drawn]:
-    A, B = joint.ends
-    middle, length = _rail(joint, g, tracks)
-    yield _steel(A, Cylinder(0.3 * g, length, middle, A.axes[:, 2]), label)
-    yield _steel(B, Sphere(0.8 * g, B.position), label, _DARK)
-
-
-def _in_plane(joint: Any, g: float, tracks: dict[str, Track], label: str) -> Iterator[Drawn]:
-    A, B = joint.ends
-    yield _steel(A, _plate(joint, g, tracks), label, "#c9ced6")
-    yield _steel(B, Sphere(0.8 * g, B.position), label, _DARK)
-
-
-def _distance(joint: Any, g: float, _tracks: dict[str, Track], label: str) -> Iterator[Drawn]:
-    A, B = joint.ends
-    yield Rod((_end(A), _end(B)), "rod", 0.4 * g, _STEEL, "joints", label)
-
-
-def _disc(joint: Any, g: float, tracks: dict[str, Track], label: str) -> Iterator[Drawn]:
-    A, B = joint.ends
-    # a little smaller than the wheel: a shape of the body itself lies over it
-    yield _steel(A, _plate(joint, g, tracks), label, "#c9ced6")
-    r = 0.97 * joint.radius
-    yield _steel(B, Cylinder(r, 0.08 * r, B.position, B.axes[:, 2]), label)
-
-
-def _rolling(joint: Any, g: float, tracks: dict[str, Track], label: str) -> Iterator[Drawn]:
-    A, B = joint.ends
-    yield _steel(A, _plate(joint, g, tracks), label, "#c9ced6")
-    yield _steel(B, Sphere(0.97 * joint.radius, B.position), label)
-
-
-def _blade(joint: Any, g: float, _tracks: dict[str, Track], label: str) -> Iterator[Drawn]:
-    _, B = joint.ends
-    yield _steel(B, Box((4 * g, 0.3 * g, 1.2 * g), B.position, B.axes), label, _DARK)
-
-
-def _rope(rope: Any, g: float, _tracks: dict[str, Track], label: str) -> Iterator[Drawn]:
-    for first, second in pairwise(rope.ends):
-        yield Rod((_end(first), _end(second)), "rod", 0.2 * g, _STEEL, "joints", label)
-
-
-def _coil(spring: Any, g: float, _tracks: dict[str, Track], label: str) -> Iterator[Drawn]:
-    A, B = spring.ends
-    yield Rod((_end(A), _end(B)), "coil", 1.1 * g, _SPRING, "springs", label)
-
-
-def _spiral(spring: Any, g: float, _tracks: dict[str, Track], label: str) -> Iterator[Drawn]:
-    A, _ = spring.ends
-    u = np.linspace(0, 1, 73)
-    r, turn = (1 + 2 * u) * g, 6 * np.pi * u
-    flat = np.column_stack([r * np.cos(turn), r * np.sin(turn), np.zeros_like(u)])
-    yield Wire(A.place, A.position + flat @ A.axes.T, _SPRING, "springs", label)
-
-
-def _block(bushing: Any, g: float, _tracks: dict[str, Track], label: str) -> Iterator[Drawn]:
-    A, _ = bushing.ends
-    yield FixedShape(A.place, Box((2.2 * g,) * 3, A.position, A.axes), _SPRING, "springs", label)
-
-
-_RULES: dict[Symbol, Rule] = {
-    Symbol.BALL: _ball,
-    Symbol.BALL_ON_LINE: _on_line,
-    Symbol.BALL_ON_PLATE: _in_plane,
-    Symbol.BLADE: _blade,
-    Symbol.BLOCK: _fixed,
-    Symbol.COIL: _coil,
-    Symbol.CROSS: _universal,
-    Symbol.CUSHION: _block,
-    Symbol.DISC: _disc,
-    Symbol.HINGE: _revolute,
-    Symbol.ROD: _distance,
-    Symbol.ROPE: _rope,
-    Symbol.SLEEVE: _cylindrical,
-    Symbol.SLIDER: _prismatic,
-    Symbol.SPIRAL: _spiral,
-    Symbol.WHEEL: _rolling,
-}
+    A wheel is a little smaller than it is: a shape of the body itself lies over it.
+    """
+    A, B = part.ends[0], part.ends[-1]
+    p, q, a, b = A.position, B.position, A.axes[:, 2], B.axes[:, 2]
+    match part.symbol:
+        case Symbol.HINGE:
+            return [(A, Cylinder(0.6 * g, 3.4 * g, p, a))]
+        case Symbol.BALL:
+            return [(B, Sphere(1.1 * g, q))]
+        case Symbol.CROSS:
+            return [(x, Cylinder(0.45 * g, 3.4 * g, x.position, x.axes[:, i]))
+                    for i, x in enumerate(part.ends)]  # fmt: skip
+        case Symbol.BLOCK:
+            return [(A, Box((1.9 * g,) * 3, p, A.axes))]
+        case Symbol.BLADE:
+            return [(B, Box((4 * g, 0.3 * g, 1.2 * g), q, B.axes))]
+        case Symbol.BALL_ON_PLATE:
+            return [(A, _plate(part, g, tracks), _PLATE), (B, Sphere(0.8 * g, q))]
+        case Symbol.DISC:
+            r = 0.97 * part.radius
+            disc = Cylinder(r, 0.08 * r, q, b)
+            return [(A, _plate(part, g, tracks), _PLATE), (B, disc, _STEEL)]
+        case Symbol.WHEEL:
+            ball = Sphere(0.97 * part.radius, q)
+            return [(A, _plate(part, g, tracks), _PLATE), (B, ball, _STEEL)]
+    m, length = _rail(part, g, tracks)
+    match part.symbol:
+        case Symbol.SLIDER:
+            rail, size = Box((0.7 * g, 0.7 * g, length), m, A.axes), (1.5 * g, 1.5 * g, 2.6 * g)
+            return [(A, rail, _STEEL), (B, Box(size, q, B.axes))]
+        case Symbol.SLEEVE:
+            axle, sleeve = Cylinder(0.4 * g, length, m, a), Cylinder(0.9 * g, 2.6 * g, q, b)
+            return [(A, axle, _STEEL), (B, sleeve)]
+        case Symbol.BALL_ON_LINE:
+            return [(A, Cylinder(0.3 * g, length, m, a), _STEEL), (B, Sphere(0.8 * g, q))]
+    raise KeyError(part.symbol)
 
 
 def draw_symbol(part: Part, g: float, tracks: dict[str, Track]) -> list[Drawn]:
     """Return the symbol of a part, of size g [m]; nothing for a part without one."""
-    if part.symbol is None:
-        return []
-    return list(_RULES[part.symbol](part, g, tracks, f"{part.name} ({type(part).__name__})"))
+    label, ends = f"{part.name} ({type(part).__name__})", [_end(x) for x in part.ends]
+    match part.symbol:
+        case None:
+            return []
+        case Symbol.ROD:
+            return [Rod((ends[0], ends[1]), "rod", 0.4 * g, _STEEL, "joints", label)]
+        case Symbol.ROPE:
+            return [Rod(x, "rod", 0.2 * g, _STEEL, "joints", label) for x in pairwise(ends)]
+        case Symbol.COIL:
+            return [Rod((ends[0], ends[1]), "coil", 1.1 * g, _SPRING, "springs", label)]
+        case Symbol.SPIRAL:
+            A, u = part.ends[0], np.linspace(0, 1, 73)
+            r, turn = (1 + 2 * u) * g, 6 * np.pi * u
+            flat = np.column_stack([r * np.cos(turn), r * np.sin(turn), np.zeros_like(u)])
+            return [Wire(A.place, A.position + flat @ A.axes.T, _SPRING, "springs", label)]
+        case Symbol.CUSHION:
+            A = part.ends[0]
+            block = Box((2.2 * g,) * 3, A.position, A.axes)
+            return [FixedShape(A.place, block, _SPRING, "springs", label)]
+    return [
+        FixedShape(frame.place, shape, color[0] if color else _DARK, "joints", label)
+        for frame, shape, *color in _solids(part, g, tracks)
+    ]
 
 
 def _around() -> np.ndarray:

@@ -60,12 +60,9 @@ class Pack:
         zigzag = np.where(d >= 0, 2 * d, -2 * d - 1).astype("<u4").ravel()
         planes = zigzag.view(np.uint8).reshape(-1, 4).T
         entry = {"at": self._size, "rows": rows.shape[0], "columns": rows.shape[1], "step": step}
-        self._add(np.ascontiguousarray(planes).tobytes())
+        self._parts.append(np.ascontiguousarray(planes).tobytes())
+        self._size += planes.size
         return entry
-
-    def _add(self, data: bytes) -> None:
-        self._parts.append(data)
-        self._size += len(data)
 
     def text(self) -> str:
         """Return everything as base64 of a gzip stream."""

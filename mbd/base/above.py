@@ -4,8 +4,8 @@ A model can be drawn, a solution saved or shown moving: such methods belong to t
 have their signatures and docstrings, but the work is done in rooms above them.
 """
 
-import importlib
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -55,6 +55,5 @@ ABOVE = {
 
 def from_above(who: str, *arguments: Any, **options: Any) -> T:  # type: ignore[type-var]
     """Return the result of what stands above for a caller of the table; imported when called."""
-    module, _, name = ABOVE[who].partition(":")
-    result: T = getattr(importlib.import_module(module), name)(*arguments, **options)
+    result: T = resolve_name(ABOVE[who])(*arguments, **options)
     return result

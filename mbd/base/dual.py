@@ -7,7 +7,8 @@ that of their values. Nothing makes a plain number of one without a word: ``floa
 
 import math
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from operator import eq, ge, gt, le, lt
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -22,6 +23,11 @@ _NOTHING: frozenset[str] = frozenset()
 
 class LostParameterError(TypeError):
     """A formula of parameters was read as a plain number, which would forget them."""
+
+
+def _compared(how: Callable[[Any, Any], Any]) -> Callable[[Any, Any], bool]:
+    """Return the comparison of a dual, by its value, with any number."""
+    return lambda a, b: bool(how(a.value, value_of(b)))
 
 
 class Dual:
@@ -79,20 +85,7 @@ class Dual:
     def __bool__(self) -> bool:
         return bool(self.value)
 
-    def __eq__(self, other: object) -> bool:
-        return bool(self.value == value_of(other))
-
-    def __lt__(self, other: Any) -> bool:
-        return bool(self.value < value_of(other))
-
-    def __le__(self, other: Any) -> bool:
-        return bool(self.value <= value_of(other))
-
-    def __gt__(self, other: Any) -> bool:
-        return bool(self.value > value_of(other))
-
-    def __ge__(self, other: Any) -> bool:
-        return bool(self.value >= value_of(other))
+    __eq__, __lt__, __le__, __gt__, __ge__ = map(_compared, (eq, lt, le, gt, ge))
 
     def __hash__(self) -> int:
         return hash(self.value)

@@ -36,6 +36,17 @@ def read_only(value: Value) -> Value:
     return value
 
 
+class ReadOnly:
+    """A record whose arrays nobody can write to, in this process or in another one."""
+
+    def __post_init__(self) -> None:
+        """Let nobody write to its numbers."""
+        read_only(vars(self))
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(read_only(state))
+
+
 def own(value: Any) -> Any:
     """Return an array that cannot be written to, a copy of one that somebody may write to."""
     if _SORTS[type(value)] != _ARRAY or (value.base is None and not value.flags.writeable):

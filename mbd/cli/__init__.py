@@ -5,25 +5,16 @@ input was wrong, 130 interrupted.
 """
 
 import argparse
-import importlib
 import os
 import re
 import sys
 import warnings
 from collections.abc import Callable
+from pkgutil import resolve_name
 from typing import Any, NoReturn
 
+from mbd.cli import output
 from mbd.cli.commands import COMMANDS
-from mbd.cli.output import (
-    DONE,
-    FAILED,
-    INTERRUPTED,
-    WRONG,
-    explain,
-    print_json,
-    print_line,
-    tell_next,
-)
 
 _INPUT = (OSError, ValueError, TypeError, KeyError, ImportError, SyntaxError)
 
@@ -36,30 +27,28 @@ def main(arguments: list[str] | None = None) -> int:
         options = parser(json).parse_args(words)
         with warnings.catch_warnings():
             warnings.showwarning = _once()
-            module, _, name = options.command.run.partition(":")
-            run = getattr(importlib.import_module(f"mbd.cli.{module}"), name)
-            code = int(run(options))
-        if code == DONE:
-            tell_next(options.command.next, options)
+            code = int(resolve_name(f"mbd.cli.{options.command.run}")(options))
+        if code == output.DONE:
+            output.tell_next(options.command.next, options)
         return code
     except KeyboardInterrupt:
-        return _ended("interrupted", INTERRUPTED, json)
+        return _ended("interrupted", output.INTERRUPTED, json)
     except BrokenPipeError:  # `mbd info ... | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return DONE
+        return output.DONE
     except Exception as error:
         if "--traceback" in words:
             raise
-        text, of_scene = explain(error)
-        code = WRONG if of_scene or isinstance(error, _INPUT) else FAILED
+        text, of_scene = output.explain(error)
+        code = output.WRONG if of_scene or isinstance(error, _INPUT) else output.FAILED
         return _ended(text, code, json)
 
 
 def _ended(text: str, code: int, json: bool) -> int:
     """Say why a command ended before it was done; return the exit code."""
     if json:
-        print_json({"error": text})
-    return print_line(text, code)
+        output.print_json({"error": text})
+    return output.print_line(text, code)
 
 
 def _once() -> Callable[..., None]:
@@ -70,7 +59,7 @@ def _once() -> Callable[..., None]:
         text = " ".join(str(message).split())
         if text not in shown:
             shown.add(text)
-            print_line(f"warning: {text}", DONE)
+            output.print_line(f"warning: {text}", output.DONE)
 
     return show
 
@@ -96,7 +85,7 @@ class _Parser(argparse.ArgumentParser):
             choices = words.partition("choose from ")[2]
             message += meant(words.split("'")[1], re.findall(r"[\w-]+", choices))
         if self.json:
-            print_json({"error": message})
+            output.print_json({"error": message})
         super().error(message)
 
 

@@ -7,6 +7,7 @@ import io
 import json
 import sys
 import time
+from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
@@ -59,8 +60,8 @@ def render() -> dict[str, Any]:
     return {"bytes": len(data)}
 
 
-def usual_systems() -> list[Any]:
-    """Return the systems whose kernels are the usual ones: of all scenes that come along."""
+def usual_systems() -> Iterator[Any]:
+    """Yield systems whose kernels are the usual ones: of all formulations, then of all scenes."""
     import mbd
     from mbd.files import scenes
     from mbd.formulations import NAMES
@@ -77,7 +78,8 @@ def usual_systems() -> list[Any]:
         place: dict[str, Any] = {"at": (i - 0.5, 0, 0)} | ({"axis": (0, 1, 0)} if i % 2 else {})
         mixed.add(joint(f"joint {i}", one, two, **place))
     mixed.add(mbd.Spring("spring", mixed.ground, bodies[-1], stiffness=1.0, at=(0, 1, 0)))
-    return [mixed, *(scenes.load(path).build({}) for path in scenes.shipped().values())]
+    yield mixed
+    yield from (scenes.load(path).build({}) for path in scenes.shipped().values())
 
 
 def warm() -> dict[str, Any]:
@@ -93,7 +95,7 @@ def warm() -> dict[str, Any]:
     )  # fmt: skip
     loops = [k for method in methods for free in (False, True) for k in kernels_of(method, free)]
     ahead(dict.fromkeys(loops))
-    built = usual_systems()
+    built = list(usual_systems())
     for system in built:
         system.build()
     compile_all(loops)

@@ -1,13 +1,10 @@
 """``mbd sweep``, ``compare``, ``bench``: many runs, with other values, formulations or methods."""
 
 import argparse
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mbd.cli.output import DONE, FAILED, answer, print_json, wrote
 from mbd.cli.scene import check_outputs, integrator, parameters_of, read, stored, whole_run
-
-if TYPE_CHECKING:
-    from mbd.front.solution import Solution
 
 
 def sweep(options: argparse.Namespace) -> int:
@@ -28,6 +25,7 @@ def sweep(options: argparse.Namespace) -> int:
     from mbd.studies.study import study
 
     method = integrator(how, options)
+    outputs = [tuple(x.split(":", 1)) if ":" in x else x for x in options.keep]
 
     def build(**values: Any) -> Any:
         return scene.build({**parameters, **values})
@@ -36,7 +34,7 @@ def sweep(options: argparse.Namespace) -> int:
         build() if paths else build,
         sample(varied, int(options.sample[1]), method=options.sample[0])
         if options.sample else varied,
-        t_end=t_end, step=step, outputs=[_output(text) for text in options.keep], method=method,
+        t_end=t_end, step=step, outputs=outputs, method=method,
         every=options.every, directory=options.directory, progress=False if options.json else None,
     )  # fmt: skip
     if options.output:
@@ -68,12 +66,6 @@ def _varied(text: str, sampled: bool) -> tuple[str, Any]:
     except ValueError:
         form = "low:high" if sampled else "1,2,3 or low:high:n"
         raise ValueError(f"--vary must be written NAME={form}, got {text!r}") from None
-
-
-def _output(text: str) -> Any:
-    """Return the output that ``hinge.force:max`` stands for."""
-    quantity, colon, reduce = text.partition(":")
-    return (quantity, reduce) if colon else quantity
 
 
 def compare(options: argparse.Namespace) -> int:
@@ -118,10 +110,15 @@ def _compared(who: str, options: argparse.Namespace, **how: Any) -> int:
                 f"{who}: --steps must be numbers with commas [s], got {options.steps!r}"
             ) from None
     named = who == "bench" and options.file in BENCHMARKS
+    reference = options.reference  # a formulation by its name, or the solution of a file
+    if reference is not None and stored(reference):
+        without = "so it is no reference; compare in Python with reference=solution"
+        reference = whole_run(reference, without)
     comparison = function(
         options.file if named else scenes.load(options.file).path,
         formulations=options.formulations, steps=steps, t_end=options.t_end, turns=options.turns,
-        watch=_names(options.watch), reference=_reference(options.reference), **how, **parameters,
+        watch=None if options.watch is None else [x.strip() for x in options.watch.split(",")],
+        reference=reference, **how, **parameters,
     )  # fmt: skip
     written: list[str] = []
     if not options.json:
@@ -154,15 +151,3 @@ def _check_outputs(who: str, options: argparse.Namespace) -> None:
         checked_path(options.plot, "plot")
         checked_quantity(options.quantity or "position")
     check_outputs(who, (options.csv, (".csv",)), (options.plot, ()))
-
-
-def _names(text: str | None) -> list[str] | None:
-    """Return names with commas between."""
-    return None if text is None else [x.strip() for x in text.split(",")]
-
-
-def _reference(text: str | None) -> "str | Solution | None":
-    """Return a formulation by its name, or the solution of a file."""
-    if text is None or not stored(text):
-        return text
-    return whole_run(text, "so it is no reference; compare in Python with reference=solution")

@@ -87,13 +87,15 @@ def view(options: argparse.Namespace) -> int:
         raise ValueError(
             f"the name of the page must end in .html, .gif, .webp or .mp4, got {options.output!r}"
         )
+    import tempfile
+
     from mbd.animation.animation import animate
 
     check_outputs("view", (options.output, ()))
     done = stored(options.file)
     with collected() as remarks:
         name, title, solution = (_loaded if done else _simulated)(options)
-    path = Path(options.output) if options.output else _folder() / f"{name}.html"
+    path = Path(options.output or f"{tempfile.mkdtemp(prefix='mbd-view-')}/{name}.html")
     look = {"trails": options.trails, "speed": options.speed, "plots": options.plots}
     animation = animate(solution, path, title=title or name.replace("_", " "), **look)
     if not options.no_open:
@@ -136,12 +138,6 @@ def _loaded(options: argparse.Namespace) -> tuple[str, str, Solution]:
             raise ValueError(f"{options.file} is a run that was done; {word} is for a model")
     without = "so that shapes and joints are not known; view the scene itself"
     return Path(options.file).stem, "", whole_run(options.file, without)
-
-
-def _folder() -> Path:
-    import tempfile
-
-    return Path(tempfile.mkdtemp(prefix="mbd-view-"))
 
 
 def _written(solution: Solution, options: argparse.Namespace, notes: dict[str, Any]) -> list[Path]:

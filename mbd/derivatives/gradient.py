@@ -16,25 +16,16 @@ from mbd.analyses.buckling import Buckling
 from mbd.analyses.equilibrium import Equilibrium
 from mbd.analyses.linearize import Linearized
 from mbd.analyses.modes import Modes
+from mbd.base import tolerances
 from mbd.base.checked import shown, whole
 from mbd.base.door import number
-from mbd.base.tolerances import (
-    DERIVATIVE_EXACT,
-    ROUND_OFF,
-)
+from mbd.derivatives import runs
 from mbd.derivatives.controls import by_control_of_start, by_controls
 from mbd.derivatives.named import not_unique
 from mbd.derivatives.objective import Gradients, Objective, by_values, summed
 from mbd.derivatives.parameters import named, value_and_scale
 from mbd.derivatives.poses import gradient_of_pose
 from mbd.derivatives.restarts import Restart
-from mbd.derivatives.runs import (
-    DifferentiableRun,
-    Setup,
-    keeping,
-    refuse_where_laws_remember,
-    setup,
-)
 from mbd.derivatives.segments import Crossing, Segment
 from mbd.derivatives.sensitivities import Forward
 from mbd.derivatives.small_motions import tangents_of
@@ -143,7 +134,7 @@ def gradient(
         return _of_result(objective, system, parameters, [t_end, step])
     every, model = whole(_WHO, "every", every, 1), model_of(_WHO, system)
     variables = variables_of(_WHO, [model], parameters)
-    of = setup(
+    of = runs.setup(
         _WHO, model, variables, method=method, state=state, project=project, free=rtol is not None
     )
     run = of.run(t_end, step, progress=progress, rtol=rtol, events=events, every=every)
@@ -153,13 +144,16 @@ def gradient(
 
 
 def gradients_over(
-    of: Setup, run: DifferentiableRun, objectives: Sequence[Objective], backs: "Sequence[Backward]"
+    of: runs.Setup,
+    run: runs.DifferentiableRun,
+    objectives: Sequence[Objective],
+    backs: "Sequence[Backward]",
 ) -> list[float]:
     """Go back over a run with the adjoint of each objective; return their values."""
     n, numbers = len(run.pieces), [0.0] * len(objectives)
-    with keeping(run.solution):
+    with runs.keeping(run.solution):
         if followed_memory(of.model):  # adjoints do not see what laws remember, tangents do
-            refuse_where_laws_remember(of.owner, of.model, {"controls": bool(of.controls)})
+            runs.refuse_where_laws_remember(of.owner, of.model, {"controls": bool(of.controls)})
             solution, segments = run.pieces[0]()
             forward = Forward(of, solution, segments)
             for i, (objective, back) in enumerate(zip(objectives, backs, strict=True)):
@@ -216,7 +210,7 @@ class Backward:
     stats : dict
     """
 
-    def __init__(self, of: Setup) -> None:
+    def __init__(self, of: runs.Setup) -> None:
         self.of = of
         inputs = [x for control in of.controls for x in control.inputs]
         self.maps = StepMaps(of.model, of.method, of.stencils, 1, True, inputs)
@@ -291,7 +285,7 @@ class Backward:
             by, by_inputs, gaps = self.maps.apply_begin_transposed(begin.here, begin.h, w)
             if not self.maps.work.S[m.SMALL_PIVOTS]:
                 sizes = [4.0 * s.step for s in stencils]
-                met = ROUND_OFF * float(self.of.model.F[m.LENGTH])
+                met = tolerances.ROUND_OFF * float(self.of.model.F[m.LENGTH])
                 here = [s.of.role is not Role.INITIAL and (gap * size <= met).all()
                         for s, gap, size in zip(stencils, gaps, sizes, strict=True)]  # fmt: skip
                 self.total += np.where(here, by, 0.0)
@@ -318,7 +312,7 @@ class Backward:
 
     def _check(self, J: Gradients) -> None:
         """Refuse an objective that reads how rows share a load, and parameters that open rows."""
-        if self.maps.F[m.OPEN] > DERIVATIVE_EXACT:
+        if self.maps.F[m.OPEN] > tolerances.DERIVATIVE_EXACT:
             numbering = self.of.model.numbering
             read = np.abs(J.z[:, DA, numbering.lam]).max(axis=0, initial=0.0) > 0.0
             for name in not_unique(self.of.model):

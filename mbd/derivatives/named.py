@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from mbd.algebra.vec import clear, copy
 from mbd.derivatives.parameters import Stencil
 from mbd.history.history import History
 from mbd.machine import buffer as m
@@ -47,14 +48,11 @@ def move_kernel(I: Any, F: Any, k: int) -> None:
     size = I[m.N_Q] + I[m.N_U]
     for e in range(I[k]):
         q = I[k + 1] + e * size
-        for i in range(I[m.N_Q]):
-            F[I[m.QN] + i] = F[q + i]
-        for i in range(I[m.N_U]):
-            F[I[m.D] + i] = F[q + I[m.N_Q] + i]
-            F[I[m.V] + i] = 0.0
+        copy(F, I[m.QN], q, I[m.N_Q])
+        copy(F, I[m.D], q + I[m.N_Q], I[m.N_U])
+        clear(F, I[m.V], I[m.N_U])
         stage(I, F, m.PLACE)
-        for i in range(I[m.N_Q]):
-            F[q + i] = F[I[m.Q] + i]
+        copy(F, q, I[m.Q], I[m.N_Q])
 
 
 def moved(model: FrozenModel, q: np.ndarray, d: np.ndarray) -> np.ndarray:
@@ -172,14 +170,10 @@ def not_unique(model: Model) -> dict[str, str]:
     if not model.redundant:
         return {}
     labels = set(model.report().not_unique)
-    owners = {
-        name: any(model.numbering.lam_labels[i] in labels for i in range(rows.start, rows.stop))
-        for name, rows in model.numbering.owners.items()
-    }
     return {
         name: f"sensitivities: forces of {name!r} are not unique: rows of loops depend on "
         "others: how they share the load has no exact derivative; leave out redundant rows, "
         "such as by a Spherical in the place of a Revolute, or ask for motions"
-        for name, some in owners.items()
-        if some
+        for name, rows in model.numbering.owners.items()
+        if labels.intersection(model.numbering.lam_labels[rows])
     }

@@ -7,6 +7,7 @@ Their derivatives by the coordinates are differenced too, of those parts alone t
 """
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -226,7 +227,8 @@ def by_values(
                     return number({**values, key: other})
 
                 if there(float(0.5 * step)) != J:
-                    weights[key][i] += _slope(there, step, "terminal") * np.conj(unit)
+                    with _kinks_of("terminal"):
+                        weights[key][i] += slope(there, step) * np.conj(unit)
     return J, weights
 
 
@@ -277,7 +279,7 @@ def _coordinates(model: FrozenModel, names: set[str]) -> tuple[np.ndarray, np.nd
             nodes.add(owner)
             continue
         part = system[name]
-        ends = [a for e in part.elements() for a in e.attachments]
+        ends = [a for e in model.elements[name] for a in e.attachments]
         ends += [a for x in part.coordinates.values() for a in x.attachments]
         nodes |= (
             {x.name for x in part.nodes()} | {a.body for a in ends} | {x.name for x in part.bodies}
@@ -351,7 +353,8 @@ def gradients(
             there = terms(**changes).reshape(len(some), len(sides), n)
             return [np.concatenate([rest[None], x]) for x in there]
 
-        slopes = _differentiated(values, len(some), word)
+        with _kinks_of(word):
+            slopes = differentiated(values, 1.0, sizes=[0.0] * len(some))
         for (_, _, row, unknown, step), by_share in zip(some, slopes, strict=True):
             if row < 0:
                 by_t = by_share / step
@@ -399,29 +402,16 @@ def _by_parameters(
     return by_p, read
 
 
-def _differentiated(
-    values: Callable[[float], list[np.ndarray]], n: int, word: str
-) -> list[np.ndarray]:
-    """Return n derivatives by shares of a step, at the distances where a term is smooth."""
+@contextmanager
+def _kinks_of(word: str) -> Iterator[None]:
+    """Name the term that is differentiated where it has a kink."""
     try:
-        return differentiated(values, 1.0, sizes=[0.0] * n)
+        yield
     except KinkError as error:
-        raise _kink(word, error) from None
-
-
-def _kink(word: str, error: Exception) -> KinkError:
-    return KinkError(
-        f"Objective: {word} {error}; move its kink off the run, or smooth it, such as "
-        "np.sqrt(x**2 + e**2) in the place of abs(x)"
-    )
-
-
-def _slope(term: Callable[[float], Any], step: float, word: str) -> np.ndarray:
-    """Return the derivative of a term, at the distances where it is smooth."""
-    try:
-        return slope(term, step)
-    except KinkError as error:
-        raise _kink(word, error) from None
+        raise KinkError(
+            f"Objective: {word} {error}; move its kink off the run, or smooth it, such as "
+            "np.sqrt(x**2 + e**2) in the place of abs(x)"
+        ) from None
 
 
 def _elsewhere(model: FrozenModel, stencils: list[Stencil]) -> Iterator[Any]:

@@ -26,6 +26,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from mbd.algebra.vec import clear
 from mbd.analyses.equilibrium import Equilibrium, PartAtPose, remembers_at_rest
 from mbd.base.tolerances import BEGIN_REACH, DERIVATIVE_EXACT
 from mbd.derivatives.differences import PAIRS
@@ -70,8 +71,7 @@ def variations_kernel(I: Any, F: Any, k: int) -> None:
     n = I[m.N_U]
     for p in range(I[k]):
         to = I[k + 2] + p * n
-        for i in range(n):
-            F[to + i] = 0.0
+        clear(F, to, n)
         add_variation(I, F, I[I[k + 1] + p], to, 0)
         clear_off(I, F, to)
 
@@ -122,7 +122,7 @@ class AtRest:
         work, n = self.work, int(self.model.I[m.N_U])
         work.run(variations_kernel, self.k)
         laws = [law for s in self.others for law in s.laws]
-        check([*work.laws, *laws], work.S, work.F)
+        check([*work.laws, *laws], work.I, work.F)
         out = np.zeros((self.n_parameters, n))
         out[self.which] = work.F[self.out :][: len(self.which) * n].reshape(-1, n)[:, self.order]
         return out

@@ -268,8 +268,7 @@ class HeldSteps:
                         f"{explain(work, method)}"
                     )
                     return None
-                x = run.recorded()
-                some.append([y.copy() for y in (x.t, x.q, x.v, x.a, x.lam)])
+                some.append([x.copy() for x in run.recorded()[:5]])
         work.check_laws()
         start = (np.array([first.t]), *(x[None] for x in (first.q, first.v, first.a, first.lam)))
         t, *raw = map(np.concatenate, zip(start, *some, strict=True))

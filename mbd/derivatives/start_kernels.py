@@ -29,22 +29,9 @@ Pose and velocities at the start stay: parameters that move them are differenced
 
 from typing import Any
 
+from mbd.algebra.vec import clear, copy
 from mbd.base.tolerances import START_DIFFERENCE
-from mbd.derivatives.step_kernels import (
-    BEGIN,
-    COLUMNS,
-    DA,
-    DB,
-    DL,
-    DV,
-    INPUTS,
-    N_INPUTS,
-    N_PARAMETERS,
-    OUT,
-    PROGRAMS,
-    SOLVERS,
-)
-from mbd.derivatives.step_kernels import copy as write
+from mbd.derivatives import step_kernels as at
 from mbd.derivatives.variations import N_RANGES, RANGES, add_variation, variation_along
 from mbd.linear.products import add_transposed_product
 from mbd.linear.saddle import accelerations, evaluate_unmet, factor_saddle
@@ -61,13 +48,12 @@ CHANGE, OF_CHANGE, OF_FIRST, MU, SECOND, IMPULSE, FREE, POSE = range(8)
 @jit
 def _add_products(I: Any, F: Any, k: int, y: int, order: int, of_inputs: int) -> None:
     """Add the products of a vector with the variations by all parameters and inputs."""
-    n, n_p = I[m.N_U], I[k + N_PARAMETERS]
-    free, result = I[k + BEGIN] + FREE * n, I[k + OUT] + 3 * n
-    for i in range(n):
-        F[free + i] = 0.0
-    for p in range(n_p + I[k + N_INPUTS]):
+    n, n_p = I[m.N_U], I[k + at.N_PARAMETERS]
+    free, result = I[k + at.BEGIN] + FREE * n, I[k + at.OUT] + 3 * n
+    clear(F, free, n)
+    for p in range(n_p + I[k + at.N_INPUTS]):
         own = p < n_p
-        program = I[I[k + PROGRAMS] + p] if own else I[I[k + INPUTS] + p - n_p]
+        program = I[I[k + at.PROGRAMS] + p] if own else I[I[k + at.INPUTS] + p - n_p]
         to = result + p if own else result + n_p + 3 * (p - n_p) + of_inputs
         F[to] += variation_along(I, F, program, free, y, order)
 
@@ -75,13 +61,12 @@ def _add_products(I: Any, F: Any, k: int, y: int, order: int, of_inputs: int) ->
 @jit
 def _note_gaps(I: Any, F: Any, k: int) -> None:
     """Write the largest derivative of rows, and of their rates, by each parameter."""
-    n, n_p = I[m.N_U], I[k + N_PARAMETERS]
-    free = I[k + BEGIN] + FREE * n
-    gaps = I[k + OUT] + 3 * n + n_p + 3 * I[k + N_INPUTS]
-    for i in range(n):
-        F[free + i] = 0.0
+    n, n_p = I[m.N_U], I[k + at.N_PARAMETERS]
+    free = I[k + at.BEGIN] + FREE * n
+    gaps = I[k + at.OUT] + 3 * n + n_p + 3 * I[k + at.N_INPUTS]
+    clear(F, free, n)
     for p in range(n_p):
-        program = I[I[k + PROGRAMS] + p]
+        program = I[I[k + at.PROGRAMS] + p]
         for order in range(2):
             F[m.ROW_RATE] = 1.0
             add_variation(I, F, program, free, order)
@@ -100,20 +85,19 @@ def _note_gaps(I: Any, F: Any, k: int) -> None:
 def _solve_transposed(I: Any, F: Any, k: int, x: int) -> None:
     """Solve with the transpose of the factored matrix for the vector in X."""
     clear_off(I, F, I[m.X])
-    call(address_at(I, I[k + SOLVERS + 2]), I, F, 0)
-    write(F, I[m.X], I[m.N_U], x, 1.0)
+    call(address_at(I, I[k + at.SOLVERS + 2]), I, F, 0)
+    copy(F, x, I[m.X], I[m.N_U])
 
 
 @jit
 def _load(I: Any, F: Any, b: int, t: float) -> None:
     """Go back to the start, and factor the matrix there."""
     n = I[m.N_U]
-    for i in range(I[m.N_Q]):
-        F[I[m.Q] + i] = F[I[m.QN] + i] = F[b + POSE * n + i]
-    for i in range(n):
-        F[I[m.D] + i] = 0.0
-    write(F, I[m.VN], n, I[m.V], 1.0)
-    write(F, I[m.AN], n, I[m.A], 1.0)
+    copy(F, I[m.Q], b + POSE * n, I[m.N_Q])
+    copy(F, I[m.QN], b + POSE * n, I[m.N_Q])
+    clear(F, I[m.D], n)
+    copy(F, I[m.V], I[m.VN], n)
+    copy(F, I[m.A], I[m.AN], n)
     F[m.T] = t
     evaluate_unmet(I, F)
     factor_saddle(I, F)
@@ -125,7 +109,7 @@ def _end_of_step(I: Any, F: Any, k: int, b: int, t: float, sigma: float) -> None
     """Go back over the velocities that meet the rows at the end of a step."""
     n, h, beta = I[m.N_U], F[m.H], F[m.BETA]
     z, y, x = b + IMPULSE * n, b + MU * n, b + SECOND * n
-    V = I[k + COLUMNS] + DV * n
+    V = I[k + at.COLUMNS] + at.DV * n
     for i in range(n):
         F[I[m.X] + i] = F[V + i] if is_velocity(I, i) else 0.0
     _solve_transposed(I, F, k, z)
@@ -145,8 +129,7 @@ def _end_of_step(I: Any, F: Any, k: int, b: int, t: float, sigma: float) -> None
     evaluate(I, F)
     F[m.W_M], F[m.W_G], F[m.W_K] = 0.0, 0.0, 1.0
     linearise(I, F)
-    for i in range(n):
-        F[b + FREE * n + i] = 0.0
+    clear(F, b + FREE * n, n)
     add_transposed_product(I, F, 0, y, b + FREE * n)
     for i in range(n):
         if is_velocity(I, i):
@@ -161,8 +144,7 @@ def _short_time(I: Any, F: Any, k: int, b: int, t: float) -> None:
     n, s = I[m.N_U], START_DIFFERENCE * F[m.H]
     y, change, first = b + MU * n, b + OF_CHANGE * n, b + OF_FIRST * n
     fast = START_DIFFERENCE * F[m.LENGTH] / F[m.H]
-    for i in range(I[m.N_Q]):
-        F[I[m.QN] + i] = F[b + POSE * n + i]
+    copy(F, I[m.QN], b + POSE * n, I[m.N_Q])
     for i in range(n):
         v, a = F[I[m.VN] + i], F[I[m.AN] + i]
         F[I[m.D] + i], F[I[m.V] + i], F[I[m.A] + i] = 0.0, v, a
@@ -201,22 +183,20 @@ def begin_back(I: Any, F: Any, k: int) -> None:
     those of the state of the method. After the first are written the gradient by parameters, by
     inputs at the three times, and largest derivatives of rows and of their rates by parameters.
     """
-    n, b, t = I[m.N_U], I[k + BEGIN], F[m.T]
-    top, state = I[k + OUT], I[k + COLUMNS]
+    n, b, t = I[m.N_U], I[k + at.BEGIN], F[m.T]
+    top, state = I[k + at.OUT], I[k + at.COLUMNS]
     sigma, rows = F[m.ALPHA_M] - F[m.ALPHA_F], False
     moved = F[b + POSE * n + I[m.N_Q]] != 0.0
-    write(F, I[m.V], n, I[m.VN], 1.0)
-    write(F, I[m.A], n, I[m.AN], 1.0)
-    for i in range(I[m.N_Q]):
-        F[b + POSE * n + i] = F[I[m.Q] + i]
-    for i in range(3 * (I[k + N_PARAMETERS] + I[k + N_INPUTS])):
-        F[top + 3 * n + i] = 0.0
+    copy(F, I[m.VN], I[m.V], n)
+    copy(F, I[m.AN], I[m.A], n)
+    copy(F, b + POSE * n, I[m.Q], I[m.N_Q])
+    clear(F, top + 3 * n, 3 * (I[k + at.N_PARAMETERS] + I[k + at.N_INPUTS]))
     for i in range(n):
-        F[b + OF_FIRST * n + i] = F[top + DA * n + i] + F[state + DA * n + i]
+        F[b + OF_FIRST * n + i] = F[top + at.DA * n + i] + F[state + at.DA * n + i]
         F[b + OF_CHANGE * n + i] = 0.0
         if is_velocity(I, i):
-            F[b + OF_FIRST * n + i] += F[state + DL * n + i] + F[state + DB * n + i]
-            F[b + OF_CHANGE * n + i] = sigma * F[state + DL * n + i] - F[state + DB * n + i]
+            F[b + OF_FIRST * n + i] += F[state + at.DL * n + i] + F[state + at.DB * n + i]
+            F[b + OF_CHANGE * n + i] = sigma * F[state + at.DL * n + i] - F[state + at.DB * n + i]
         else:
             rows = True
     shifts = moved and rows and ints(F)[m.LEVEL] == m.POSITION
@@ -232,7 +212,7 @@ def begin_back(I: Any, F: Any, k: int) -> None:
         F[I[m.X] + i] = -F[b + OF_FIRST * n + i]
     _solve_transposed(I, F, k, y)
     if shifts:
-        write(F, x, n, I[m.X], 1.0)
+        copy(F, I[m.X], x, n)
         clear_off(I, F, I[m.X])
         call(ints(F)[m.LINEAR], I, F, 0)
         for i in range(n):
@@ -242,6 +222,6 @@ def begin_back(I: Any, F: Any, k: int) -> None:
             F[y + i] -= F[z + i]
         evaluate_unmet(I, F)
         _add_products(I, F, k, z, 2, 0)
-        write(F, I[m.AN], n, I[m.A], 1.0)
+        copy(F, I[m.A], I[m.AN], n)
     evaluate_unmet(I, F)
     _add_products(I, F, k, y, 2, 0)

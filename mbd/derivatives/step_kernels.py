@@ -35,6 +35,7 @@ and added again. Those with mass go with the nodes.
 from typing import Any
 
 from mbd.algebra.newmark import change_rates
+from mbd.algebra.vec import add, clear, copy
 from mbd.derivatives.variations import add_variation, subtracted_from, variation_along
 from mbd.integration.newton_loop import set_weights
 from mbd.interactions.laws import STEP
@@ -86,8 +87,7 @@ def load(I: Any, F: Any, k: int, row: int) -> None:
     n_q, n_v = I[m.N_Q], I[k + N_V]
     beta, gamma = F[m.BETA], F[m.GAMMA]
     next_row, h = row + I[k + STEP_SIZE], F[row + 1]
-    for i in range(n_q):
-        F[I[m.QN] + i] = F[row + STEP_HEAD + i]
+    copy(F, I[m.QN], row + STEP_HEAD, n_q)
     v = STEP_HEAD + n_q
     a = v + n_v
     alg = a + n_v + I[k + N_LAM]
@@ -96,8 +96,7 @@ def load(I: Any, F: Any, k: int, row: int) -> None:
         F[I[I[k + MEMORY] + i]] = F[row + old + n_v + i]
     if I[m.N_MEMORY] > 0:
         F[m.T], ints(F)[m.HISTORY] = F[row], 0
-        for i in range(n_q):
-            F[I[m.Q] + i] = F[row + STEP_HEAD + i]
+        copy(F, I[m.Q], row + STEP_HEAD, n_q)
         for e in range(n_v):
             F[I[m.V] + I[I[k + V] + e]] = F[row + v + e]
         evaluation.note_rates(I, F)
@@ -130,8 +129,7 @@ def write_rate(I: Any, F: Any, k: int) -> None:
     S, n, to, t = ints(F), I[m.N_U], I[k + BY_TIME], F[m.T]
     last = F[m.T_LAST]  # angles stay on their turns
     step = F[m.H] * TIME_REACH / TIME_POINTS
-    for i in range(n):
-        F[to + i] = 0.0
+    clear(F, to, n)
     weight = 1.0
     for j in range(1, TIME_POINTS + 1):  # 4/5, -1/5, 4/105, -1/280
         weight *= (TIME_POINTS + 1 - j) / (TIME_POINTS + j)
@@ -167,10 +165,9 @@ def call_all(I: Any, F: Any, table: int, n: int) -> None:
 @jit
 def fill_interactions(I: Any, F: Any, k: int) -> None:
     """Fill what interactions add to the matrix, and store it."""
-    for i in range(I[m.MATRIX_SIZE]):
-        F[I[m.MATRIX] + i] = 0.0
+    clear(F, I[m.MATRIX], I[m.MATRIX_SIZE])
     call_all(I, F, I[k + INTERACTIONS], I[k + N_INTERACTIONS])
-    copy(F, I[m.MATRIX], I[m.MATRIX_SIZE], I[m.MATRIX] + I[k + PART_AWAY], 1.0)
+    copy(F, I[m.MATRIX] + I[k + PART_AWAY], I[m.MATRIX], I[m.MATRIX_SIZE])
 
 
 @jit
@@ -181,7 +178,7 @@ def complete(I: Any, F: Any, k: int, mass: bool, again: bool) -> None:
     """
     w_m = F[m.W_M]
     if again:
-        copy(F, I[m.MATRIX] + I[k + PART_AWAY], I[m.MATRIX_SIZE], I[m.MATRIX], 1.0)
+        copy(F, I[m.MATRIX], I[m.MATRIX] + I[k + PART_AWAY], I[m.MATRIX_SIZE])
     if not mass:
         F[m.W_M] = 0.0
     call_all(I, F, I[k + NODE_TANGENTS], I[k + N_NODE_TANGENTS])
@@ -195,18 +192,10 @@ def fill_damping(I: Any, F: Any, k: int) -> None:
     w_m, w_k, turn, bend = F[m.W_M], F[m.W_K], F[m.ROW_TURN], F[m.POSITION_TURN]
     F[m.W_M] = F[m.W_K] = F[m.ROW_TURN] = 0.0
     F[m.POSITION_TURN] = RATES_ALONE if bend != 0.0 else 0.0
-    for i in range(I[m.MATRIX_SIZE]):
-        F[I[m.MATRIX] + i] = 0.0
+    clear(F, I[m.MATRIX], I[m.MATRIX_SIZE])
     call_all(I, F, I[k + DAMPED], I[k + N_DAMPED])
     complete(I, F, k, False, False)
     F[m.W_M], F[m.W_K], F[m.ROW_TURN], F[m.POSITION_TURN] = w_m, w_k, turn, bend
-
-
-@jit
-def copy(F: Any, x: int, n: int, to: int, sign: float) -> None:
-    """Write sign times a vector."""
-    for i in range(n):
-        F[to + i] = sign * F[x + i]
 
 
 @jit
@@ -215,7 +204,7 @@ def factor(I: Any, F: Any, k: int, again: bool) -> None:
     S = ints(F)
     complete(I, F, k, True, again)
     if S[m.ALL_ROWS] and S[m.N_DROPPED]:
-        copy(F, I[m.MATRIX], I[m.MATRIX_SIZE], I[m.MATRIX] + I[k + AWAY], 1.0)
+        copy(F, I[m.MATRIX] + I[k + AWAY], I[m.MATRIX], I[m.MATRIX_SIZE])
         S[m.ALL_ROWS] = 0
         evaluation.switch_off_in_matrix(I, F)
         S[m.ALL_ROWS] = 1
@@ -230,9 +219,9 @@ def solve_transposed(I: Any, F: Any, k: int, b: int, x: int) -> None:
     their place, relative to b, is in OPEN, and zero where b is a combination of what is unique.
     """
     n, r = I[m.N_U], I[m.X]
-    copy(F, b, n, r, 1.0)
+    copy(F, r, b, n)
     call(address_at(I, I[k + SOLVERS + 2]), I, F, 0)
-    copy(F, r, n, x, 1.0)
+    copy(F, x, r, n)
     if ints(F)[m.N_DROPPED] == 0:
         return
     size = open_part = 0.0
@@ -256,15 +245,15 @@ def solve_many(I: Any, F: Any, k: int) -> None:
     n, many = I[m.N_U], I[k + MANY]
     b, size = I[k + RESIDUAL], n * many
     r, x = I[k + WORK] + size, I[k + WORK] + 2 * size
-    copy(F, b, size, x, 1.0)
+    copy(F, x, b, size)
     dropped = ints(F)[m.N_DROPPED] > 0
     for i in range(n if dropped else 0):
         if F[I[m.OFF] + i] == m.DROPPED:
-            copy(F, x + i * many, many, x + i * many, 0.0)
+            clear(F, x + i * many, many)
     call(address_at(I, I[k + SOLVE]), I, F, I[k + SOLVE + 1])
     if not dropped:
         return
-    copy(F, b, size, r, 1.0)
+    copy(F, r, b, size)
     call(address_at(I, I[k + PRODUCTS]), I, F, I[k + PRODUCTS + 3])
     for p in range(I[k + N_COLUMNS]):
         whole = open_part = 0.0
@@ -319,7 +308,7 @@ def write_maps(I: Any, F: Any, k: int) -> None:
     """
     nodes, n, n_u = I[k + NODES], I[k + N_NODES], I[m.N_U]
     out, v, kept = I[m.METHOD], I[m.V], I[k + WORK]
-    copy(F, v, n_u, kept, 1.0)
+    copy(F, kept, v, n_u)
     for back in range(2):
         if back:
             _reverse(I, F)
@@ -327,8 +316,7 @@ def write_maps(I: Any, F: Any, k: int) -> None:
         for j in range(m.MAP_ROW):
             if j >= most:
                 break
-            for i in range(n_u):
-                F[v + i] = 0.0
+            clear(F, v, n_u)
             for e in range(n):
                 i = nodes + NODE_ENTRY * e
                 if j < I[i + NODE_N]:
@@ -343,7 +331,7 @@ def write_maps(I: Any, F: Any, k: int) -> None:
                     for r in range(n_v):
                         F[to + r * n_v] = F[out + u + r]
     _reverse(I, F)
-    copy(F, kept, n_u, v, 1.0)
+    copy(F, v, kept, n_u)
     for e in range(n):
         i = nodes + NODE_ENTRY * e
         n_v = I[i + NODE_N]
@@ -385,13 +373,11 @@ def apply_maps(
         T = I[i + NODE_T] + (n * n if back else 0)
         for r in range(n):
             row = y + u + r * many
-            for p in range(many):
-                F[row + p] = 0.0
+            clear(F, row, many)
             for c in range(n):
                 factor = F[T + c * n + r] if transposed else F[T + r * n + c]
                 if factor != 0.0:
-                    for p in range(many):
-                        F[row + p] += factor * F[x + u + c * many + p]
+                    add(F, row, factor, x + u + c * many, many)
 
 
 @jit
@@ -400,8 +386,9 @@ def write_right_sides(I: Any, F: Any, k: int, c: float) -> None:
     n, many = I[m.N_U], I[k + MANY]
     size, r, z = n * many, I[k + RESIDUAL], I[k + COLUMNS]
     w, product = I[k + WORK], I[k + WORK] + size
+    clear(F, r, size)
+    clear(F, product, size)
     for i in range(size):
-        F[r + i] = F[product + i] = 0.0
         F[w + i] = c * F[z + DV * size + i] - F[z + i]
     fill_interactions(I, F, k)
     complete(I, F, k, False, False)
@@ -410,8 +397,7 @@ def write_right_sides(I: Any, F: Any, k: int, c: float) -> None:
     call(address_at(I, I[k + PRODUCTS]), I, F, I[k + PRODUCTS + 2])
     for i in range(n):
         if is_velocity(I, i) or met_by_rate(I, F, i):
-            for p in range(i * many, (i + 1) * many):
-                F[r + p] += F[product + p]
+            add(F, r + i * many, 1.0, product + i * many, many)
 
 
 @jit
@@ -422,20 +408,16 @@ def subtract_variations(I: Any, F: Any, k: int, x: int) -> None:
     """
     S, n, many, r = ints(F), I[m.N_U], I[k + MANY], I[k + RESIDUAL]
     order = 0 if S[m.LEVEL] == m.POSITION else 1
-    for i in range(n):
-        F[x + i] = 0.0
+    clear(F, x, n)
     for p in range(I[k + N_PARAMETERS]):
         program = I[I[k + PROGRAMS] + p]
         add_variation(I, F, program, x, order)
         subtracted_from(I, F, program, x, r + p, many)
-    if I[k + TIMED]:
-        for i in range(n):
-            for p in range(many):
-                F[r + i * many + p] -= F[I[k + SHIFTS] + p] * F[I[k + BY_TIME] + i]
+    for i in range(n if I[k + TIMED] else 0):
+        add(F, r + i * many, -F[I[k + BY_TIME] + i], I[k + SHIFTS], many)
     for i in range(n if S[m.N_OFF] else 0):
         if evaluation.is_off(I, F, i):
-            for p in range(i * many, (i + 1) * many):
-                F[r + p] = 0.0
+            clear(F, r + i * many, many)
 
 
 @jit
@@ -497,12 +479,12 @@ def follow_memory(I: Any, F: Any, k: int) -> None:
     new, kept = z + n_k * many, z + 2 * n_k * many
     q, v = I[k + COLUMNS], I[k + COLUMNS] + DV * n * many
     own = kept + n_k  # QN, Q, D, V of the step
-    copy(F, I[m.QN], n_q, own, 1.0)
-    copy(F, I[m.Q], n_q, own + n_q, 1.0)
-    copy(F, I[m.D], n, own + 2 * n_q, 1.0)
-    copy(F, I[m.V], n, own + 2 * n_q + n, 1.0)
+    copy(F, own, I[m.QN], n_q)
+    copy(F, own + n_q, I[m.Q], n_q)
+    copy(F, own + 2 * n_q, I[m.D], n)
+    copy(F, own + 2 * n_q + n, I[m.V], n)
     evaluation.copy_remembered(I, F, 0, 2)
-    copy(F, own + n_q, n_q, I[m.QN], 1.0)
+    copy(F, I[m.QN], own + n_q, n_q)
     fast = 0.0
     for i in range(n):
         fast = max(fast, abs(F[I[m.V] + i]))
@@ -539,10 +521,10 @@ def follow_memory(I: Any, F: Any, k: int) -> None:
             evaluation.copy_remembered(I, F, 2, 0)
             if line > 0:
                 move_constants(I, F, line, -away)
-    copy(F, new, n_k * many, z, 1.0)
-    copy(F, own, n_q, I[m.QN], 1.0)
-    copy(F, own + 2 * n_q, n, I[m.D], 1.0)
-    copy(F, own + 2 * n_q + n, n, I[m.V], 1.0)
+    copy(F, z, new, n_k * many)
+    copy(F, I[m.QN], own, n_q)
+    copy(F, I[m.D], own + 2 * n_q, n)
+    copy(F, I[m.V], own + 2 * n_q + n, n)
     evaluation.stage(I, F, m.PLACE)
 
 
@@ -600,10 +582,10 @@ def forward(I: Any, F: Any, k: int) -> None:
         apply_maps(I, F, k, False, False, w, q, many)
         for vector in range(3):
             for e in range(n_v):
-                copy(F, q + vector * size + I[I[k + V] + e] * many, many, out, 1.0)
+                copy(F, out, q + vector * size + I[I[k + V] + e] * many, many)
                 out += many
         for e in range(I[k + N_LAM]):
-            copy(F, a + I[I[k + LAM] + e] * many, many, out, 1.0)
+            copy(F, out, a + I[I[k + LAM] + e] * many, many)
             out += many
         if I[k + N_FOLLOWED] > 0:
             follow_memory(I, F, k)
@@ -663,8 +645,7 @@ def backward(I: Any, F: Any, k: int) -> None:
             F[w + i] = 0.0
         fill_damping(I, F, k)
         add_transposed_product(I, F, 0, masked, w)
-        for i in range(n):
-            F[masked + i] = 0.0
+        clear(F, masked, n)
         for p in range(n_p):
             program = I[I[k + PROGRAMS] + p]
             F[gradient + p] += variation_along(I, F, program, masked, y, order)

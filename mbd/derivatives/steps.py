@@ -13,15 +13,6 @@ from mbd.derivatives.controls import Input
 from mbd.derivatives.parameters import Stencil
 from mbd.derivatives.restarts import Restarted
 from mbd.derivatives.start_kernels import begin_back
-from mbd.derivatives.step_kernels import (
-    COLUMN_SIZE,
-    INSTANT_SIZE,
-    SCRATCH_SIZE,
-    STEP_HEAD,
-    backward,
-    follow,
-    forward,
-)
 from mbd.derivatives.variations import by_parameter, flows
 from mbd.formulations.families import family
 from mbd.integration.method import Method
@@ -174,7 +165,7 @@ class StepMaps:
         self.many = many = 1 if backwards else m.padded(columns)
         memory = model.memory
         n_memory = len(memory) if backwards else 0
-        self.size = STEP_HEAD + model.n_q + 4 * n_v + n_lam + n_memory
+        self.size = at.STEP_HEAD + model.n_q + 4 * n_v + n_lam + n_memory
         self.of_step = (
             3 * n + len(inputs) if backwards else max(many * (3 * n_v + n_lam), len(memory))
         )
@@ -188,11 +179,10 @@ class StepMaps:
         matrix = int(model.I[m.MATRIX])
         places: dict[str, int] = {}
         for name, size in (
-            ("columns", many * COLUMN_SIZE * n), ("work", 6 * n * many),
-            ("scratch", SCRATCH_SIZE), ("residual", many * n), ("shifts", 2 * many), ("by time", n),
-            ("by size", 2 * n), ("whole", int(model.I[m.MATRIX_SIZE])),
-            ("begin", 7 * n + model.n_q + 1),
-            ("part", int(model.I[m.MATRIX_SIZE])),
+            ("columns", many * at.COLUMN_SIZE * n), ("work", 6 * n * many),
+            ("scratch", at.SCRATCH_SIZE), ("residual", many * n), ("shifts", 2 * many),
+            ("by time", n), ("by size", 2 * n), ("whole", int(model.I[m.MATRIX_SIZE])),
+            ("begin", 7 * n + model.n_q + 1), ("part", int(model.I[m.MATRIX_SIZE])),
             ("maps", sum(2 * x.formulation.n_v**2 for x in model.nodes.values())),
             ("memory", 2 * len(followed) * many + len(followed) + 2 * (n + model.n_q)),
             ("steps", (self.room + 1) * self.size),
@@ -246,7 +236,7 @@ class StepMaps:
         self.I, self.F = appendix.all_entries, self.work.F
         appendix.write(self.F)
         method.prepare(model, self.work.S, self.F)
-        whole = self.F[z : z + many * COLUMN_SIZE * n].reshape(COLUMN_SIZE, n, many)
+        whole = self.F[z : z + many * at.COLUMN_SIZE * n].reshape(at.COLUMN_SIZE, n, many)
         self.columns = whole.transpose(2, 0, 1)[:columns]
         self.of_memory = self.F[places["memory"] :][: len(followed) * many]
 
@@ -289,7 +279,7 @@ class StepMaps:
         self._begin(state, times, sizes, bool(np.any(times)))
         for first, last in steps.pieces(self.room):
             self._put(steps, first, last)
-            self._run(forward, all_rows=True)
+            self._run(at.forward, all_rows=True)
             size = (3 * self.model.n_v + self.model.n_lam) * self.many
             out = self._out((last - first) * size).reshape(last - first, -1, self.many)
             yield first, last, out[..., : len(self.columns)]
@@ -310,12 +300,12 @@ class StepMaps:
         total, by_inputs = np.zeros(n_p + 1), np.zeros((len(steps), n_in))
         for first, last in reversed(steps.pieces(self.room)):
             self._put(steps, first, last, memory)
-            size = (last - first) * INSTANT_SIZE * self.n
+            size = (last - first) * at.INSTANT_SIZE * self.n
             out = self._out(size + n_p + 1 + (last - first) * n_in)
             out[:size], out[size:] = J[first:last].ravel(), 0.0
             if first == 0:
-                out[: INSTANT_SIZE * self.n] = 0.0
-            self._run(backward)
+                out[: at.INSTANT_SIZE * self.n] = 0.0
+            self._run(at.backward)
             total += out[size : size + n_p + 1]
             by_inputs[first:last] = out[size + n_p + 1 :].reshape(last - first, n_in)
         return total, by_inputs
@@ -338,7 +328,7 @@ class StepMaps:
         work[-1] = begin.smooth
         work[v] = begin.state.a - begin.before
         out = self._out(3 * (n + n_p + n_in))
-        out[: 3 * n], self.columns[0] = w[:INSTANT_SIZE].ravel(), w[INSTANT_SIZE:]
+        out[: 3 * n], self.columns[0] = w[: at.INSTANT_SIZE].ravel(), w[at.INSTANT_SIZE :]
         self._run(begin_back)
         by_p, by_inputs, gaps = np.split(out[3 * n :].copy(), [n_p, n_p + 3 * n_in])
         return by_p, by_inputs.reshape(-1, 3), gaps.reshape(-1, 2)
@@ -351,7 +341,7 @@ class StepMaps:
         pieces = [np.zeros((0, n))]
         for first, last in steps.pieces(self.room):
             self._put(steps, first, last)
-            self._run(follow)
+            self._run(at.follow)
             pieces.append(self._out((last - first) * n).reshape(-1, n).copy())
         self.I[self.k + at.N_FLOWS] = flows
         return np.concatenate(pieces)
@@ -396,7 +386,7 @@ class StepMaps:
         table = self.F[where : where + (n + 1) * self.size].reshape(n + 1, self.size)
         ends, own = slice(first, last + 1), slice(first, last)
         table[:, 0], table[:n, 1], table[:n, 2] = steps.t[ends], steps.h[own], steps.move[own]
-        to = STEP_HEAD
+        to = at.STEP_HEAD
         sizes = (n_q, n_v, n_v, n_lam, n_v)
         vectors = (steps.q, steps.v, steps.a, steps.lam, steps.alg)
         for x, size in zip(vectors, sizes, strict=True):
@@ -416,5 +406,4 @@ class StepMaps:
         """Run a compiled loop over the steps that were put; dropped rows are met or looked at."""
         self.work.S[m.ALL_ROWS] = all_rows
         kernel(self.I, self.F, self.k)
-        check([law for s in self.stencils for law in s.laws], self.work.S, self.F)
-        self.work.check_laws()
+        check([*self.work.laws, *(x for s in self.stencils for x in s.laws)], self.I, self.F)

@@ -223,7 +223,7 @@ class Variation:
         copy = list(I[one.record : one.record + head[m.T_SIZE]])
         numbers, *weights = (at.F(x) for x in constants_of(appendix.model, one))
         copy[m.E_NUMBERS] = appendix.own([*numbers, *[0.0] * e.kind.room])
-        copy[m.E_LAW] = appendix.table(m.halves(law)) if law else 0
+        copy[m.E_LAW] = appendix.table([*m.halves(law), I[copy[m.E_LAW] + 2]]) if law else 0
         for a, w in enumerate(weights):
             end = list(I[copy[m.E_ENDS + a] :][: m.ATT_SIZE])
             end[m.ATT_W] = appendix.put(w)

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mbd.base.checked import meant, shown
+from mbd.base.checked import shown
 from mbd.history.bodies import StructureHistory
-from mbd.history.columns import Column, Series, parts
+from mbd.history.columns import Column, Series, divided, parts, unknown
 from mbd.history.quantities import PartHistory, table
 from mbd.history.quantity import MATRIX, Owner, Quantity
 
@@ -32,17 +32,14 @@ def curves(solution: History | Stored, name: str, who: str = "plot") -> list[Ser
         total = solution.energy.total
         return [Series("change of energy", total - total[0], "J"), *curves(solution, "gap")]
     owners = [*parts(solution.columns), *_TOTALS]
-    part, what = name, ""
-    while part not in owners and "." in part:
-        part, _, tail = part.rpartition(".")
-        what = f"{tail}.{what}" if what else tail
+    part, what = divided(name, owners)
     if part not in owners:
-        raise _unknown(who, name, part, [*owners, "gap", "drift"])
+        raise unknown(who, name, part, [*owners, "gap", "drift"])
     of: Any = getattr(solution, part) if part in owners[-2:] else solution[part]
     there = _quantities(solution, part, of)
     quantity, _, component = what.partition(".")
     if quantity and quantity not in there:
-        raise _unknown(who, name, quantity, list(there), part)
+        raise unknown(who, name, quantity, there, part)
     series = [
         Series.of(f"{part}.{x}", np.asarray(getattr(of, x)), there[x])
         for x in ([quantity] if quantity else _main(of, list(there)))
@@ -107,11 +104,6 @@ def _main(of: Any, names: list[str]) -> list[str]:
 def _one(who: str, series: Series, component: str, name: str) -> Series:
     """Return one component of a quantity."""
     if component not in series.components:
-        raise _unknown(who, name, component, list(series.components), series.name)
+        raise unknown(who, name, component, series.components, series.name)
     column = series.values[:, series.components.index(component)]
     return replace(series, values=column[:, None], components=(component,))
-
-
-def _unknown(who: str, name: str, word: str, names: list[str], part: str = "") -> KeyError:
-    there = f"{f'{part!r} has' if part else 'there are'}: {', '.join(names[:30])}"
-    return KeyError(f"{who}: nothing is called {shown(name)}{meant(word, names)}; {there}")

@@ -81,7 +81,10 @@ def _draw(ax: Any, coo: Any, down: list[Group], right: list[Group]) -> None:
     n_rows, n_columns = coo.shape
     values = np.abs(coo.data)
     shown = values > 0
-    picture = _pixels(coo.row[shown], coo.col[shown], values[shown], coo.shape)
+    n, m = (min(s, _PIXELS) for s in coo.shape)
+    picture = np.zeros((n, m))  # a pixel has the largest of its entries
+    places = coo.row[shown] * n // n_rows, coo.col[shown] * m // n_columns
+    np.maximum.at(picture, places, values[shown])
     low, high = (values[shown].min(), values[shown].max()) if shown.any() else (1.0, 1.0)
     image = ax.imshow(
         np.ma.masked_less_equal(picture, 0.0),
@@ -96,16 +99,6 @@ def _draw(ax: Any, coo: Any, down: list[Group], right: list[Group]) -> None:
     ax.xaxis.tick_top()
     ax.tick_params(axis="x", which="both", rotation=90)
     ax.figure.colorbar(image, ax=ax, shrink=0.6, label="magnitude of the entry")
-
-
-def _pixels(
-    row: np.ndarray, column: np.ndarray, values: np.ndarray, shape: tuple[int, int]
-) -> np.ndarray:
-    """Return a picture in which a pixel has the largest of its entries."""
-    n, m = (min(s, _PIXELS) for s in shape)
-    picture = np.zeros((n, m))
-    np.maximum.at(picture, (row * n // shape[0], column * m // shape[1]), values)
-    return picture
 
 
 def _axis(axis: Any, groups: list[Group], line: Any) -> None:

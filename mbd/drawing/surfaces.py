@@ -9,9 +9,7 @@ ends hangs as a parabola with the sag :math:`0.45\sqrt{l^2 - d^2}`, between that
 (:math:`\sqrt{3/16}`) and a folded one (1/2).
 """
 
-from collections.abc import Callable
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 
@@ -66,46 +64,30 @@ def _box(shape: Box) -> Surface:
     return np.vstack(vertices), np.vstack(faces)
 
 
-def _cylinder(shape: Cylinder) -> Surface:
-    r, half = shape.radius, 0.5 * shape.length
+def _round(shape: Sphere | Cylinder | Capsule) -> Surface:
+    r = shape.radius
+    if isinstance(shape, Sphere):
+        turn = np.linspace(-0.5 * np.pi, 0.5 * np.pi, 15)
+        return _turned(r * np.column_stack([np.cos(turn), np.sin(turn)]))
+    half = 0.5 * shape.length
     z = np.linspace(-half, half, _cells(shape.length, 1.5 * r) + 1)
     side = np.column_stack([np.full(len(z), r), z])
-    rings = r * np.array([0.0, 0.3, 0.6, 0.85])
-    ends = [np.column_stack([x, np.full(4, z)]) for x, z in ((rings, -half), (rings[::-1], half))]
-    return _turned(np.vstack([ends[0], side, ends[1]]))
-
-
-def _sphere(shape: Sphere) -> Surface:
-    turn = np.linspace(-0.5 * np.pi, 0.5 * np.pi, 15)
-    return _turned(shape.radius * np.column_stack([np.cos(turn), np.sin(turn)]))
-
-
-def _capsule(shape: Capsule) -> Surface:
-    r, half = shape.radius, 0.5 * shape.length
-    turn = np.linspace(0, 0.5 * np.pi, 5)
-    cap = np.column_stack([r * np.cos(turn), half + r * np.sin(turn)])
-    z = np.linspace(-half, half, _cells(shape.length, 1.5 * r) + 1)[1:-1]
-    side = np.column_stack([np.full(len(z), r), z])
+    if isinstance(shape, Cylinder):
+        rings = r * np.array([0.85, 0.6, 0.3, 0.0])
+        cap = np.column_stack([rings, np.full(4, half)])
+    else:
+        turn, side = np.linspace(0, 0.5 * np.pi, 5), side[1:-1]
+        cap = np.column_stack([r * np.cos(turn), half + r * np.sin(turn)])
     return _turned(np.vstack([cap[::-1] * (1.0, -1.0), side, cap]))
-
-
-def _mesh(shape: Mesh) -> Surface:
-    return shape.vertices, shape.triangles[:, [0, 1, 2, 2]]
-
-
-_SURFACES: dict[type, Callable[[Any], Surface]] = {
-    Box: _box,
-    Sphere: _sphere,
-    Cylinder: _cylinder,
-    Capsule: _capsule,
-    Mesh: _mesh,
-}
 
 
 @lru_cache(maxsize=4096)
 def surface(shape: Shape) -> Surface:
     """Return vertices in body axes [m] and faces of a shape."""
-    vertices, faces = _SURFACES[type(shape)](shape)
+    if isinstance(shape, Mesh):
+        vertices, faces = shape.vertices, shape.triangles[:, [0, 1, 2, 2]]
+    else:
+        vertices, faces = _box(shape) if isinstance(shape, Box) else _round(shape)
     return shape.at + vertices @ shape.rotation.T, faces
 
 

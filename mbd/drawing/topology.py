@@ -182,7 +182,8 @@ def _settle(
         Whether a name that finds no room on its edge may stand beside it.
     """
     ax.figure.draw_without_rendering()  # the layout is known, and with it where points are
-    taken: list[Box] = [_box(x) for x in (n.get_bbox_patch() or n for n in nodes)]
+    held = [(n.get_bbox_patch() or n).get_window_extent() for n in nodes]
+    taken: list[Box] = [(x.x0, x.y0, x.x1, x.y1) for x in held]
     to_data = ax.transData.inverted()
     lines = [ax.transData.transform(line) for _, line in names]
     clear = True
@@ -193,7 +194,8 @@ def _settle(
         boxes: list[Box] = []
         costs: list[tuple[float, int]] = []
         for sides in ((0.0, *_BESIDE), _FAR) if beside else ((0.0,),):
-            here = [_around(p, size) for p in _candidates(lines[i], size, sides)]
+            middles = _candidates(lines[i], size, sides)
+            here: list[Box] = [(*(p - size / 2), *(p + size / 2)) for p in middles]
             costs += [(sum(_common(b, x) for x in taken), _inside(b, others)) for b in here]
             boxes += here
             k = min(range(len(costs)), key=costs.__getitem__)
@@ -218,16 +220,6 @@ def _candidates(
             normal = np.array([-direction[1], direction[0]])
             normal /= np.linalg.norm(normal) or 1.0
             yield line[k] + beside * normal * size
-
-
-def _box(artist: Any) -> Box:
-    extent = artist.get_window_extent()
-    return extent.x0, extent.y0, extent.x1, extent.y1
-
-
-def _around(middle: np.ndarray, size: np.ndarray) -> Box:
-    (x, y), (w, h) = middle, size
-    return x - w / 2, y - h / 2, x + w / 2, y + h / 2
 
 
 def _common(a: Box, b: Box) -> float:

@@ -2,7 +2,6 @@
 
 import keyword
 import re
-from functools import singledispatchmethod
 from pathlib import Path
 from typing import Any
 
@@ -108,81 +107,54 @@ class _Coder:
 
     def _call_code(self, value: Any) -> str:
         maker, got = minimal_call(value)
-        return (
-            f"mbd.{maker.__qualname__}({', '.join(f'{k}={x}' for k, x in self._codes(maker, got))})"
-        )
+        arguments = ", ".join(f"{k}={x}" for k, x in self._codes(maker, got))
+        return f"mbd.{maker.__qualname__}({arguments})"
 
-    @singledispatchmethod
     def code(self, value: Any) -> str:
         """Return a value as an expression of Python."""
+        match value:
+            case np.generic() | np.ndarray():
+                return self.code(value.tolist())
+            case str():
+                text = repr(value)
+                single = text[0] == "'" and "\\'" not in text and '"' not in text
+                return f'"{text[1:-1]}"' if single else text
+            case int() | float() | None:
+                return repr(value)
+            case tuple() | list():
+                inside = ", ".join(self.code(x) for x in value)
+                return f"({inside},)" if len(value) == 1 else f"({inside})"
+            case Expression():
+                own = [f"{name}={self.parameters[name]}" for name in law_names(value)]
+                arguments = ", ".join([*map(repr, law_texts(value)), *own])
+                return f"mbd.Expression({arguments})".replace("'", '"')
+            case Formula():
+                return code_of(value, self.parameters)
+            case Frame():
+                _, got = minimal_call(value)
+                arguments = ", ".join(f"{k}={self.code(x)}" for k, x in got.items() if k != "body")
+                return f"{self.names[id(value.body)]}.frame({arguments})"
+            case Path() | Rotation() | Formulation() | Coordinate() | Part():
+                return self._of_plain(value, self.writer.plain(value))
         return self._call_code(value)
 
-    @code.register(int)
-    @code.register(float)
-    @code.register(str)
-    @code.register(type(None))
-    def _literal(self, value: Any) -> str:
-        text = repr(value)
-        if isinstance(value, str) and '"' not in text:
-            return f'"{text[1:-1]}"' if text[0] == "'" and "\\'" not in text else text
-        return text
-
-    @code.register
-    def _law(self, value: Expression) -> str:
-        own = [f"{name}={self.parameters[name]}" for name in law_names(value)]
-        return f"mbd.Expression({', '.join([*map(repr, law_texts(value)), *own])})".replace(
-            "'", '"'
-        )
-
-    @code.register
-    def _formula(self, value: Formula) -> str:
-        return code_of(value, self.parameters)
-
-    @code.register(np.generic)
-    @code.register(np.ndarray)
-    def _numbers(self, value: Any) -> str:
-        return self.code(value.tolist())
-
-    @code.register(tuple)
-    @code.register(list)
-    def _tuple(self, value: Any) -> str:
-        inside = ", ".join(self.code(x) for x in value)
-        return f"({inside},)" if len(value) == 1 else f"({inside})"
-
-    @code.register
-    def _path(self, value: Path) -> str:
-        return f"HERE / {self.code(self.writer.plain(value))}"
-
-    @code.register
-    def _rotation(self, value: Rotation) -> str:
-        plain = self.writer.plain(value)
+    def _of_plain(self, value: Any, plain: Any) -> str:
+        """Return the expression of what a file has by a form of its own."""
+        match value:
+            case Path():
+                return f"HERE / {self.code(plain)}"
+            case Formulation():
+                return f'"{plain}"' if isinstance(plain, str) else self._call_code(value)
+            case Coordinate():
+                return f"{self.names[id(self.system.joints[plain['joint']])]}.{value.name}"
+            case Part():
+                return self.names[id(value)]
         if isinstance(plain, list):
             return self.code(plain)
         if "rotvec" in plain:
             return f"Rotation.from_rotvec({plain['rotvec']})"
         w, x, y, z = plain["quaternion"]
         return f"Rotation.from_quat([{x}, {y}, {z}, {w}])"
-
-    @code.register
-    def _formulation(self, value: Formulation) -> str:
-        plain = self.writer.plain(value)
-        return f'"{plain}"' if isinstance(plain, str) else self._call_code(value)
-
-    @code.register
-    def _frame(self, value: Frame) -> str:
-        _, got = minimal_call(value)
-        arguments = [f"{k}={self.code(x)}" for k, x in got.items() if k != "body"]
-        return f"{self.names[id(value.body)]}.frame({', '.join(arguments)})"
-
-    @code.register
-    def _coordinate(self, value: Coordinate) -> str:
-        plain = self.writer.plain(value)
-        return f"{self.names[id(self.system.joints[plain['joint']])]}.{value.name}"
-
-    @code.register
-    def _part(self, value: Part) -> str:
-        self.writer.plain(value)  # is it in the system?
-        return self.names[id(value)]
 
 
 def _takes(part: Any) -> Any:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 from mbd.base.checked import absent, shown
 from mbd.model.system import System
@@ -21,21 +21,14 @@ class Meeting:
     friction: float
 
 
-class Coefficients(NamedTuple):
-    """Coefficients of contacts: friction [-] (None: as the file says) and restitution [-]."""
-
-    friction: float | None
-    restitution: float
-
-
 def of_file(
-    system: System,
-    planes: Mapping[str, Frame],
-    meetings: Sequence[Meeting],
-    bodies: Any,
-    coefficients: Coefficients,
-) -> list[Contact]:
-    """Return the contacts that a file tells, of all bodies or of some, which the system gets."""
+    system: System, planes: Mapping[str, Frame], meetings: Sequence[Meeting], bodies: Any,
+    friction: float | None, restitution: float,
+) -> list[Contact]:  # fmt: skip
+    """Return the contacts that a file tells, of all bodies or of some, which the system gets.
+
+    The friction is that of the file where none is given.
+    """
     wanted = _named(system, bodies)
     contacts, used = [], set[str]()
     for x in meetings:
@@ -47,13 +40,11 @@ def of_file(
         used.add(name)
         body = system.bodies[x.body]
         whole = len(x.shapes) == len(body.collision or ())
-        mu = x.friction if coefficients.friction is None else coefficients.friction
+        mu = x.friction if friction is None else friction
+        shapes = None if whole else x.shapes
         contacts.append(
-            Contact(
-                name, planes[x.plane], body, shape=None if whole else x.shapes, friction=mu,
-                restitution=coefficients.restitution,
-            )
-        )  # fmt: skip
+            Contact(name, planes[x.plane], body, shape=shapes, friction=mu, restitution=restitution)
+        )
     met = {x.body for x in meetings}
     if lost := [x for x in wanted if x not in met] or ([] if met else ["any body"]):
         raise ValueError(
@@ -65,12 +56,12 @@ def of_file(
 
 
 def with_plane(
-    system: System, plane: Any, bodies: Any, coefficients: Coefficients
+    system: System, plane: Any, bodies: Any, friction: float | None, restitution: float
 ) -> list[Contact]:
     """Return contacts with a plane, of all bodies with collision shapes or of some."""
     if not isinstance(plane, Frame) and plane is not system.ground:
         raise TypeError(f"add_contacts: plane must be system.ground or a Frame, got {shown(plane)}")
-    if coefficients.friction is None:
+    if friction is None:
         raise ValueError(
             "add_contacts: friction must be given [-], no file says that of a plane of your own; "
             "friction=0 for none"
@@ -85,8 +76,8 @@ def with_plane(
             "give RigidBody collision=, or add mbd.Contact with shape="
         )
     contacts = [
-        Contact(f"{n} on {plane.name}", plane, system.bodies[n], friction=coefficients.friction,
-                restitution=coefficients.restitution)
+        Contact(f"{n} on {plane.name}", plane, system.bodies[n], friction=friction,
+                restitution=restitution)
         for n in wanted
     ]  # fmt: skip
     return _added(system, contacts)

@@ -6,13 +6,13 @@ string with a unit. A system that is written and read builds the same model to t
 
 from __future__ import annotations
 
-import importlib
 import inspect
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, cast
+from pkgutil import resolve_name
+from typing import TYPE_CHECKING, Any, Literal
 
 from mbd.base.atomic import replaced
 from mbd.base.checked import absent, file_path, mapping, meant, shown
@@ -110,11 +110,11 @@ class ModelFile:
         -------
         list of Contact
         """
-        coefficients = contacts.Coefficients(friction, restitution)
+        how = bodies, friction, restitution
         if plane is None and self.planes:
-            return contacts.of_file(self.system, self.planes, self.meetings, bodies, coefficients)
+            return contacts.of_file(self.system, self.planes, self.meetings, *how)
         plane = self.system.ground if plane is None else plane
-        return contacts.with_plane(self.system, plane, bodies, coefficients)
+        return contacts.with_plane(self.system, plane, *how)
 
 
 def read(path: str | Path, **options: Any) -> ModelFile:
@@ -276,10 +276,7 @@ def reader(path: Path) -> Callable[..., ModelFile]:
         endings = " or ".join(READERS)
         raise ValueError(f"{_printable(path)}: a model file must end in {endings}{wind}")
     read = READERS[path.suffix]
-    if isinstance(read, str):
-        module, _, name = read.partition(":")
-        return cast("Callable[..., ModelFile]", getattr(importlib.import_module(module), name))
-    return read
+    return resolve_name(read) if isinstance(read, str) else read
 
 
 def text_of(

@@ -82,15 +82,12 @@ class Along:
             if coordinate is None:
                 return Number("-")  # the part will say what is wrong with its joint
             units = {"u": coordinate.unit, "F": coordinate.load_unit}
-        return Number(" ".join(_replaced(word, units) for word in self.unit.split()))
+        products = (word.split("/") for word in self.unit.split())
+        return Number(" ".join("/".join(units.get(x, x) for x in some) for some in products))
 
     def schema(self) -> dict[str, Any]:
         """Return number or string."""
         return Number(self.unit).schema()
-
-
-def _replaced(word: str, units: dict[str, str]) -> str:
-    return "/".join(units.get(x, x) for x in word.split("/"))
 
 
 def _about(place: Place) -> Place | None:

@@ -56,8 +56,6 @@ class Scene:
                         f"{meant(name, takes)}; it has "
                         f"{', '.join(takes) or 'none'}"
                     )
-        from mbd.model.system import System
-
         system = self.make(**parameters)
         if not isinstance(system, System):
             raise TypeError(

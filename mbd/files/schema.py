@@ -5,7 +5,6 @@ from collections.abc import Callable
 from typing import Any
 
 from mbd.base.recorded_call import signature
-from mbd.files.references import Constructed
 from mbd.files.value_types import Number
 from mbd.files.vocabulary import CONSTRUCTED, SCHEMA, SECTIONS, arguments, parts, run_settings
 from mbd.model.system import System
@@ -15,7 +14,10 @@ def json_schema() -> dict[str, Any]:
     """Return the schema (draft 2020-12)."""
     makers = parts()
     definitions = {n: table(x, n, optional=n == "RigidBody") for n, x in makers.items()}
-    definitions |= {x.title: _definition(x) for x in CONSTRUCTED}
+    for x in CONSTRUCTED:  # choices of tables, or of words
+        tables = [table(y, n, optional=n == x.default) for n, y in x.among().items()]
+        plain = [] if x.default else [{"enum": [*x.names, *x.among()]}]
+        definitions[x.title] = {"anyOf": [*plain, *tables]}
     sections = {}
     for name in SECTIONS:
         names = [n for n, x in makers.items() if x.drawer == name]
@@ -44,13 +46,6 @@ def json_schema() -> dict[str, Any]:
         "additionalProperties": False,
         "$defs": definitions,
     }
-
-
-def _definition(choice: Constructed) -> dict[str, Any]:
-    """Return a choice of tables."""
-    tables = [table(x, n, optional=n == choice.default) for n, x in choice.among().items()]
-    plain = [] if choice.default else [{"enum": [*choice.names, *choice.among()]}]
-    return {"anyOf": [*plain, *tables]}
 
 
 def table(maker: Callable[..., Any], name: str | None, *, optional: bool = False) -> dict[str, Any]:

@@ -182,11 +182,8 @@ class Array:
     def expected(self) -> str:
         """Words of an error."""
         words = ["x".join(map(str, s)) if s else "one" for s in self.shapes]
-        return f"{' or '.join(words)} numbers [{self._unit}]"
-
-    @property
-    def _unit(self) -> str:
-        return self.unit if isinstance(self.unit, str) else ", ".join(dict.fromkeys(self.unit))
+        units = [self.unit] if isinstance(self.unit, str) else self.unit
+        return f"{' or '.join(words)} numbers [{', '.join(dict.fromkeys(units))}]"
 
     def read(self, value: Any, place: Place) -> Any:
         """Return nested tuples in SI."""

@@ -9,7 +9,6 @@ import inspect
 import math
 import os
 from collections.abc import Callable
-from functools import singledispatchmethod
 from pathlib import Path
 from typing import Any
 
@@ -34,24 +33,15 @@ def minimal_call(part: Any) -> tuple[Callable[..., Any], dict[str, Any]]:
     """Return class or function and the arguments it needs: neither None nor default."""
     call = recorded_call(part)
     name = call.maker.__qualname__ if call else ""
-    if call is None or _plain(_public(name)) is not _plain(call.maker):
+    first, *rest = name.split(".")
+    there: Any = functools.reduce(getattr, rest, public(first)) if first in PLACES else None
+    if call is None or inspect.unwrap(there) is not inspect.unwrap(call.maker):
         name = type(part).__name__
         raise ValueError(f"{name} is not a part of mbd; a file cannot say what it is")
     default = {k: x.default for k, x in signature(call.maker).parameters.items()}
     got = call.arguments()
     left = {k: x for k, x in got.items() if x is not None and not _same(x, default[k])}
     return call.maker, left
-
-
-def _public(name: str) -> Any:
-    """Return a public class or function of the package, or a method of one, by its full name."""
-    first, *rest = name.split(".")
-    return functools.reduce(getattr, rest, public(first)) if first in PLACES else None
-
-
-def _plain(maker: Callable[..., Any]) -> Any:
-    """Return the function without its decorators."""
-    return inspect.unwrap(maker)
 
 
 def _same(x: Any, y: Any) -> bool:
@@ -92,7 +82,11 @@ class Writer:
             )
         try:
             maker, got = minimal_call(part)
-            _check_unchanged(part)
+            call = part.call
+            if not part.agrees_with(call.maker(*call.args, **call.options)):
+                raise ValueError(
+                    "was changed after it was made; make it again with what it should have"
+                )
             _check_functions(maker, got)
             values = {k: self.plain(x) for k, x in got.items() if k != "name"}
         except ValueError as error:
@@ -100,9 +94,46 @@ class Writer:
             raise ValueError(f"{part.name}: {text}") from None
         return {"type": maker.__qualname__, **_ordered(maker, values)}
 
-    @singledispatchmethod
     def plain(self, value: Any) -> Any:
         """Return a value as numbers, strings, lists and dictionaries."""
+        match value:
+            case None:  # a component, of three, that no law prescribes
+                return "free"
+            case np.generic() | np.ndarray():
+                return self.plain(value.tolist()) if value.dtype == object else value.tolist()
+            case int() | float() | str():
+                return value
+            case tuple() | list():
+                return [self.plain(x) for x in value]
+            case dict():
+                return {k: self.plain(x) for k, x in value.items()}
+            case Path():
+                try:
+                    return Path(os.path.relpath(value, self.folder)).as_posix()
+                except ValueError:  # another drive
+                    return value.resolve().as_posix()
+            case Expression():
+                texts = law_texts(value)
+                return texts[0] if len(texts) == 1 else [_number_or_text(x) for x in texts]
+            case Formula():
+                return text_of(value)
+            case Rotation():
+                return _rotation(value)
+            case Formulation():
+                return self._formulation(value)
+            case Frame():
+                _, got = minimal_call(value)
+                return _ordered(Frame, {k: self.plain(x) for k, x in got.items()})
+            case Coordinate() if value.joint in self.system.joints:
+                return {"joint": value.joint, "coordinate": value.name}
+            case Coordinate() | Part():
+                name = value.joint if isinstance(value, Coordinate) else value.name
+                there = name in self.system and self.system[name] is value
+                if value is not self.system.ground and not there:
+                    raise ValueError(
+                        f"refers to {name!r}, which was not added to the system; add it"
+                    )
+                return name
         if callable(value) and recorded_call(value) is None:
             name = getattr(value, "__name__", type(value).__name__)
             raise ValueError(
@@ -124,59 +155,8 @@ class Writer:
         values = {k: self.plain(x) for k, x in got.items()}
         return {"type": maker.__qualname__, **_ordered(maker, values)}
 
-    @plain.register(int)
-    @plain.register(float)
-    @plain.register(str)
-    def _value(self, value: Any) -> Any:
-        return value
-
-    @plain.register(np.generic)
-    @plain.register(np.ndarray)
-    def _numbers(self, value: Any) -> Any:
-        return self.plain(value.tolist()) if value.dtype == object else value.tolist()
-
-    @plain.register(tuple)
-    @plain.register(list)
-    def _list(self, value: Any) -> Any:
-        return [self.plain(x) for x in value]
-
-    @plain.register
-    def _free(self, value: None) -> str:
-        """Return the word for a component, of three, that no law prescribes."""
-        return "free"
-
-    @plain.register
-    def _mapping(self, value: dict) -> Any:
-        return {k: self.plain(x) for k, x in value.items()}
-
-    @plain.register
-    def _path(self, value: Path) -> str:
-        try:
-            return Path(os.path.relpath(value, self.folder)).as_posix()
-        except ValueError:  # another drive
-            return value.resolve().as_posix()
-
-    @plain.register
-    def _law(self, value: Expression) -> Any:
-        texts = law_texts(value)
-        return texts[0] if len(texts) == 1 else [_number_or_text(x) for x in texts]
-
-    @plain.register
-    def _formula(self, value: Formula) -> str:
-        return text_of(value)
-
-    @plain.register
-    def _rotation(self, value: Rotation) -> Any:
-        """Return the shortest form that gives the same matrix to the last bit."""
-        R, turn, quaternion = value.as_matrix(), value.as_rotvec(), value.as_quat()
-        if np.array_equal(Rotation.from_rotvec(turn).as_matrix(), R):
-            return {"rotvec": turn.tolist()}
-        if np.array_equal(Rotation.from_quat(quaternion).as_matrix(), R):
-            return {"quaternion": quaternion[[3, 0, 1, 2]].tolist()}
-        return R.tolist()
-
-    @plain.register
     def _formulation(self, value: Formulation) -> Any:
+        """Return the name of a formulation, or the call that makes one with options."""
         if value.name in NAMES and named(value.name) is value:
             return value.name
         call = recorded_call(value)
@@ -192,28 +172,15 @@ class Writer:
             )
         return self._table(value)
 
-    @plain.register
-    def _frame(self, value: Frame) -> Any:
-        _, got = minimal_call(value)
-        return _ordered(Frame, {k: self.plain(x) for k, x in got.items()})
 
-    @plain.register
-    def _coordinate(self, value: Coordinate) -> Any:
-        if value.joint not in self.system.joints:
-            raise ValueError(
-                f"refers to {value.joint!r}, which was not added to the system; add it"
-            )
-        return {"joint": value.joint, "coordinate": value.name}
-
-    def _is_in(self, part: Part) -> bool:
-        return part.name in self.system and self.system[part.name] is part
-
-    @plain.register
-    def _other_part(self, value: Part) -> str:
-        """Return the name of a part of the system."""
-        if value is not self.system.ground and not self._is_in(value):
-            raise ValueError(f"refers to {value.name!r}, which was not added to the system; add it")
-        return value.name
+def _rotation(value: Rotation) -> Any:
+    """Return the shortest form that gives the same matrix to the last bit."""
+    R, turn, quaternion = value.as_matrix(), value.as_rotvec(), value.as_quat()
+    if np.array_equal(Rotation.from_rotvec(turn).as_matrix(), R):
+        return {"rotvec": turn.tolist()}
+    if np.array_equal(Rotation.from_quat(quaternion).as_matrix(), R):
+        return {"quaternion": quaternion[[3, 0, 1, 2]].tolist()}
+    return R.tolist()
 
 
 def _number_or_text(text: str) -> float | str:
@@ -227,27 +194,18 @@ def _ordered(maker: Callable[..., Any], values: dict[str, Any]) -> dict[str, Any
     return {k: values[k] for k in signature(maker).parameters if k in values}
 
 
-def _check_unchanged(part: Any) -> None:
-    """Refuse a part that its own arguments do not make."""
-    call = part.call
-    if not part.agrees_with(call.maker(*call.args, **call.options)):
-        raise ValueError("was changed after it was made; make it again with what it should have")
-
-
 def _check_functions(maker: Callable[..., Any], got: dict[str, Any]) -> None:
     """Refuse functions where a file has lists of numbers or objects, and no law."""
     for name, value in got.items():
-        if name != "name" and isinstance(arguments(maker)[name], OfPython):
+        value_type = None if name == "name" else arguments(maker)[name]
+        if isinstance(value_type, OfPython):
             raise ValueError(f"{name} is Python code, which a file cannot hold; {OfPython.instead}")
-        if callable(value) and recorded_call(value) is None and name != "name":
-            value_type = arguments(maker)[name]
-            if isinstance(value_type, Several | Array):
-                instead = (
-                    "several values in a list" if isinstance(value_type, Several) else "numbers"
-                )
-                raise ValueError(
-                    f"{name} is a Python function, which a file cannot hold; give {instead}"
-                )
+        of_python = callable(value) and recorded_call(value) is None
+        if of_python and isinstance(value_type, Several | Array):
+            instead = "several values in a list" if isinstance(value_type, Several) else "numbers"
+            raise ValueError(
+                f"{name} is a Python function, which a file cannot hold; give {instead}"
+            )
 
 
 def document(system: Description, run: dict[str, Any], title: str, folder: Path) -> dict[str, Any]:

@@ -15,14 +15,7 @@ from mbd.drawing.curves import curves
 from mbd.front.solution import solution_of
 from mbd.history.columns import parts
 from mbd.history.observation import Observation, refuse_sum
-from mbd.model.description import (
-    WHO,
-    Description,
-    argument_now,
-    argument_of,
-    component_now,
-    described_parameters,
-)
+from mbd.model import description
 from mbd.model.model import Model
 
 _AXES = ("x", "y", "z")
@@ -96,20 +89,20 @@ def outputs_of(stepper: Stepper, sources: Any) -> list[Variable]:
     ]
 
 
-def parameters_of(system: Description, sources: Any) -> list[Variable]:
+def parameters_of(system: description.Description, sources: Any) -> list[Variable]:
     """Return numbers of parts by name; None stands for the ``mbd.Parameter`` of the system."""
     if sources is None:
-        sources = list(described_parameters(system))
-    with speaking_as("export_fmu", WHO):
+        sources = list(description.described_parameters(system))
+    with speaking_as("export_fmu", description.WHO):
         return list(_numbers(system, names("export_fmu", "parameters", sources)))
 
 
-def _numbers(system: Description, sources: Sequence[str]) -> Iterator[Variable]:
+def _numbers(system: description.Description, sources: Sequence[str]) -> Iterator[Variable]:
     for source in dict.fromkeys(sources):
-        part, argument, places = argument_of(system, source)
-        now = evaluated(argument_now(system, part, argument))
+        part, argument, places = description.argument_of(system, source)
+        now = evaluated(description.argument_now(system, part, argument))
         try:
-            x = floats(component_now(source, now, places) if places else now)
+            x = floats(description.component_now(source, now, places) if places else now)
         except TypeError:
             x = np.empty(0)
         if x.shape:

@@ -21,11 +21,24 @@ and how it is turned at the start, is anything. With :math:`\eta` = R times the 
 
 for :math:`b''' = -b'`. They are the rows of ``so3`` along these velocities: what holds the body in
 its plane does no work.
+
+Steps that conserve energy and momenta are those of ``homogeneous_steps.py`` in the plane. With bars
+for the means of both ends, c the centre of mass from the origin and :math:`\Theta` the inertia
+about its normal, a step turns by :math:`\Delta_3` with
+
+.. math:: \theta = 2\tan\tfrac12\Delta_3 = h\bar\omega, \quad \Delta d_k = \theta\,\bar d_k', \quad
+          \Delta x + \theta\,\bar c' = h\,\overline{(\dot x + \omega c')} .
+
+With :math:`u = \Delta(\dot x + \omega c')/h - g` its equations are
+:math:`e_i\cdot(mu + f_0) = 0` and
+:math:`\Theta\Delta\omega/h + m\bar c'\cdot u + \sum_k\bar d_k'\cdot f_k = 0`; times the way of the
+centre of mass and :math:`\theta` they say that the change of T is the work of f and weight.
 """
 
+import math
 from dataclasses import replace
 from functools import cache
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -50,10 +63,10 @@ from mbd.base.checked import one_of
 from mbd.base.dual import plain
 from mbd.base.recorded_call import remembered
 from mbd.base.tolerances import ROWS_MET
-from mbd.formulations.formulation import Array, Formulation, InitialValues, no_rates
+from mbd.formulations.formulation import Array, Conserving, Formulation, InitialValues, no_rates
 from mbd.formulations.so3 import constants as of_spatial
 from mbd.formulations.so3 import face, rotation, write_rates, write_second_rates
-from mbd.machine.buffer import GX, ROTATION, TRANSLATION, W_G, W_K, W_M
+from mbd.machine.buffer import GX, ROTATION, ROW_RATE, SCALE_R, TRANSLATION, W_G, W_K, W_M
 from mbd.machine.jit import jit
 
 AXES = "xyz"
@@ -194,13 +207,104 @@ def flow(F: Any, n: Any, k: int) -> None:
 def carry(F: Any, n: Any, motion: int, twist: int) -> None:
     """Write what of the translation, the turn and their rates is in the plane."""
     e1, e2, normal = _axes(F, n)
-    p = load4(F, n.q0 + 3)
-    W = vec_mat(normal, quaternion_matrix(p))  # the same in all poses
+    W = vec_mat(normal, quaternion_matrix(load4(F, n.q0 + 3)))  # the same in all poses
     for at, x in ((n.d, motion), (n.v, twist)):
         moved = load3(F, x)
         F[at] = dot(e1, moved)
         F[at + 1] = dot(e2, moved)
         F[at + 2] = dot(W, load3(F, x + 3))
+
+
+# --- steps that conserve --------------------------------------------------------------------------
+class PlanarStep(NamedTuple):
+    """Numbers of a step; the velocities and the arms c' are those of the centre of mass."""
+
+    theta: Any  #: 2 tan of half the turn
+    c1: Any  #: c' at the end
+    c: Any  #: its mean
+    x0: Any  #: velocity at the start
+    x: Any  #: its mean
+    w0: Any  #: omega at the start
+    w: Any  #: its mean
+    inertia: Any  #: about the centre of mass
+
+
+@jit
+def _moved(F: Any, n: Any, v0: int) -> Any:
+    """Return the step of the increment d, from the velocities at v0."""
+    h, mass, normal = F[ROW_RATE], F[n.par], load3(F, n.par + _N)
+    center = times(1.0 / mass, load3(F, n.par + 1))
+    R0 = quaternion_matrix(load4(F, n.q0 + 3))
+    W = vec_mat(normal, R0)
+    c0 = cross(normal, mat_vec(R0, center))
+    c1 = cross(normal, mat_vec(quaternion_matrix(load4(F, n.q + 3)), center))
+    c = times(0.5, plus(c0, c1))
+    theta = 2.0 * math.tan(0.5 * F[n.d + 2])
+    start, spin = _in_plane(F, n, v0)
+    way = plus(_in_plane(F, n, n.d)[0], times(theta, c))
+    w0 = dot(normal, spin)
+    inertia = dot(W, mat_vec(load9(F, n.par + 4), W)) - mass * dot(c0, c0)
+    x = (way[0] / h, way[1] / h, way[2] / h)
+    return PlanarStep(theta, c1, c, plus(start, times(w0, c0)), x, w0, theta / h, inertia)
+
+
+@jit
+def step_residual(F: Any, n: Any, v0: int, s: float) -> None:
+    """Write the equations of the step times s."""
+    at, h, mass = _moved(F, n, v0), F[ROW_RATE], F[n.par]
+    e1, e2, normal = _axes(F, n)
+    u = minus(times(2.0 / h, minus(at.x, at.x0)), load3(F, GX))
+    force = plus(times(mass, u), load3(F, n.f))
+    moment = at.inertia * (2.0 / h) * (at.w - at.w0) + mass * dot(at.c, u)
+    for k in range(3, 12, 3):
+        moment += dot(cross(normal, load3(F, n.y + k)), load3(F, n.f + k))
+    F[n.x] = s * dot(e1, force)
+    F[n.x + 1] = s * dot(e2, force)
+    F[n.x + 2] = s * moment
+
+
+@jit
+def step_tangent(F: Any, n: Any, v0: int) -> None:
+    """Add the derivative of the scaled equations by the increment."""
+    at, h, s, mass = _moved(F, n, v0), F[ROW_RATE], F[SCALE_R], F[n.par]
+    e1, e2, normal = _axes(F, n)
+    by_way = s * 2 * mass / (h * h)
+    u = minus(times(2.0 / h, minus(at.x, at.x0)), load3(F, GX))
+    turned = mass * dot(cross(normal, at.c1), u)
+    for k in range(3, 12, 3):
+        d = plus(load3(F, n.y + k), times(0.5 * h, load3(F, n.yd + k)))  # at the end
+        turned += dot(cross(normal, cross(normal, d)), load3(F, n.f + k))
+    F[n.S] += by_way
+    F[n.S + n.ld + 1] += by_way
+    F[n.S + 2] += by_way * dot(e1, at.c1)
+    F[n.S + n.ld + 2] += by_way * dot(e2, at.c1)
+    F[n.S + 2 * n.ld] += by_way * dot(e1, at.c)
+    F[n.S + 2 * n.ld + 1] += by_way * dot(e2, at.c)
+    spin = s * 2 * at.inertia / (h * h) * (1.0 + 0.25 * at.theta * at.theta)
+    F[n.S + 2 * n.ld + 2] += spin + by_way * dot(at.c, at.c1) + 0.5 * s * turned
+
+
+@jit
+def step_maps(F: Any, n: Any, v0: int, to: Any) -> None:
+    """Write how mean faces are displaced, and how faces at the end move with the increment."""
+    first, normal = _offset(F, n, to.w), load3(F, n.par + _N)
+    half = times(math.tan(0.5 * F[n.d + 2]), cross(normal, first))
+    _store(F, n, to.P, F[to.w], first)
+    _store(F, n, to.PT, F[to.w], plus(first, half))
+    if to.rate:
+        _store(F, n, to.DP, 0.0, (0.0, 0.0, 0.0))
+
+
+@jit
+def ending(F: Any, n: Any, v0: int) -> None:
+    """Write the velocities at the end."""
+    at = _moved(F, n, v0)
+    e1, e2, _ = _axes(F, n)
+    w1 = 2 * at.w - at.w0
+    velocity = minus(minus(times(2.0, at.x), at.x0), times(w1, at.c1))
+    F[n.v] = dot(e1, velocity)
+    F[n.v + 1] = dot(e2, velocity)
+    F[n.v + 2] = w1
 
 
 @cache
@@ -243,7 +347,8 @@ def _formulation(axis: int) -> Formulation:
         quaternion=3, axes=True, stacks=True, retract=retract, face=face,
         face_velocity=face_velocity, face_acceleration=face_acceleration, residual=residual,
         tangent=tangent, maps=maps, own_rates=no_rates, flow=flow, carry=carry,
-        second_maps=second_maps, **facts,
+        second_maps=second_maps,
+        conserving=Conserving(step_residual, step_tangent, step_maps, ending), **facts,
     )  # fmt: skip
 
 

@@ -162,11 +162,17 @@ def simulate(
         t_end=t_end, step=step, rtol=rtol, atol=atol, max_step=max_step, every=every,
         project=project, off=first.off, events=tuple(x.name for x in happens),
     )  # fmt: skip
-    record = _record(stream, model, method, plan, options, first)
+    if stream is None:
+        record: Record = ArrayRecord(model, plan.expected)
+    else:
+        file_path("simulate", stream)
+        record = from_above("simulate(stream=)", model, stream, method, options, first)
     with listening() as interrupt:
         run = Run(model, method, plan, watch, record, progress, interrupt)
         status, message = run.go(first, saddle, first is state, before)
-        run.stats |= _seconds(began, run.started)
+        clock = time.perf_counter()
+        run.stats["seconds_preparing"] = min(run.started, clock) - began
+        run.stats["seconds_in_all"] = clock - began
         status, message = record.complete(status, message)
         *raw, impulsive = record.histories()
         solution = Solution(
@@ -192,12 +198,6 @@ def kernels_of(method: Method, free: bool) -> list[Any]:
     steps = free_steps.kernel if free and free_steps is not None else method.kernel
     always = (evaluate_kernel, linearise_kernel, measure_kernel, rates_kernel)
     return [steps, factor_and_solve, unmet_kernel, *always]
-
-
-def _seconds(began: float, started: float) -> dict[str, float]:
-    """Return what a run took until its first step, and in all [s]; times of the clock."""
-    clock = time.perf_counter()
-    return {"seconds_preparing": min(started, clock) - began, "seconds_in_all": clock - began}
 
 
 def _judged(solution: Solution, run: Run, plan: Plan, start: float, raises: bool) -> str:
@@ -235,17 +235,6 @@ def _trouble(solution: Solution, stretch: Stretch, plan: Plan, start: float) -> 
         yield too_large(solution, plan.step, each_step and stretch.facts.error is not None)
     if solution.success and stretch.facts.level == "velocity":
         yield drifted(solution, plan.rtol)
-
-
-def _record(
-    stream: str | Path | None, model: Model, method: Any, plan: Plan, options: dict[str, Any],
-    first: State,
-) -> Record:  # fmt: skip
-    """Return where the instants go."""
-    if stream is None:
-        return ArrayRecord(model, plan.expected)
-    file_path("simulate", stream)
-    return from_above("simulate(stream=)", model, stream, method, options, first)
 
 
 def _first(

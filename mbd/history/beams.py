@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -110,7 +110,7 @@ def _beyond_bushings(run: Trajectory) -> str:
 @per_model
 def _bushings(model: Model) -> tuple[list[str], list[Element]]:
     """Return the names and the helicoids of the bushings that turns meet."""
-    both = ((n, x) for n, part in model.system.forces.items() for x in part.elements())
+    both = ((n, x) for n in model.system.forces for x in model.elements[n])
     pairs = [(n, x) for n, x in both if x.kind is BEAM]
     return [n for n, _ in pairs], [x for _, x in pairs]
 
@@ -122,18 +122,6 @@ def _first_far(R: np.ndarray, most: float) -> tuple[int, int, float] | None:
     i = int(np.argmax((turn > most).any(axis=1)))
     e = int(np.argmax(turn[i]))
     return (i, e, float(turn[i, e])) if turn[i, e] > most else None
-
-
-class SectionEnds(Protocol):
-    """The sections at both ends of elements of beams over time, computed or stored."""
-
-    @property
-    def stations(self) -> np.ndarray:
-        """Length along the beam at both ends of elements (elements, 2) [m]."""
-
-    @property
-    def ends(self) -> tuple[np.ndarray, np.ndarray]:
-        """Origins (n, k, 2, 3) [m] and axes (n, k, 2, 3, 3) of both ends of elements."""
 
 
 def _frames(run: Trajectory, elements: Sequence[Element]) -> tuple[np.ndarray, np.ndarray]:
@@ -190,11 +178,16 @@ def _between(r: np.ndarray, R: np.ndarray) -> np.ndarray:
 
 
 class BeamHistory(StructureHistory):
-    """A beam over time: its nodes, and results of its sections, (n, elements, 2 ends, 3)."""
+    """A beam over time: its nodes, and results of its sections, (n, elements, 2 ends, 3).
+
+    `sections` are ``Sections``, or those of a file: the length along the beam at both ends of
+    elements, ``stations`` (elements, 2) [m], ``ends``, their origins (n, k, 2, 3) [m] and axes
+    (n, k, 2, 3, 3).
+    """
 
     def __init__(
         self, name: str, nodes: Sequence[PartHistory], rows: PartHistory | None,
-        sections: SectionEnds, take: Callable[[str], np.ndarray],
+        sections: Any, take: Callable[[str], np.ndarray],
     ) -> None:  # fmt: skip
         more = [x for x in SECTION_WORDS if x not in ("force", "moment")]
         super().__init__(name, nodes, rows, more, take)

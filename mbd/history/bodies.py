@@ -1,8 +1,8 @@
 """Histories of bodies and points: the quantities of the table that they have."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -11,30 +11,9 @@ from mbd.base.read_only import read_only
 from mbd.formulations.modal.constants import NodalShapes
 from mbd.history.observed import point as see_point
 from mbd.history.observed import whole_face
-from mbd.history.program import ProgramTables, columns_of
+from mbd.history.program import columns_of
 from mbd.history.quantities import PartHistory, PointHistory, Reaction
 from mbd.history.quantity import Owner, Quantity
-from mbd.model.model import Model
-
-
-class RunOfBodies(Protocol):
-    """Protocol of the run that bodies belong to: a ``Trajectory``."""
-
-    model: Model
-    t: np.ndarray
-    q: Any
-    v: Any
-    a: Any
-
-    @property
-    def lam(self) -> Any:
-        """Multipliers."""
-
-    def observed(self, add: Callable[[ProgramTables], Iterable[int]]) -> np.ndarray:
-        """Return numbers of all instants."""
-
-    def of_bodies(self, quantity: Quantity, names: Sequence[str]) -> np.ndarray:
-        """Return a quantity of some bodies."""
 
 
 class BodyHistory(PartHistory):
@@ -50,7 +29,7 @@ class BodyHistory(PartHistory):
 
     methods: tuple[str, ...] = ("at(point)",)
 
-    def __init__(self, trajectory: RunOfBodies, name: str) -> None:
+    def __init__(self, trajectory: Any, name: str) -> None:
         self._run, self.name, self.instants = trajectory, name, len(trajectory.t)
         owner = name.partition("/")[0]
         self.body = trajectory.model.nodes[owner]

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from mbd.base.checked import meant, shown
 from mbd.history.beams import cables, ends_of, lines
 from mbd.history.joint_coordinates import freedoms
 from mbd.history.loads import units_of_loads
@@ -200,37 +201,32 @@ def labels(model: Model) -> dict[str, tuple[tuple[str, ...], Any]]:
         "speed": (("speed",), list(numbering.v_labels)),
         "speed_unit": (("speed",), of_speeds(numbering.v_kinds)),
     }
-    if joints:
-        labels["joint"] = (("joint",), list(system.joints))
-        labels["first"] = (("joint",), [joint.A.name for joint in joints])
-        labels["second"] = (("joint",), [joint.B.name for joint in joints])
-        labels["kind"] = (("joint",), [type(joint).__name__ for joint in joints])
+
+    def counted(dimension: str, owner: str, each: Iterable[tuple[str, int]]) -> None:
+        """Label what owners have several of, "rope.0"."""
+        each = list(each)
+        alone(dimension, [f"{name}.{i}" for name, i in each], **{owner: [x for x, _ in each]})
+
+    def alone(dimension: str, names: Iterable[str], **more: list[str]) -> None:
+        """Label a dimension that the model has, and say more of what it counts."""
+        if own := list(names):
+            labels.update({x: ((dimension,), y) for x, y in {dimension: own, **more}.items()})
+
+    alone("joint", system.joints, first=[x.A.name for x in joints],
+          second=[x.B.name for x in joints], kind=[type(x).__name__ for x in joints])  # fmt: skip
     labels |= _of_beams(model)
-    each = [(name, i) for name, bars in cables(model).items() for i in range(len(bars))]
-    if each:
-        labels["bar"] = (("bar",), [f"{name}.{i}" for name, i in each])
-        labels["cable"] = (("bar",), [name for name, _ in each])
-    each = [(x.name, i) for x in bodies for i in range(x.formulation.n_inner)]
-    if each:
-        labels["mode"] = (("mode",), [f"{name}.{i}" for name, i in each])
-        labels["flexible"] = (("mode",), [name for name, _ in each])
-    free = freedoms(model)
-    if free:
-        labels["freedom"] = (("freedom",), list(free))
-        labels["freedom_unit"] = (("freedom",), [x.unit for x in free.values()])
-    loads = units_of_loads(model)
-    if loads:
-        labels["reading"] = (("reading",), list(loads))
-        labels["reading_unit"] = (("reading",), list(loads.values()))
-    if model.set_valued:
-        labels["set_valued"] = (("set_valued",), list(model.elements_set_valued))
-    if model.n_lam:
-        owner = [""] * model.n_lam
-        for name, rows in numbering.owners.items():
-            owner[rows] = [name] * (rows.stop - rows.start)
-        labels["row"] = (("row",), list(numbering.lam_labels))
-        labels["owner"] = (("row",), owner)
-        labels["row_unit"] = (("row",), of_rows(model))
+    bars = cables(model).items()
+    counted("bar", "cable", ((name, i) for name, some in bars for i in range(len(some))))
+    modes = ((x.name, i) for x in bodies for i in range(x.formulation.n_inner))
+    counted("mode", "flexible", modes)
+    free, loads = freedoms(model), units_of_loads(model)
+    alone("freedom", free, freedom_unit=[x.unit for x in free.values()])
+    alone("reading", loads, reading_unit=list(loads.values()))
+    alone("set_valued", model.elements_set_valued)
+    owner = [""] * model.n_lam
+    for name, rows in numbering.owners.items():
+        owner[rows] = [name] * (rows.stop - rows.start)
+    alone("row", numbering.lam_labels, owner=owner, row_unit=of_rows(model))
     return labels
 
 
@@ -288,6 +284,22 @@ def parts(columns: Iterable[str]) -> dict[str, list[str]]:
             part, _, word = name.rpartition(".")
             words.setdefault(part, []).append(word)
     return words
+
+
+def divided(name: str, owners: Collection[str]) -> tuple[str, str]:
+    """Return the owner that a name begins with, the longest one, and what follows its dot."""
+    part, what = name, ""
+    while part not in owners and "." in part:
+        part, _, tail = part.rpartition(".")
+        what = f"{tail}.{what}" if what else tail
+    return part, what
+
+
+def unknown(who: str, name: str, word: str, names: Iterable[str], part: str = "") -> KeyError:
+    """Return the error for a word of a name that a part, or the model, does not have."""
+    names = list(names)
+    there = f"{f'{part!r} has' if part else 'there are'}: {', '.join(names[:30])}"
+    return KeyError(f"{who}: nothing is called {shown(name)}{meant(word, names)}; {there}")
 
 
 @per_model

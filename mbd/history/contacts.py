@@ -6,14 +6,14 @@ from typing import Any
 import numpy as np
 
 from mbd.base.checked import shown
-from mbd.base.read_only import read_only
+from mbd.base.read_only import ReadOnly
 from mbd.base.tolerances import NEWTON_FREE
 from mbd.history.trajectory import Trajectory
 from mbd.parts.part import Frame
 
 
 @dataclass(frozen=True)
-class ContactHistory:
+class ContactHistory(ReadOnly):
     """A contact over time, of each of the k balls with which a body touches a plane.
 
     Attributes
@@ -46,10 +46,6 @@ class ContactHistory:
     mode: np.ndarray
     impulse: np.ndarray
     dissipated: np.ndarray
-
-    def __post_init__(self) -> None:
-        """Let nobody write to its numbers."""
-        read_only(vars(self))
 
     def __repr__(self) -> str:
         return f"ContactHistory({self.gap.shape[0]} instants, {self.gap.shape[1]} balls)"

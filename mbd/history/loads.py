@@ -27,7 +27,7 @@ def laws_kernel(I: Any, F: Any, k: int) -> None:
     for e in range(I[k]):
         at = I[k + 1] + 3 * e
         if law_call(law, F, at, I[k + 2] + 3 * e) != 0 and S[m.BAD_HOW] == 0:
-            S[m.BAD_HOW], S[m.BAD_LAW] = m.RAISED, law
+            S[m.BAD_HOW], S[m.BAD_LAW] = m.RAISED, k + 3
             for i in range(3):
                 F[m.BAD_AT + i] = F[at + i]
 
@@ -36,10 +36,10 @@ def law_over_time(law: Law, *inputs: np.ndarray) -> np.ndarray:
     """Return the three numbers that a law writes (n, 3), for arrays (n,) of its arguments."""
     n, at, k = len(inputs[0]), m.F_HEADER, m.I_HEADER
     F = np.zeros(at + 6 * n)
-    I = m.entries(np.zeros(k), (n, at, at + 3 * n), m.halves(law.address))
+    I = m.entries(np.zeros(k), (n, at, at + 3 * n), (*m.halves(law.address), 0))
     F[at : at + 3 * n].reshape(n, 3)[:, : len(inputs)] = np.column_stack(inputs)
     laws_kernel(I, F, k)
-    check((law,), m.integers(F), F)
+    check((law,), I, F)
     return F[at + 3 * n :].reshape(n, 3)
 
 
@@ -48,7 +48,10 @@ def over_time(run: Trajectory, some: Sequence[tuple[Part, str]]) -> np.ndarray:
 
     What a law gives for a coordinate and its rate takes their turns into account.
     """
-    driven = {i: part.drives for i, (part, _) in enumerate(some) if _by_law(run, part)}
+    rows = run.model.numbering.owners
+    driven = {
+        i: x.drives for i, (x, _) in enumerate(some) if x.law is not None and x.name not in rows
+    }
     others = [x for i, x in enumerate(some) if i not in driven]
     loads = np.empty((len(run.t), len(some)))
     loads[:, [i for i in range(len(some)) if i not in driven]] = run.observed(
@@ -63,10 +66,6 @@ def over_time(run: Trajectory, some: Sequence[tuple[Part, str]]) -> np.ndarray:
         k = [*along].index(f"{x.joint}.{x.name}")
         loads[:, i] = part.reads[what] * law_over_time(part.law, u[:, k], rate[:, k], run.t)[:, 0]
     return loads
-
-
-def _by_law(run: Trajectory, part: Part) -> bool:
-    return part.law is not None and part.name not in run.model.numbering.owners
 
 
 def units_of_loads(model: Model) -> dict[str, str]:

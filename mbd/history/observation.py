@@ -6,9 +6,9 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from mbd.base.checked import meant, names, shown
+from mbd.base.checked import names, shown
 from mbd.base.door import vector
-from mbd.history.columns import labels, model_columns, of_rows, parts
+from mbd.history.columns import divided, labels, model_columns, of_rows, parts, unknown
 from mbd.history.observed import ORIGIN, accelerometer, coordinate, made_of, measured, point
 from mbd.history.program import ProgramTables, faces_of
 from mbd.history.quantities import COLUMNS, SINCE_THE_START, Energy, Momentum, PartHistory, table
@@ -166,12 +166,9 @@ class Finder:
 
     def _named(self, name: str) -> ObservedNumbers:
         """Return a quantity by its name in results, or a component of it."""
-        part, what = name, ""
-        while part not in self._owners and "." in part:
-            part, _, tail = part.rpartition(".")
-            what = f"{tail}.{what}" if what else tail
+        part, what = divided(name, self._owners)
         if part not in self._owners:
-            raise self._unknown(name, part, self._owners)
+            raise unknown(self.who, name, part, self._owners)
         word, _, component = what.partition(".")
         words = self._owners[part]()
         if not word and word not in words:
@@ -180,13 +177,13 @@ class Finder:
                 f"{self.who}: {name!r} stands for several quantities; name one of {several}"
             )
         if word not in words:
-            raise self._unknown(name, word, words, part)
+            raise unknown(self.who, name, word, words, part)
         places, label = words[word](), f"{part}.{word}" if word else part
         units, components = self._described(part, word, len(places))
         if not component:
             return ObservedNumbers(label, units, components, places)
         if component not in components:
-            raise self._unknown(name, component, components, label)
+            raise unknown(self.who, name, component, components, label)
         i = components.index(component)
         return ObservedNumbers(name, [units[i]], (), [places[i]])
 
@@ -206,10 +203,6 @@ class Finder:
             return [entry.unit] * n, entry.axes.components
         coordinate = model.system.parts[part].coordinates[word.removesuffix(_RATES[2])]
         return [f"{coordinate.unit}/s^2"], ()
-
-    def _unknown(self, name: str, word: str, names: Any, part: str = "") -> KeyError:
-        there = f"{f'{part!r} has' if part else 'there are'}: {', '.join(list(names)[:30])}"
-        return KeyError(f"{self.who}: nothing is called {shown(name)}{meant(word, names)}; {there}")
 
     @cached_property
     def _owners(self) -> dict[str, Callable[[], Words]]:
@@ -278,7 +271,7 @@ class Finder:
             name = body if isinstance(body, str) else getattr(body, "name", None)
             owner = self.model.nodes.get(str(name).partition("/")[0])
             if name != "ground" and (owner is None or name not in faces_of(owner)):
-                raise self._unknown(str(name), str(name), self.model.nodes)
+                raise unknown(self.who, str(name), str(name), self.model.nodes)
             at = (0.0, 0.0, 0.0)
             if rest and isinstance(rest[0], Sequence | np.ndarray) and not isinstance(rest[0], str):
                 x = vector(self.who, f"the point of {name!r}", rest.pop(0), "m")

@@ -270,8 +270,9 @@ def load(tables: ProgramTables, part: Part, what: str, memory: int = 0) -> int:
         u = part.drives
         at = measured(tables, u.measure, u.attachments, u.numbers, range(2), memory)
         tension, tables.laws = tables.room(1), True
-        address = tables.address(part.law)
-        tables.call(law_kernel, tension, *at, address, level=1)
+        (record,) = tables.model.records[part.name]
+        law = int(tables.model.I[record + m.E_LAW])
+        tables.call(law_kernel, tension, *at, law, level=1)
     else:  # a number, which may be set while a run goes on
         (record,) = tables.model.records[part.name]
         tension = int(tables.model.I[record + m.E_NUMBERS])
@@ -317,15 +318,14 @@ def total_energy(tables: ProgramTables, _: str) -> range:
 @per_model
 def _scratch(model: Model) -> int:
     """Return the floats of scratch space that the kinds of all elements need."""
-    every = (x.kind.scratch for part in model.system.parts.values() for x in part.elements())
-    return max(every, default=0)
+    return max((x.kind.scratch for own in model.elements.values() for x in own), default=0)
 
 
 def _numbers_of_laws(tables: ProgramTables) -> list[int]:
     """Return the places of constants that kernels write; a run hands over all others."""
     model, places = tables.model, set[int]()
-    for name, part in model.system.parts.items():
-        for x, record in zip(part.elements(), model.records.get(name, ()), strict=False):
+    for name, elements in model.elements.items():
+        for x, record in zip(elements, model.records[name], strict=True):
             start = int(model.I[record + m.E_NUMBERS]) + len(x.numbers)
             places |= {*range(start, start + x.kind.room)}
     spare = sorted(places)

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mbd.base.checked import meant, shown
-from mbd.base.read_only import read_only
+from mbd.base.read_only import ReadOnly
+from mbd.history import observed_forces
 from mbd.history.observed import (
     coordinate,
     modal,
@@ -24,15 +25,6 @@ from mbd.history.observed import (
     scale_kernel,
     spin_kernel,
     turning,
-)
-from mbd.history.observed_forces import (
-    energies,
-    load_by_name,
-    of_joint,
-    sections,
-    tensions,
-    total_energy,
-    totals,
 )
 from mbd.history.quantity import (
     BODY_AXES,
@@ -48,34 +40,20 @@ from mbd.machine import buffer as m
 
 
 @dataclass(frozen=True)
-class PointHistory:
+class PointHistory(ReadOnly):
     """A body-fixed point over time, inertial: position, velocity, acceleration [m, m/s, m/s^2]."""
 
     position: np.ndarray
     velocity: np.ndarray
     acceleration: np.ndarray
 
-    def __post_init__(self) -> None:
-        """Let nobody write to its numbers."""
-        read_only(vars(self))
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(read_only(state))
-
 
 @dataclass(frozen=True)
-class Reaction:
+class Reaction(ReadOnly):
     """Force [N] and moment [N m] over time, inertial axes."""
 
     force: np.ndarray
     moment: np.ndarray
-
-    def __post_init__(self) -> None:
-        """Let nobody write to its numbers."""
-        read_only(vars(self))
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(read_only(state))
 
 
 def _matrix(part: Any) -> np.ndarray:
@@ -140,11 +118,11 @@ class PartHistory:
     )
     force = Quantity(
         Owner.JOINT, "N", INERTIAL, "reaction on the second body, at the joint", main=True,
-        see=of_joint(0),
+        see=observed_forces.of_joint(0),
     )  # fmt: skip
     moment = Quantity(
         Owner.JOINT, "N m", INERTIAL, "reaction on the second body, about the joint", main=True,
-        see=of_joint(3),
+        see=observed_forces.of_joint(3),
     )  # fmt: skip
     multipliers = Quantity(
         Owner.ROWS, "{}", SCALAR, "multiplier of each row, in its row_unit", lambda h: h.lam,
@@ -287,17 +265,18 @@ class Energy(_Totals):
 
     kinetic = Quantity(
         Owner.TOTAL, "J", SCALAR, "kinetic energy", lambda x: x.energies[0],
-        array="kinetic_energy", see=totals(3),
+        array="kinetic_energy", see=observed_forces.totals(3),
     )  # fmt: skip
     potential = Quantity(
         Owner.TOTAL, "J", SCALAR,
         "potential energy of gravity and elements; of a law f(u, rate, t) the integral of "
         "f(u, 0, 0) from the described pose on",
-        lambda x: x.energies[1], array="potential_energy", see=totals(4),
+        lambda x: x.energies[1], array="potential_energy", see=observed_forces.totals(4),
     )  # fmt: skip
     total = Quantity(
         Owner.TOTAL, "J", SCALAR, "kinetic and potential energy", lambda x: sum(x.energies[:2]),
-        derive=lambda e: e.kinetic + e.potential, array="total_energy", see=total_energy,
+        derive=lambda e: e.kinetic + e.potential, array="total_energy",
+        see=observed_forces.total_energy,
     )  # fmt: skip
     dissipated = Quantity(
         Owner.TOTAL, "J", SCALAR,
@@ -355,17 +334,17 @@ class Momentum(_Totals):
 
     linear = Quantity(
         Owner.TOTAL, "N s", INERTIAL, "linear momentum", lambda x: x.momenta[0],
-        array="linear_momentum", see=totals(5, 3),
+        array="linear_momentum", see=observed_forces.totals(5, 3),
     )  # fmt: skip
     angular = Quantity(
         Owner.TOTAL, "N m s", INERTIAL, "momentum about the origin", lambda x: x.momenta[1],
-        array="angular_momentum", see=totals(8, 3),
+        array="angular_momentum", see=observed_forces.totals(8, 3),
     )  # fmt: skip
 
 
 GAP = Quantity(
     Owner.TOTAL, "{}", SCALAR, "largest violation of a row", lambda x: x.gap, array="gap",
-    flat="gap", see=totals(0),
+    flat="gap", see=observed_forces.totals(0),
 )  # fmt: skip
 
 #: Quantities that are no attributes of a part under their own names; numbers of the model.
@@ -376,31 +355,31 @@ COLUMNS = (
     ),
     Quantity(
         Owner.SECTION, "N", SECTION_AXES, "normal force and two shear forces of a section",
-        array="section_force", flat=".force", see=sections(0),
+        array="section_force", flat=".force", see=observed_forces.sections(0),
     ),
     Quantity(
         Owner.SECTION, "N m", SECTION_AXES, "torsion and two bending moments of a section",
-        array="section_moment", flat=".moment", see=sections(1),
+        array="section_moment", flat=".moment", see=observed_forces.sections(1),
     ),
     Quantity(
         Owner.SECTION, "-", SECTION_AXES, "stretch and two shears of a section",
-        array="section_strain", flat=".strain", see=sections(2),
+        array="section_strain", flat=".strain", see=observed_forces.sections(2),
     ),
     Quantity(
         Owner.SECTION, "rad/m", SECTION_AXES, "twist and two bendings, from those at rest",
-        array="section_curvature", flat=".curvature", see=sections(3),
+        array="section_curvature", flat=".curvature", see=observed_forces.sections(3),
     ),
     Quantity(
         Owner.ELEMENT, "J", SCALAR, "elastic energy of an element of a beam",
-        array="element_energy", flat=".energy", see=energies,
+        array="element_energy", flat=".energy", see=observed_forces.energies,
     ),
     Quantity(
         Owner.BAR, "N", SCALAR, "tension of a bar of a cable, with that of damping",
-        array="bar_tension", flat=".tension", see=tensions,
+        array="bar_tension", flat=".tension", see=observed_forces.tensions,
     ),
     Quantity(
         Owner.BAR, "J", SCALAR, "elastic energy of a bar of a cable",
-        array="bar_energy", flat=".energy", see=energies,
+        array="bar_energy", flat=".energy", see=observed_forces.energies,
     ),
     Quantity(Owner.MODE, "m", SCALAR, "largest displacement of a shape of a flexible body",
              array="modal", flat=".modal", see=modal(m.QN)),
@@ -419,7 +398,7 @@ COLUMNS = (
     Quantity(
         Owner.LOAD, "{}", SCALAR,
         "load of a motor, drive, transmission or rope, in its reading_unit",
-        lambda x: x.loads, array="effort", see=load_by_name,
+        lambda x: x.loads, array="effort", see=observed_forces.load_by_name,
     ),
     GAP,
     Quantity(

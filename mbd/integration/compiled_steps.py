@@ -10,7 +10,8 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from mbd.integration import newton_loop
-from mbd.integration.one_step import go_on, keep_start
+from mbd.integration.one_step import go_on
+from mbd.integration.updates import keep_start
 from mbd.machine import buffer as m
 from mbd.machine.jit import ints, jit, loop, part
 from mbd.machine.subnormal import flushing

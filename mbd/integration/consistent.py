@@ -13,11 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from mbd.base import tolerances
 from mbd.base.checked import flag, shown
-from mbd.base.tolerances import (
-    ROWS_MET,
-    START_NEAR,
-)
 from mbd.integration.contradiction import contradicting_rows, contradiction
 from mbd.linear.saddle import Saddle, accelerate
 from mbd.machine import buffer as m
@@ -44,14 +41,14 @@ def _sizes(model: FrozenModel, F: np.ndarray) -> np.ndarray:
 
 def allowed(model: FrozenModel) -> np.ndarray:
     """Return the violation of positions that is accepted of each row."""
-    return ROWS_MET * _sizes(model, model.F)
+    return tolerances.ROWS_MET * _sizes(model, model.F)
 
 
 def limits(work: Workspace) -> tuple[np.ndarray, np.ndarray]:
     """Return the violations that are accepted of rows and of their rates, (..., n_lam)."""
     size = _sizes(work.model, work.F)
     speed = np.abs(work.vector(m.V)).max(-1, keepdims=True, initial=1.0)
-    return ROWS_MET * size, ROWS_MET * size * speed
+    return tolerances.ROWS_MET * size, tolerances.ROWS_MET * size * speed
 
 
 def described_starts(work: Workspace, share: float = 1.0) -> tuple[State, Saddle | None]:
@@ -213,7 +210,7 @@ def _violated(work: Workspace, rows: np.ndarray | None = None, part: float = 1.0
 
 def _little(work: Workspace) -> str:
     """Return the worst rows of those that are violated, if none are by much."""
-    if any(_violated(work, part=START_NEAR / ROWS_MET)):
+    if any(_violated(work, part=tolerances.START_NEAR / tolerances.ROWS_MET)):
         return ""
     positions, velocities = _violated(work)
     what, rows = ("positions", positions) if positions else ("velocities", velocities)
@@ -240,7 +237,7 @@ def _project_positions(model: FrozenModel, work: Workspace, size: np.ndarray) ->
         gap, _ = violations(work)
         if np.abs(gap / size).max() < 1e-14:
             break
-        saddle = Saddle(work, soft=bool((np.abs(gap) > START_NEAR * size).any()))
+        saddle = Saddle(work, soft=bool((np.abs(gap) > tolerances.START_NEAR * size).any()))
         r = np.zeros(int(work.I[m.N_U]))
         r[lam] = gap
         step = saddle.solve(r)[v]

@@ -32,11 +32,14 @@ from typing import Any, Literal
 
 import numpy as np
 
+from mbd.algebra.vec import add, clear, copy
 from mbd.base.checked import one_of, whole
 from mbd.base.tolerances import HALVED, NEWTON_ROUND_OFF
 from mbd.formulations.families import conserving_family, family
 from mbd.integration import newton_loop
 from mbd.integration.method import Facts
+from mbd.integration.one_step import begin_step
+from mbd.integration.updates import back_to_start
 from mbd.integration.verdicts import measure_rows
 from mbd.machine import buffer as m
 from mbd.machine.jit import call, ints, jit, loop
@@ -45,9 +48,6 @@ from mbd.machine.unknowns import is_velocity, own_vector
 from mbd.model.evaluation import accept, evaluate, is_off, linearise, stage
 from mbd.model.frozen import FrozenModel
 
-A, AL, AN, D, FLOOR, H, UNKNOWN_KIND, N_U, Q, QN, T, V, VN, X = (
-    m.A, m.AL, m.AN, m.D, m.FLOOR, m.H, m.UNKNOWN_KIND, m.N_U, m.Q, m.QN, m.T, m.V, m.VN, m.X,
-)  # fmt: skip
 # vectors of this method: Delta, those of the two steps before, rows at the end; of a step that is
 # taken in parts the way made and the velocities at its start
 DELTA, LAST, BEFORE, ROWS, WAY, START, N_VECTORS = range(7)
@@ -57,50 +57,50 @@ DELTA, LAST, BEFORE, ROWS, WAY, START, N_VECTORS = range(7)
 def _evaluate_end(I: Any, F: Any, t: float) -> None:
     """Evaluate at q_0 + Delta; keep the rows. Angles follow the rates of the middle."""
     S, delta, rows = ints(F), own_vector(I, DELTA), own_vector(I, ROWS)
-    for i in range(I[N_U]):
+    for i in range(I[m.N_U]):
         if is_velocity(I, i):
-            F[I[D] + i] = F[delta + i]
-            F[I[V] + i] = F[delta + i] / F[H]
-    S[m.PHASE], F[T] = m.END, t + F[H]
+            F[I[m.D] + i] = F[delta + i]
+            F[I[m.V] + i] = F[delta + i] / F[m.H]
+    S[m.PHASE], F[m.T] = m.END, t + F[m.H]
     evaluate(I, F)
-    for i in range(I[N_U]):
+    for i in range(I[m.N_U]):
         if not is_velocity(I, i):
-            F[rows + i] = F[I[m.LEFT] + i] if is_off(I, F, i) else F[I[X] + i]
+            F[rows + i] = F[I[m.LEFT] + i] if is_off(I, F, i) else F[I[m.X] + i]
 
 
 @jit
 def _evaluate_middle(I: Any, F: Any, t: float) -> None:
     """Evaluate at q_0 + Delta/2, v = Delta/h, v' = 2 (Delta/h - v_0)/h; rows from the end."""
-    S, h, rows = ints(F), F[H], own_vector(I, ROWS)
-    for i in range(I[N_U]):
+    S, h, rows = ints(F), F[m.H], own_vector(I, ROWS)
+    for i in range(I[m.N_U]):
         if is_velocity(I, i):
             delta = F[own_vector(I, DELTA) + i]
-            F[I[D] + i] = 0.5 * delta
-            F[I[V] + i] = delta / h
-            F[I[A] + i] = 2 / h * (delta / h - F[I[VN] + i])
+            F[I[m.D] + i] = 0.5 * delta
+            F[I[m.V] + i] = delta / h
+            F[I[m.A] + i] = 2 / h * (delta / h - F[I[m.VN] + i])
     S[m.PHASE] = m.MIDDLE
-    F[T] = t + 0.5 * h
+    F[m.T] = t + 0.5 * h
     evaluate(I, F)
-    for i in range(I[N_U]):  # rows on velocities hold in the middle
-        if not (is_velocity(I, i) or I[I[UNKNOWN_KIND] + i] == m.VELOCITY_ROW):
-            F[(I[m.LEFT] if is_off(I, F, i) else I[X]) + i] = F[rows + i]
+    for i in range(I[m.N_U]):  # rows on velocities hold in the middle
+        if not (is_velocity(I, i) or I[I[m.UNKNOWN_KIND] + i] == m.VELOCITY_ROW):
+            F[(I[m.LEFT] if is_off(I, F, i) else I[m.X]) + i] = F[rows + i]
 
 
 @jit
 def _correct(I: Any, F: Any) -> Any:
     """Subtract the solution from Delta and lam; return its size in round-off, and Delta's, <= 1."""
     size, way, delta = 0.0, 0.0, own_vector(I, DELTA)
-    for i in range(I[N_U]):
+    for i in range(I[m.N_U]):
         if is_velocity(I, i):
-            x = F[I[X] + i]
+            x = F[I[m.X] + i]
             F[delta + i] -= x
-            kind = I[I[UNKNOWN_KIND] + i]
-            size = max(size, abs(x) / F[FLOOR + kind])
+            kind = I[I[m.UNKNOWN_KIND] + i]
+            size = max(size, abs(x) / F[m.FLOOR + kind])
             way = max(way, abs(F[delta + i]) / F[m.UNIT + kind])
             if x != x:
                 size = math.inf
         else:
-            F[I[A] + i] -= F[I[X] + i] / F[m.SCALE_R]
+            F[I[m.A] + i] -= F[I[m.X] + i] / F[m.SCALE_R]
     return size, min(way, 1.0)
 
 
@@ -108,13 +108,8 @@ def _correct(I: Any, F: Any) -> Any:
 def _begin(I: Any, F: Any, t: float) -> None:
     """Keep the state; measure the springs at the start."""
     S = ints(F)
-    for i in range(I[m.N_Q]):
-        F[I[QN] + i] = F[I[Q] + i]
-    for i in range(I[m.N_U]):
-        F[I[VN] + i] = F[I[V] + i]
-        F[I[AN] + i] = F[I[A] + i]
-        F[I[D] + i] = 0.0
-    S[m.PHASE], F[T] = m.START, t
+    begin_step(I, F)
+    S[m.PHASE], F[m.T] = m.START, t
     stage(I, F, m.PLACE)
     stage(I, F, m.FORCES)
 
@@ -123,11 +118,11 @@ def _begin(I: Any, F: Any, t: float) -> None:
 def _guess(I: Any, F: Any, steps: int) -> None:
     """Guess Delta by so many steps before this one, and lam by the last; see the head."""
     delta, last, before = own_vector(I, DELTA), own_vector(I, LAST), own_vector(I, BEFORE)
-    for i in range(I[N_U]):
+    for i in range(I[m.N_U]):
         if not is_velocity(I, i):
-            F[I[A] + i] = F[I[AN] + i]
+            F[I[m.A] + i] = F[I[m.AN] + i]
         elif steps == 0:
-            F[delta + i] = F[H] * F[I[VN] + i]
+            F[delta + i] = F[m.H] * F[I[m.VN] + i]
         elif steps == 1:
             F[delta + i] = F[last + i]
         else:
@@ -148,7 +143,7 @@ def _iterate(I: Any, F: Any, t: float, careful: bool) -> int:
         if iteration == 0:
             newton_loop.measure_place(I, F)
         _evaluate_middle(I, F, t)
-        rows_open = measure_rows(I, F, I[X]) if I[m.LOOPS] else 0.0
+        rows_open = measure_rows(I, F, I[m.X]) if I[m.LOOPS] else 0.0
         if careful or not S[m.HAVE_FACTOR]:
             S[m.SMALL_PIVOTS] = 0
             linearise(I, F)
@@ -191,18 +186,18 @@ def _solve(I: Any, F: Any, t: float) -> int:
 def _finish(I: Any, F: Any, t: float) -> bool:
     """Accept the step, if all turns in it are sure."""
     S = ints(F)
-    h = F[H]
+    h = F[m.H]
     _evaluate_end(I, F, t)
     if not accept(I, F):
         return False
     delta, last, before = own_vector(I, DELTA), own_vector(I, LAST), own_vector(I, BEFORE)
-    for i in range(I[N_U]):
+    for i in range(I[m.N_U]):
         if is_velocity(I, i):
-            F[I[V] + i] = 2 * (F[delta + i] / h) - F[I[VN] + i]
+            F[I[m.V] + i] = 2 * (F[delta + i] / h) - F[I[m.VN] + i]
     stage(I, F, m.ENDING)
-    for i in range(I[N_U]):
+    for i in range(I[m.N_U]):
         if is_velocity(I, i):
-            F[I[A] + i] = F[I[AL] + i] = (F[I[V] + i] - F[I[VN] + i]) / h
+            F[I[m.A] + i] = F[I[m.AL] + i] = (F[I[m.V] + i] - F[I[m.VN] + i]) / h
             F[before + i] = F[last + i]
             F[last + i] = F[delta + i]
     S[m.HISTORY] = min(S[m.HISTORY] + 1, 2)
@@ -220,11 +215,7 @@ def _step(I: Any, F: Any, t: float, k: int) -> int:
     if status != newton_loop.CONVERGED:
         S[m.HAVE_FACTOR] = 0
         if k == 0:
-            for i in range(I[m.N_Q]):
-                F[I[Q] + i] = F[I[QN] + i]
-            for i in range(I[m.N_U]):
-                F[I[V] + i] = F[I[VN] + i]
-                F[I[A] + i] = F[I[AN] + i]
+            back_to_start(I, F)
     return status
 
 
@@ -235,10 +226,10 @@ def _set_size(I: Any, F: Any, h: float) -> None:
     F[m.SCALE_R] = 0.5 * h * h
     F[m.W_M], F[m.W_G], F[m.W_K] = 1.0, 0.5 * h, 0.25 * h * h
     F[m.ROW_RATE], F[m.ROW_TURN], F[m.POSITION_TURN] = h, 0.5 * h, 0.5 * h
-    if F[H] != h:
-        for i in range(I[N_U]):
-            F[own_vector(I, LAST) + i] *= h / F[H]
-        F[H] = h
+    if F[m.H] != h:
+        for i in range(I[m.N_U]):
+            F[own_vector(I, LAST) + i] *= h / F[m.H]
+        F[m.H] = h
         S[m.HISTORY] = min(S[m.HISTORY], 1)
         S[m.HAVE_FACTOR] = 0
 
@@ -251,26 +242,23 @@ def _in_parts(I: Any, F: Any, t: float, h: float) -> int:
     """
     delta, way, start = own_vector(I, DELTA), own_vector(I, WAY), own_vector(I, START)
     S = ints(F)
-    for i in range(I[m.N_U]):
-        F[start + i] = F[I[V] + i]
-        F[way + i] = 0.0
+    copy(F, start, I[m.V], I[m.N_U])
+    clear(F, way, I[m.N_U])
     at, part = 0.0, 0.5
     while at < 1.0 and part >= 0.5**HALVED:
         _set_size(I, F, part * h)
         if _step(I, F, t + at * h, 0) == newton_loop.CONVERGED:
             at += part
-            for i in range(I[N_U]):
-                F[way + i] += F[delta + i]
+            add(F, way, 1.0, delta, I[m.N_U])
         else:
             part *= 0.5
     _set_size(I, F, h)
     if at >= 1.0:
         return newton_loop.CONVERGED
-    for i in range(I[m.N_Q]):
-        F[I[QN] + i] = F[I[Q] + i]
-    for i in range(I[m.N_U]):
-        F[I[V] + i] = F[start + i]
-        F[I[D] + i] = -F[way + i]
+    copy(F, I[m.QN], I[m.Q], I[m.N_Q])
+    copy(F, I[m.V], start, I[m.N_U])
+    clear(F, I[m.D], I[m.N_U])
+    add(F, I[m.D], -1.0, way, I[m.N_U])
     S[m.PHASE], S[m.HISTORY] = m.START, 0
     stage(I, F, m.PLACE)
     return newton_loop.FAILED
@@ -281,22 +269,22 @@ def _in_parts(I: Any, F: Any, t: float, h: float) -> int:
 def conserve(I: Any, F: Any, k: int) -> None:
     """Take S[N_STEPS] steps of F[H]; k = 1 leaves the state of a failed step for inspection."""
     S = ints(F)
-    h = F[H]
+    h = F[m.H]
     _set_size(I, F, h)
     S[m.STATUS] = newton_loop.CONVERGED
     S[m.STEPS_DONE] = 0
     for step in range(S[m.N_STEPS]):
-        t = F[T]
+        t = F[m.T]
         status = _step(I, F, t, k)
         # pivots are none where the iteration went astray
         if status != newton_loop.CONVERGED and k == 0:
             status = _in_parts(I, F, t, h)
         S[m.PHASE] = m.ORDINARY
-        F[T] = t
+        F[m.T] = t
         if status != newton_loop.CONVERGED:
             S[m.STATUS] = status
             return
-        F[T] = newton_loop.next_time(I, F)
+        F[m.T] = newton_loop.next_time(I, F)
         S[m.STEPS_DONE] = step + 1
         newton_loop.keep_record(I, F)
 
@@ -315,9 +303,10 @@ class EnergyMomentum:
     time drives or dissipates; its means are taken at the rate and time of the middle.
 
     For bodies with ``formulation="directors"``, ``"euler_parameters"`` or ``"scalable"``, rigid or
-    of a free scale, and point masses. Second order; a conservative system keeps its total energy,
-    whatever the step, and what symmetry conserves is conserved. Accelerations are mean values over
-    a step, and multipliers those of its middle: they are first order at the recorded instants.
+    of a free scale, bodies in a plane and point masses. Second order; a conservative system keeps
+    its total energy, whatever the step, and what symmetry conserves is conserved. Accelerations are
+    mean values over a step, and multipliers those of its middle: they are first order at the
+    recorded instants.
 
     Equations :eq:`midpoint` and :eq:`meanface` of the theory page.
 
@@ -378,10 +367,10 @@ class EnergyMomentum:
                     "follows a law of time, so that the midpoint rule does not conserve energy; "
                     "use GeneralizedAlpha"
                 )
-        for part in model.system.parts.values():
-            if not all(element.kind.secant for element in part.elements()):
+        for name, own in model.elements.items():
+            if not all(element.kind.secant for element in own):
                 raise ValueError(
-                    f"EnergyMomentum: {part.name!r} has a force whose work over a step is not that "
+                    f"EnergyMomentum: {name!r} has a force whose work over a step is not that "
                     "of an energy yet (a measure without a secant gradient, an added mass); use "
                     "GeneralizedAlpha"
                 )
@@ -392,13 +381,13 @@ class EnergyMomentum:
     @staticmethod
     def _refuse_masses(model: FrozenModel) -> None:
         """Refuse elements with mass on bodies whose faces move on curves within a step."""
-        for part in model.system.parts.values():
-            for element in part.elements():
+        for part, elements in model.elements.items():
+            for element in elements:
                 for end in element.attachments if element.kind.accelerated else ():
                     body = model.nodes.get(end.body)
                     if body is not None and not body.formulation.linear:
                         raise ValueError(
-                            f"EnergyMomentum: {part.name!r} has mass and moves with {body.name!r}, "
+                            f"EnergyMomentum: {part!r} has mass and moves with {body.name!r}, "
                             f"which is carried by {body.formulation.name!r}; its energy is kept on "
                             "linear coordinates only: use formulation='directors', or "
                             "GeneralizedAlpha"
@@ -407,7 +396,7 @@ class EnergyMomentum:
     @staticmethod
     def _replace(model: FrozenModel, S: np.ndarray) -> None:
         """Let springs act by their means and secants, and bodies by their own steps."""
-        kinds = {e.kind for part in model.system.parts.values() for e in part.elements()}
+        kinds = {e.kind for own in model.elements.values() for e in own}
         stands_for: dict[Any, Any] = {}
         for kind in kinds:
             if kind.conserving is not None:

@@ -36,6 +36,7 @@ References
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal
@@ -43,63 +44,22 @@ from typing import Any, Literal
 import numpy as np
 
 from mbd.algebra.vec import add, clear, copy, larger
+from mbd.base import tolerances
 from mbd.base.checked import one_of
-from mbd.base.tolerances import (
-    RANK_STAYS,
-    ROUND_OFF,
-    STIFF_COVERS,
-    STIFF_STABLE,
-    STIFF_STEPS,
-    TURN_UNSURE,
-)
+from mbd.integration import newton_loop, one_step
 from mbd.integration.adaptive import share_of_step
+from mbd.integration.compiled_steps import nothing, step_loop
 from mbd.integration.explicit_tableaus import TABLEAUS, Tableau, tableau
-from mbd.integration.method import Facts, FreeSteps, once
-from mbd.integration.newton_loop import (
-    CONVERGED,
-    STIFF,
-    WORN,
-    measure_place,
-    measure_speed,
-    next_time,
-)
-from mbd.integration.one_step import (
-    AT_END,
-    AT_START,
-    CORRECTIONS,
-    begin_step,
-    choosing,
-    end_on_rows,
-    factor_here,
-    first_step,
-    kept_vectors,
-    measure_speeds,
-    nearness,
-    note_accelerations,
-    on_rates,
-    set_flows,
-    shake,
-    undo_step,
-)
+from mbd.integration.method import Facts, FreeSteps, once, says
 from mbd.integration.radau_collocation import RadauCollocation
-from mbd.integration.runge_kutta import explicit, set_level
 from mbd.integration.updates import record
 from mbd.linear.onto_rows import onto_rows
 from mbd.machine import buffer as m
 from mbd.machine.jit import ints, jit
 from mbd.machine.unknowns import is_velocity, own_vector
-from mbd.model.evaluation import (
-    accept_stage,
-    copy_remembered,
-    evaluate_second_rates,
-    stage,
-)
+from mbd.model.evaluation import accept_stage, copy_remembered, evaluate_second_rates, stage
 from mbd.model.frozen import FrozenModel
-from mbd.model.workspace import Workspace
 
-A, D, UNKNOWN_KIND, N_U, T, V, VN, X = (
-    m.A, m.D, m.UNKNOWN_KIND, m.N_U, m.T, m.V, m.VN, m.X,
-)  # fmt: skip
 # numbers of the method: s, all stages, degree within a step, power of the estimate, corrections
 # onto rows, nearness of rows (at first, where they were chosen, now); largest h|rho| that is stable
 # (infinite: not asked for), whether the step is stiff, such steps and others in a row; whether what
@@ -113,7 +73,7 @@ VECTORS = 28 * WIDTH
 # of each stage: v' and lam, rate of the increment; after them room, sizes of rows by mass, and
 # coordinates of a start
 ACC, RATE, SPARE, ALONE, START_Q = 0, 1, 0, 3, 4
-base, own, other = kept_vectors(ALL, VECTORS, RATE + 1)
+base, own, other = one_step.kept_vectors(ALL, VECTORS, RATE + 1)
 
 
 # --- stages ---------------------------------------------------------------------------------------
@@ -121,38 +81,38 @@ base, own, other = kept_vectors(ALL, VECTORS, RATE + 1)
 def accelerate(I: Any, F: Any) -> bool:
     """Correct v', lam at q_n [+] D, V, and factor there; tell whether they are numbers."""
     evaluate_second_rates(I, F)
-    good = factor_here(I, F, other(I, F, SPARE))
-    for i in range(I[N_U]):
-        F[I[A] + i] -= F[I[X] + i]
-        good = good and abs(F[I[X] + i]) < math.inf
+    good = one_step.factor_here(I, F, other(I, F, SPARE))
+    for i in range(I[m.N_U]):
+        F[I[m.A] + i] -= F[I[m.X] + i]
+        good = good and abs(F[I[m.X] + i]) < math.inf
     return good
 
 
 @jit
 def take_stage(I: Any, F: Any, i: int, t: float, h: float) -> bool:
     """Go to stage i and keep its rates; tell whether they are numbers."""
-    b, n = base(I), I[N_U]
-    clear(F, I[D], n)
-    copy(F, I[V], I[VN], n)
+    b, n = base(I), I[m.N_U]
+    clear(F, I[m.D], n)
+    copy(F, I[m.V], I[m.VN], n)
     for j in range(i):
         weight = h * F[b + WEIGHTS + WIDTH * i + j]
         if weight != 0.0:
-            add(F, I[D], weight, own(I, F, RATE, j), n)
-            add(F, I[V], weight, own(I, F, ACC, j), n)
+            add(F, I[m.D], weight, own(I, F, RATE, j), n)
+            add(F, I[m.V], weight, own(I, F, ACC, j), n)
     F[m.WAY] = 1.0
     stage(I, F, m.CONVECT)
-    F[T] = t
+    F[m.T] = t
     if not accelerate(I, F):
         return False
     if F[b + TURNING] > 0.0 or i == int(F[b + STAGES]):
         accept_stage(I, F)
     if i == int(F[b + STAGES]):
-        copy(F, I[m.AL], I[A], n)
+        copy(F, I[m.AL], I[m.A], n)
     stage(I, F, m.FLOW)
     copy(F, own(I, F, RATE, i), own_vector(I, 0), n)
     F[m.WAY] = -1.0
     stage(I, F, m.CONVECT)
-    copy(F, own(I, F, ACC, i), I[A], n)
+    copy(F, own(I, F, ACC, i), I[m.A], n)
     return True
 
 
@@ -160,7 +120,7 @@ def take_stage(I: Any, F: Any, i: int, t: float, h: float) -> bool:
 def turning(I: Any, F: Any, h: float) -> float:
     """Return whether angles turn by as much in a step as they may be unsure of (1.0), or not."""
     for i in range(I[m.N_MEMORY]):
-        if not abs(F[I[m.TURN_RATES] + i]) * h <= 0.5 * TURN_UNSURE:
+        if not abs(F[I[m.TURN_RATES] + i]) * h <= 0.5 * tolerances.TURN_UNSURE:
             return 1.0
     return 0.0
 
@@ -168,24 +128,24 @@ def turning(I: Any, F: Any, h: float) -> float:
 @jit
 def take_stages(I: Any, F: Any, end: float, h: float) -> bool:
     """Take the stages of a step from the present state, up to its end, which D, V, A then are."""
-    S, b, n, t = ints(F), base(I), I[N_U], F[T]
+    S, b, n, t = ints(F), base(I), I[m.N_U], F[m.T]
     s = int(F[b + STAGES])
-    copy_remembered(I, F, 0, AT_START)
+    copy_remembered(I, F, 0, one_step.AT_START)
     F[m.T_STEP], F[m.T_LAST], F[m.UNSURE] = t, t, 0.0
     F[b + TURNING] = turning(I, F, h)
-    begin_step(I, F)
-    measure_speed(I, F)
+    one_step.begin_step(I, F)
+    newton_loop.measure_speed(I, F)
     if S[m.HISTORY]:  # the end of the step before
-        copy(F, own(I, F, ACC, 0), I[A], n)
-        copy(F, own(I, F, RATE, 0), I[V], n)
+        copy(F, own(I, F, ACC, 0), I[m.A], n)
+        copy(F, own(I, F, RATE, 0), I[m.V], n)
     elif not take_stage(I, F, 0, t, h):
         return False
-    measure_place(I, F)
+    newton_loop.measure_place(I, F)
     for i in range(1, s + 1):
         if not take_stage(I, F, i, end if i == s else t + h * F[b + C + i], h):
             return False
-    copy(F, I[A], I[m.AL], n)
-    if F[m.UNSURE] > TURN_UNSURE:
+    copy(F, I[m.A], I[m.AL], n)
+    if F[m.UNSURE] > tolerances.TURN_UNSURE:
         return False
     F[m.UNSURE] = 0.0
     F[b + OF_END] = 1.0
@@ -196,13 +156,13 @@ def take_stages(I: Any, F: Any, end: float, h: float) -> bool:
 def round_off(I: Any, F: Any) -> None:
     """Write to X what the round-off of the end makes of its accelerations."""
     F[base(I) + OF_END] = 0.0
-    n, end_v, end_d = I[N_U], other(I, F, SPARE + 1), other(I, F, SPARE + 2)
-    copy(F, end_v, I[V], n)
-    copy(F, end_d, I[D], n)
-    shake(I, F, other(I, F, SPARE))
-    copy(F, I[V], end_v, n)
-    copy(F, I[D], end_d, n)
-    copy(F, I[A], I[m.AL], n)
+    n, end_v, end_d = I[m.N_U], other(I, F, SPARE + 1), other(I, F, SPARE + 2)
+    copy(F, end_v, I[m.V], n)
+    copy(F, end_d, I[m.D], n)
+    one_step.shake(I, F, other(I, F, SPARE))
+    copy(F, I[m.V], end_v, n)
+    copy(F, I[m.D], end_d, n)
+    copy(F, I[m.A], I[m.AL], n)
 
 
 @jit
@@ -211,19 +171,19 @@ def lost(I: Any, F: Any) -> bool:
 
     Asked where rows are nearer to each other than at first by as much as lets others be chosen.
     """
-    b, n = base(I), I[N_U]
-    F[b + NOW_NEAR] = nearness(I, F, other(I, F, ALONE))
+    b, n = base(I), I[m.N_U]
+    F[b + NOW_NEAR] = one_step.nearness(I, F, other(I, F, ALONE))
     if F[b + FIRST_NEAR] == 0.0:
         F[b + FIRST_NEAR] = F[b + NOW_NEAR]
-    if F[b + NOW_NEAR] * RANK_STAYS**2 <= F[b + FIRST_NEAR]:
+    if F[b + NOW_NEAR] * tolerances.RANK_STAYS**2 <= F[b + FIRST_NEAR]:
         return False
     round_off(I, F)
     for k in range(m.N_UNKNOWN_KINDS):
         F[m.SCALE + k] = 0.0
-    note_accelerations(I, F, I[A])
+    one_step.note_accelerations(I, F, I[m.A])
     for u in range(n):
-        allowed = math.sqrt(ROUND_OFF) * F[m.SCALE + I[I[UNKNOWN_KIND] + u]]
-        if is_velocity(I, u) and abs(F[I[X] + u]) > allowed:
+        allowed = math.sqrt(tolerances.ROUND_OFF) * F[m.SCALE + I[I[m.UNKNOWN_KIND] + u]]
+        if is_velocity(I, u) and abs(F[I[m.X] + u]) > allowed:
             return True
     return False
 
@@ -233,13 +193,13 @@ def worn(I: Any, F: Any) -> int:
     """Return WORN where other acting rows might be better by far; these count as new then."""
     b = base(I)
     if I[m.LOOPS] == 0:
-        return CONVERGED  # type: ignore[no-any-return]
+        return newton_loop.CONVERGED  # type: ignore[no-any-return]
     if F[b + NEAR] == 0.0:
         F[b + NEAR] = F[b + NOW_NEAR]
-    if F[b + NOW_NEAR] * RANK_STAYS**2 <= F[b + NEAR]:
-        return CONVERGED  # type: ignore[no-any-return]
+    if F[b + NOW_NEAR] * tolerances.RANK_STAYS**2 <= F[b + NEAR]:
+        return newton_loop.CONVERGED  # type: ignore[no-any-return]
     F[b + NEAR] = 0.0
-    return WORN
+    return newton_loop.WORN
 
 
 @jit
@@ -249,11 +209,11 @@ def verdict(I: Any, F: Any) -> int:
     if F[b + STIFF_STEP] > 0.0:
         F[b + STREAK] += 1.0
         F[b + EASY] = 0.0
-        if F[b + STREAK] >= STIFF_STEPS[0]:
-            return STIFF
+        if F[b + STREAK] >= tolerances.STIFF_STEPS[0]:
+            return newton_loop.STIFF
     else:
         F[b + EASY] += 1.0
-        if F[b + EASY] >= STIFF_STEPS[1]:
+        if F[b + EASY] >= tolerances.STIFF_STEPS[1]:
             F[b + STREAK] = 0.0
     return worn(I, F)  # type: ignore[no-any-return]
 
@@ -263,21 +223,54 @@ def finish(I: Any, F: Any, t: float, h: float) -> bool:
     """End the step, on the rows; return whether it meets them."""
     b, start_q, spare = base(I), other(I, F, START_Q), other(I, F, SPARE)
     most, of_end = int(F[b + MOST_CORRECTIONS]), F[b + OF_END] > 0.0
-    return end_on_rows(I, F, t, start_q, spare, most, of_end)  # type: ignore[no-any-return]
+    return one_step.end_on_rows(I, F, t, start_q, spare, most, of_end)  # type: ignore[no-any-return]
 
 
 # --- steps of one size ----------------------------------------------------------------------------
 @jit
+def set_level(F: Any) -> None:
+    """Let stages be evaluated with M and B alone, and rows met by rates of their own."""
+    F[m.W_M], F[m.W_G], F[m.W_K], F[m.SCALE_R] = 1.0, 0.0, 0.0, 1.0
+    F[m.ROW_TURN], F[m.POSITION_TURN], F[m.ROW_RATE] = 0.0, 0.0, 1.0
+
+
+def explicit(
+    step: Callable[..., Any], back: Callable[..., Any], verdict: Callable[..., Any],
+    begin: Callable[..., Any] = nothing,
+) -> Any:  # fmt: skip
+    """Return the kernel that takes explicit steps; what is passed is that of `step_loop`.
+
+    A step tells whether it went well, and begin is left out where a piece of a run goes on from the
+    one before.
+    """
+
+    @jit
+    def begin_piece(I: Any, F: Any) -> None:
+        set_level(F)
+        if not ints(F)[m.HISTORY]:
+            begin(I, F)
+
+    @jit
+    def timed(I: Any, F: Any, t: float) -> int:
+        if not step(I, F, t):
+            return newton_loop.FAILED  # type: ignore[no-any-return]
+        F[m.T] = newton_loop.next_time(I, F)
+        return newton_loop.CONVERGED  # type: ignore[no-any-return]
+
+    return step_loop(begin_piece, timed, back, verdict)
+
+
+@jit
 def _step(I: Any, F: Any, t: float) -> bool:
     """Take one step from t."""
-    end = next_time(I, F)
+    end = newton_loop.next_time(I, F)
     return take_stages(I, F, end, F[m.H]) and finish(I, F, end, F[m.H])
 
 
 @jit
 def _back(I: Any, F: Any) -> None:
     """Return to the start of the step."""
-    undo_step(I, F, F[m.T_STEP])
+    one_step.undo_step(I, F, F[m.T_STEP])
 
 
 advance = explicit(_step, _back, worn)
@@ -309,14 +302,14 @@ def local_error(I: Any, F: Any, h: float, allowed: float) -> float:
     for k in range(m.N_UNKNOWN_KINDS):
         F[m.SCALE + k] = 0.0
     for i in range(last):
-        note_accelerations(I, F, own(I, F, ACC, i))
-    measure_speed(I, F)
-    measure_speeds(F, sizes)
+        one_step.note_accelerations(I, F, own(I, F, ACC, i))
+    newton_loop.measure_speed(I, F)
+    one_step.measure_speeds(F, sizes)
     way, way_lower, change, change_lower, moved, driven = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     covers, power = 0.0, 1.0 / max(F[b + POWER], 1.0)
-    for u in range(I[N_U]):
+    for u in range(I[m.N_U]):
         if is_velocity(I, u):
-            k = I[I[UNKNOWN_KIND] + u]
+            k = I[I[m.UNKNOWN_KIND] + u]
             far, far_lower, fast, fast_lower, apart, faster = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
             for i in range(last):
                 e, e_lower = F[b + ERRORS + i], F[b + ERRORS + WIDTH + i]
@@ -333,7 +326,7 @@ def local_error(I: Any, F: Any, h: float, allowed: float) -> float:
             moved += of_speed + (h * apart / F[m.UNIT + k]) ** 2
             driven += of_speed + (h * h * jerk / F[m.UNIT + k]) ** 2
             swing = abs(F[own(I, F, ACC, last - 1) + u] - F[own(I, F, ACC, 0) + u])
-            covers = max(covers, abs(F[I[D] + u]) / F[m.UNIT + k])
+            covers = max(covers, abs(F[I[m.D] + u]) / F[m.UNIT + k])
             covers = max(covers, swing / max(F[m.SCALE + k], 1e-300))
             unit = (F[m.UNIT + k] + F[m.ATOL + k] / F[m.RTOL]) / h
             way = larger(way, abs(far) / unit)
@@ -343,15 +336,15 @@ def local_error(I: Any, F: Any, h: float, allowed: float) -> float:
             change_lower = larger(change_lower, abs(fast_lower) / speed)
     error = combined(larger(way, change), larger(way_lower, change_lower))
     at_bound = moved > 0.0 and driven > F[b + STABLE] ** 2 * moved
-    short = covers < STIFF_COVERS * allowed**power and (error / allowed) ** power > 0.5
+    short = covers < tolerances.STIFF_COVERS * allowed**power and (error / allowed) ** power > 0.5
     F[b + STIFF_STEP] = 1.0 if F[b + STABLE] < math.inf and (at_bound or short) else 0.0
-    if error <= allowed or F[b + NOW_NEAR] * RANK_STAYS**2 > F[b + FIRST_NEAR]:
+    if error <= allowed or F[b + NOW_NEAR] * tolerances.RANK_STAYS**2 > F[b + FIRST_NEAR]:
         return error  # type: ignore[no-any-return]
     round_off(I, F)
     noise = 0.0
-    for u in range(I[N_U]):
+    for u in range(I[m.N_U]):
         if is_velocity(I, u):
-            noise = max(noise, h * abs(F[I[X] + u]) / F[sizes + I[I[UNKNOWN_KIND] + u]])
+            noise = max(noise, h * abs(F[I[m.X] + u]) / F[sizes + I[I[m.UNKNOWN_KIND] + u]])
     parts = 1.0
     for i in range(last):
         parts += abs(F[b + ERRORS + i])
@@ -375,16 +368,16 @@ def attempt(I: Any, F: Any, t: float, h: float) -> float:
 @jit
 def go_within(I: Any, F: Any, t: float, h: float, x: float) -> None:
     """Go to the state x h after the start of the step, by the polynomial of its stages."""
-    b, n = base(I), I[N_U]
-    clear(F, I[D], n)
-    copy(F, I[V], I[VN], n)
+    b, n = base(I), I[m.N_U]
+    clear(F, I[m.D], n)
+    copy(F, I[m.V], I[m.VN], n)
     for i in range(int(F[b + ALL])):
         weight = 0.0
         for k in range(int(F[b + DEGREE]) - 1, -1, -1):
             weight = x * (weight + F[b + POWERS + WIDTH * k + i])
-        add(F, I[D], h * weight, own(I, F, RATE, i), n)
-        add(F, I[V], h * weight, own(I, F, ACC, i), n)
-    F[T] = t + x * h
+        add(F, I[m.D], h * weight, own(I, F, RATE, i), n)
+        add(F, I[m.V], h * weight, own(I, F, ACC, i), n)
+    F[m.T] = t + x * h
     F[m.WAY] = 1.0
     stage(I, F, m.CONVECT)
 
@@ -392,30 +385,30 @@ def go_within(I: Any, F: Any, t: float, h: float, x: float) -> None:
 @jit
 def give(I: Any, F: Any, t: float, h: float) -> None:
     """Record the states at requested times before the end of the step."""
-    S, b, n = ints(F), base(I), I[N_U]
+    S, b, n = ints(F), base(I), I[m.N_U]
     if S[m.N_REACHED] == S[m.N_OUTPUT] or F[S[m.OUTPUT] + S[m.N_REACHED]] >= t + h:
         return
     end_v, end_d = other(I, F, SPARE + 1), other(I, F, SPARE + 2)
-    copy(F, end_v, I[V], n)
-    copy(F, end_d, I[D], n)
-    copy_remembered(I, F, 0, AT_END)
+    copy(F, end_v, I[m.V], n)
+    copy(F, end_d, I[m.D], n)
+    copy_remembered(I, F, 0, one_step.AT_END)
     F[b + OF_END] = 0.0
     for i in range(int(F[b + STAGES]) + 1, int(F[b + ALL])):
         take_stage(I, F, i, t + h * F[b + C + i], h)
-    copy_remembered(I, F, AT_START, 0)
+    copy_remembered(I, F, one_step.AT_START, 0)
     F[m.T_LAST] = t
     while S[m.N_REACHED] < S[m.N_OUTPUT] and F[S[m.OUTPUT] + S[m.N_REACHED]] < t + h:
         go_within(I, F, t, h, (F[S[m.OUTPUT] + S[m.N_REACHED]] - t) / h)
         if accelerate(I, F):
             onto_rows(I, F, other(I, F, SPARE), 4, False)
-        F[T] = F[S[m.OUTPUT] + S[m.N_REACHED]]
+        F[m.T] = F[S[m.OUTPUT] + S[m.N_REACHED]]
         record(I, F)
         S[m.N_REACHED] += 1
-    copy_remembered(I, F, AT_END, 0)
-    F[m.T_LAST] = F[T] = t + h
-    copy(F, I[V], end_v, n)
-    copy(F, I[D], end_d, n)
-    copy(F, I[A], I[m.AL], n)
+    copy_remembered(I, F, one_step.AT_END, 0)
+    F[m.T_LAST] = F[m.T] = t + h
+    copy(F, I[m.V], end_v, n)
+    copy(F, I[m.D], end_d, n)
+    copy(F, I[m.A], I[m.AL], n)
 
 
 @jit
@@ -430,23 +423,23 @@ def most(I: Any, F: Any) -> float:
     return math.inf
 
 
-choose = choosing(attempt, give, finish, power, most, verdict)
+choose = one_step.choosing(attempt, give, finish, power, most, verdict)
 
 
 # --- the method -----------------------------------------------------------------------------------
 def own_floats(numbers: Tableau, model: FrozenModel) -> int:
     """Return how many numbers a method keeps of its own."""
     vectors = 1 + (RATE + 1) * len(numbers.c) + START_Q
-    return VECTORS + vectors * int(model.I[N_U]) + model.n_q
+    return VECTORS + vectors * int(model.I[m.N_U]) + model.n_q
 
 
 def write_numbers(numbers: Tableau, model: FrozenModel, F: np.ndarray) -> None:
     """Write the tables of a method where the kernel finds them."""
-    b, n = int(model.I[m.METHOD] + model.I[N_U]), len(numbers.c)
+    b, n = int(model.I[m.METHOD] + model.I[m.N_U]), len(numbers.c)
     F[b + STAGES], F[b + ALL] = numbers.stages, n
     F[b + DEGREE], F[b + POWER] = numbers.P.shape[1], numbers.estimate
     F[b + STABLE] = np.inf
-    F[b + MOST_CORRECTIONS] = CORRECTIONS if model.n_lam else 0
+    F[b + MOST_CORRECTIONS] = one_step.CORRECTIONS if model.n_lam else 0
     F[b + C : b + C + n] = numbers.c
     for to, table in ((ERRORS, numbers.errors), (WEIGHTS, numbers.A), (POWERS, numbers.P.T)):
         for i, row in enumerate(table):
@@ -457,6 +450,13 @@ def write_numbers(numbers: Tableau, model: FrozenModel, F: np.ndarray) -> None:
         alone = rows_by_mass(model)
         at = b + VECTORS + ((RATE + 1) * n + ALONE) * len(alone)  # `other`
         F[at : at + len(alone)] = alone
+
+
+_failed = says(
+    "the explicit step failed {where}, or RadauCollocation where springs are stiff; look at "
+    "model.report(state) for a singular pose, which rows at the level of accelerations do not "
+    "pass: GeneralizedAlpha does"
+)
 
 
 def facts_of(numbers: Tableau, title: str, **more: Any) -> Facts:
@@ -529,11 +529,11 @@ class ExplicitRungeKutta:
         """Facts for runs."""
         numbers = tableau(self.tableau)
         free = FreeSteps(
-            kernel=choose, first_step=partial(first_step, order=numbers.order), fewest=10,
+            kernel=choose, first_step=partial(one_step.first_step, order=numbers.order), fewest=10,
             check=self._check,
         )  # fmt: skip
         return facts_of(
-            numbers, f"explicit Runge-Kutta, {self.tableau}", start=on_rates, free=free,
+            numbers, f"explicit Runge-Kutta, {self.tableau}", start=one_step.on_rates, free=free,
             handed_to=RadauCollocation(stages=3) if self.stiff == "radau" else None,
         )  # fmt: skip
 
@@ -549,17 +549,7 @@ class ExplicitRungeKutta:
     def prepare(self, model: FrozenModel, S: np.ndarray, F: np.ndarray) -> None:
         """Write the parameters of the method; refuse what it cannot move."""
         S[m.LEVEL], S[m.HISTORY], S[m.CONVECT + 1] = m.STABILIZED, 0, 0
-        set_flows("ExplicitRungeKutta", model, S)
+        one_step.set_flows("ExplicitRungeKutta", model, S)
         write_numbers(tableau(self.tableau), model, F)
         if self.stiff == "radau":
-            F[int(model.I[m.METHOD] + model.I[N_U]) + STABLE] = STIFF_STABLE
-
-
-def _failed(work: Workspace, where: str) -> str:
-    """Return the message on a step that failed."""
-    del work
-    return (
-        f"the explicit step failed {where}, or RadauCollocation where springs are stiff; look at "
-        "model.report(state) for a singular pose, which rows at the level of accelerations do not "
-        "pass: GeneralizedAlpha does"
-    )
+            F[int(model.I[m.METHOD] + model.I[m.N_U]) + STABLE] = tolerances.STIFF_STABLE

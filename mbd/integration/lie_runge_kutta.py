@@ -1,6 +1,15 @@
-r"""The explicit Lie-group Runge-Kutta methods: parameters, models, and the one on unit quaternions.
+r"""The explicit Lie-group Runge-Kutta methods: parameters, models, two with loops of their own.
 
-In the last of these a body, whatever its formulation, is moved by its origin, its unit quaternion p
+The one that is free of commutators [2]_ has no tangent operator, with :math:`K_i = h v_i`,
+:math:`k_i = h\dot v_i` of the classical stages,
+
+.. math::
+   q_2 &= q_n \boxplus \tfrac12 K_1, \quad q_3 = q_n \boxplus \tfrac12 K_2, \quad
+   q_4 = q_2 \boxplus (K_3 - \tfrac12 K_1), \\
+   q_{n+1} &= q_n \boxplus \tfrac1{12}(3K_1 + 2K_2 + 2K_3 - K_4)
+              \boxplus \tfrac1{12}(-K_1 + 2K_2 + 2K_3 + 3K_4) .
+
+On unit quaternions [1]_ a body, whatever its formulation, is moved by its origin, its quaternion p
 and the velocities :math:`\dot x` and :math:`\bar\Omega` in body axes; the formulation gives the
 accelerations. With a rotation vector :math:`\theta` of the step, body axes,
 
@@ -11,12 +20,16 @@ the classical Runge-Kutta method goes along :math:`(x, \theta, \dot x, \bar\Omeg
 of unit quaternions keeps the norm, and so the own rows of a formulation, by construction. Own rows
 enter the accelerations by their second derivatives (index 1).
 
+The last acceleration of a step is the first of the next one: four evaluations a step.
+
 References
 ----------
 .. [1] Terze, Müller and Zlatar, "Singularity-free time integration of rotational quaternions using
    non-redundant ordinary differential equations", Multibody System Dynamics 38, 2016.
+.. [2] Celledoni, Marthinsen and Owren, "Commutator-free Lie group methods", 2003.
 """
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -25,26 +38,130 @@ from typing import Any, Literal
 import numpy as np
 
 from mbd.algebra.se3 import inverse_tangent
-from mbd.algebra.vec import cross, dot, load3, mat_vec, plus, store3
+from mbd.algebra.vec import add, clear, copy, cross, dot, load3, mat_vec, plus, store3
 from mbd.base.checked import one_of
 from mbd.formulations.families import family
 from mbd.formulations.formulation import Formulation
-from mbd.integration import explicit_runge_kutta, runge_kutta
+from mbd.integration import explicit_runge_kutta
+from mbd.integration.explicit_runge_kutta import explicit
 from mbd.integration.explicit_tableaus import tableau
-from mbd.integration.method import Facts
+from mbd.integration.method import Facts, says
 from mbd.integration.one_step import go_on
-from mbd.integration.runge_kutta import commutator_free, explicit, solve, start_from
 from mbd.machine import buffer as m
 from mbd.machine.buffer import NODE_SIZE, NODE_U, NODE_Y
-from mbd.machine.jit import ints, jit
+from mbd.machine.jit import call, ints, jit
 from mbd.machine.unknowns import own_vector
-from mbd.model.evaluation import evaluate_second_rates, stage
+from mbd.model.evaluation import evaluate, evaluate_second_rates, linearise, stage
 from mbd.model.frozen import FrozenModel
-from mbd.model.workspace import Workspace
 
-A, AL, FLOW, H, N_Q, N_U, Q, QN, T, X, Y, YD, YDD = (
-    m.A, m.AL, m.FLOW, m.H, m.N_Q, m.N_U, m.Q, m.QN, m.T, m.X, m.Y, m.YD, m.YDD,
-)  # fmt: skip
+
+@jit
+def _solve(I: Any, F: Any) -> bool:
+    """Write accelerations and multipliers from the residual in X; return whether they are good."""
+    S = ints(F)
+    linearise(I, F)
+    S[m.SMALL_PIVOTS] = 0
+    call(S[m.LINEAR], I, F, 1)
+    good = True
+    for i in range(I[m.N_U]):
+        F[I[m.A] + i] = -F[I[m.X] + i]
+        good = good and abs(F[I[m.X] + i]) < math.inf
+    return good and S[m.SMALL_PIVOTS] == 0
+
+
+@jit
+def _start_from(I: Any, F: Any, q: int) -> None:
+    """Count increments from the coordinates at F[q] on."""
+    copy(F, I[m.QN], q, I[m.N_Q])
+    clear(F, I[m.D], I[m.N_U])
+
+
+# --- commutator free ------------------------------------------------------------------------------
+# vectors: sums of the weighted slopes of both increments and of velocity; after them the
+# coordinates at the start
+D_1, D_2, KICK, Q_N = 0, 1, 2, 3
+
+
+def own_floats_composed(model: FrozenModel) -> int:
+    """Return how many numbers the method that composes exponentials keeps of its own."""
+    return Q_N * int(model.I[m.N_U]) + model.n_q
+
+
+@jit
+def _back_home(I: Any, F: Any) -> None:
+    """Return to the start of the step."""
+    copy(F, I[m.Q], own_vector(I, Q_N), I[m.N_Q])
+    copy(F, I[m.V], I[m.VN], I[m.N_U])
+
+
+@jit
+def _go_on_from_here(I: Any, F: Any) -> None:
+    """Begin the next increment where this one ends."""
+    stage(I, F, m.PLACE)
+    copy(F, I[m.QN], I[m.Q], I[m.N_Q])
+
+
+@jit
+def _add_slopes(I: Any, F: Any, weight: float, first: float, last: float) -> None:
+    """Add K_i, k_i of the present V, A to both increments and to the change of velocity."""
+    n, h = I[m.N_U], F[m.H]
+    add(F, own_vector(I, D_1), first * h, I[m.V], n)
+    add(F, own_vector(I, D_2), last * h, I[m.V], n)
+    add(F, own_vector(I, KICK), weight * h, I[m.A], n)
+
+
+@jit
+def _accelerate_at(I: Any, F: Any, t: float, weight: float, change: int) -> bool:
+    """Write accelerations at q_0 [+] d, v_n + weight F[change]; tell whether they are numbers."""
+    n = I[m.N_U]
+    copy(F, I[m.V], I[m.VN], n)
+    add(F, I[m.V], weight, change, n)
+    clear(F, I[m.A], n)
+    F[m.T] = t
+    evaluate(I, F)
+    return _solve(I, F)  # type: ignore[no-any-return]
+
+
+@jit
+def _composed_step(I: Any, F: Any, t: float) -> bool:
+    """Take one step from t; A holds the acceleration at its start, and then at its end."""
+    h, n, q_n, d = F[m.H], I[m.N_U], own_vector(I, Q_N), I[m.D]
+    _start_from(I, F, I[m.Q])
+    copy(F, q_n, I[m.Q], I[m.N_Q])
+    copy(F, I[m.VN], I[m.V], n)
+    clear(F, own_vector(I, D_1), 3 * n)
+    _add_slopes(I, F, 1 / 6, 3 / 12, -1 / 12)
+    add(F, d, 0.5 * h, I[m.VN], n)
+    if not _accelerate_at(I, F, t + 0.5 * h, 0.5 * h, I[m.A]):
+        return False
+    _add_slopes(I, F, 2 / 6, 2 / 12, 2 / 12)
+    clear(F, d, n)
+    add(F, d, 0.5 * h, I[m.V], n)
+    if not _accelerate_at(I, F, t + 0.5 * h, 0.5 * h, I[m.A]):
+        return False
+    _add_slopes(I, F, 2 / 6, 2 / 12, 2 / 12)
+    clear(F, d, n)
+    add(F, d, 0.5 * h, I[m.VN], n)
+    _go_on_from_here(I, F)
+    clear(F, d, n)
+    add(F, d, h, I[m.V], n)
+    add(F, d, -0.5 * h, I[m.VN], n)
+    if not _accelerate_at(I, F, t + h, h, I[m.A]):
+        return False
+    _add_slopes(I, F, 1 / 6, -1 / 12, 3 / 12)
+    copy(F, I[m.QN], q_n, I[m.N_Q])
+    copy(F, d, own_vector(I, D_1), n)
+    _go_on_from_here(I, F)
+    copy(F, d, own_vector(I, D_2), n)
+    good = _accelerate_at(I, F, t + h, 1.0, own_vector(I, KICK))
+    copy(F, I[m.AL], I[m.A], n)
+    return good
+
+
+commutator_free = explicit(_composed_step, _back_home, go_on)
+
+
+# --- unit quaternions -----------------------------------------------------------------------------
 # vectors of this method, motions (x, theta) and their velocities (x', Omega): of this evaluation,
 # sums of weighted slopes, velocities at the start
 MOTION, SPEED, WAY, CHANGE, START = 0, 1, 2, 3, 4
@@ -52,7 +169,7 @@ MOTION, SPEED, WAY, CHANGE, START = 0, 1, 2, 3, 4
 
 def own_floats(model: FrozenModel) -> int:
     """Return how many numbers the method keeps of its own."""
-    return (START + 1) * int(model.I[N_U])
+    return (START + 1) * int(model.I[m.N_U])
 
 
 @jit
@@ -78,10 +195,9 @@ def _is_point(F: Any, y: int) -> bool:
 @jit
 def _accelerate(I: Any, F: Any) -> bool:
     """Write the accelerations at q = q_n [+] d, v and those of the faces."""
-    for i in range(I[N_U]):
-        F[I[A] + i] = 0.0
+    clear(F, I[m.A], I[m.N_U])
     evaluate_second_rates(I, F)
-    good = solve(I, F)
+    good = _solve(I, F)
     stage(I, F, m.RATES)
     return good
 
@@ -90,15 +206,15 @@ def _accelerate(I: Any, F: Any) -> bool:
 def _begin_step(I: Any, F: Any) -> None:
     """Note the velocities of all faces; clear the sums."""
     S = ints(F)
-    start_from(I, F, I[Q])
+    _start_from(I, F, I[m.Q])
     motion, way, change, start = (
         own_vector(I, MOTION), own_vector(I, WAY), own_vector(I, CHANGE), own_vector(I, START),
     )  # fmt: skip
-    for s in range(S[FLOW + 1]):
-        k = S[S[FLOW] + 2 * s + 1]
+    for s in range(S[m.FLOW + 1]):
+        k = S[S[m.FLOW] + 2 * s + 1]
         for e in range(I[k]):
             i = I[k + 1] + e * NODE_SIZE
-            u, y, yd = I[i + NODE_U], I[Y] + I[i + NODE_Y], I[YD] + I[i + NODE_Y]
+            u, y, yd = I[i + NODE_U], I[m.Y] + I[i + NODE_Y], I[m.YD] + I[i + NODE_Y]
             n = 3 if _is_point(F, y) else 6
             for j in range(n):
                 F[motion + u + j] = 0.0
@@ -113,14 +229,14 @@ def _begin_step(I: Any, F: Any) -> None:
 def _slope(I: Any, F: Any, weight: float, ahead: float) -> None:
     """Add weight times the slopes to the sums; write how far they go `ahead` to MOTION, SPEED."""
     S = ints(F)
-    h, motion, speed = F[H], own_vector(I, MOTION), own_vector(I, SPEED)
+    h, motion, speed = F[m.H], own_vector(I, MOTION), own_vector(I, SPEED)
     way, change, start = own_vector(I, WAY), own_vector(I, CHANGE), own_vector(I, START)
-    for s in range(S[FLOW + 1]):
-        k = S[S[FLOW] + 2 * s + 1]
+    for s in range(S[m.FLOW + 1]):
+        k = S[S[m.FLOW] + 2 * s + 1]
         for e in range(I[k]):
             i = I[k + 1] + e * NODE_SIZE
-            u, y = I[i + NODE_U], I[Y] + I[i + NODE_Y]
-            yd, ydd = I[YD] + I[i + NODE_Y], I[YDD] + I[i + NODE_Y]
+            u, y = I[i + NODE_U], I[m.Y] + I[i + NODE_Y]
+            yd, ydd = I[m.YD] + I[i + NODE_Y], I[m.YDD] + I[i + NODE_Y]
             n = 3
             K, a = load3(F, yd), load3(F, ydd)
             T_Omega, alpha = K, a
@@ -143,7 +259,7 @@ def _go_along(I: Any, F: Any, s: float) -> None:
     motion, way, change, start = (
         own_vector(I, MOTION), own_vector(I, WAY), own_vector(I, CHANGE), own_vector(I, START),
     )  # fmt: skip
-    for i in range(I[N_U]):
+    for i in range(I[m.N_U]):
         F[motion + i] = s * F[way + i]
         F[own_vector(I, SPEED) + i] = F[start + i] + s * F[change + i]
 
@@ -151,7 +267,7 @@ def _go_along(I: Any, F: Any, s: float) -> None:
 @jit
 def _begin(I: Any, F: Any) -> None:
     """Show the faces of the first instant, with the accelerations given."""
-    start_from(I, F, I[Q])
+    _start_from(I, F, I[m.Q])
     stage(I, F, m.PLACE)
     stage(I, F, m.RATES)
 
@@ -160,36 +276,34 @@ def _begin(I: Any, F: Any) -> None:
 def _back(I: Any, F: Any) -> None:
     """Return to the start of the step."""
     _go_along(I, F, 0.0)
-    stage(I, F, FLOW)
-    for i in range(I[N_Q]):
-        F[I[Q] + i] = F[I[QN] + i]
+    stage(I, F, m.FLOW)
+    copy(F, I[m.Q], I[m.QN], I[m.N_Q])
 
 
 @jit
 def _step(I: Any, F: Any, t: float) -> bool:
     """Take one step from t; the faces hold the accelerations at its start, and then at its end."""
-    h = F[H]
+    h = F[m.H]
     _begin_step(I, F)
     _slope(I, F, 1 / 6, 0.5)
-    stage(I, F, FLOW)
-    F[T] = t + 0.5 * h
+    stage(I, F, m.FLOW)
+    F[m.T] = t + 0.5 * h
     if not _accelerate(I, F):
         return False
     _slope(I, F, 2 / 6, 0.5)
-    stage(I, F, FLOW)
+    stage(I, F, m.FLOW)
     if not _accelerate(I, F):
         return False
     _slope(I, F, 2 / 6, 1.0)
-    stage(I, F, FLOW)
-    F[T] = t + h
+    stage(I, F, m.FLOW)
+    F[m.T] = t + h
     if not _accelerate(I, F):
         return False
     _slope(I, F, 1 / 6, 0.0)
     _go_along(I, F, 1.0)
-    stage(I, F, FLOW)
+    stage(I, F, m.FLOW)
     good = _accelerate(I, F)
-    for i in range(I[N_U]):
-        F[I[AL] + i] = F[I[A] + i]
+    copy(F, I[m.AL], I[m.A], I[m.N_U])
     return good
 
 
@@ -201,7 +315,7 @@ _SCHEMES: dict[str, tuple[Any, Callable[[FrozenModel], int]]] = {
         explicit_runge_kutta.advance,
         partial(explicit_runge_kutta.own_floats, tableau("rk4")),
     ),
-    "commutator_free": (commutator_free, runge_kutta.own_floats),
+    "commutator_free": (commutator_free, own_floats_composed),
     "quaternion": (quaternion, own_floats),
 }
 
@@ -261,7 +375,7 @@ class LieRungeKutta4:
         """Facts for runs."""
         return Facts(
             title=f"Lie-group Runge-Kutta, {self.scheme}", orders=(4, 4), error=(1 / 120, 3),
-            level="position", failure=_failed,
+            level="position", failure=says("the explicit step failed {where}"),
             own_floats=_SCHEMES[self.scheme][1],
         )  # fmt: skip
 
@@ -314,9 +428,3 @@ class LieRungeKutta4:
                 f"{subject}, whose increments are no canonical coordinates; 'commutator_free' "
                 "composes exponentials, use scheme='motion_vector'"
             )
-
-
-def _failed(work: Workspace, where: str) -> str:
-    """Return the message on a step that failed."""
-    del work
-    return f"the explicit step failed {where}"

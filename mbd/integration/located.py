@@ -39,6 +39,7 @@ from mbd.base.tolerances import ROUND_OFF, ROWS_MET
 from mbd.integration import newton_loop, nonsmooth
 from mbd.integration import set_valued_laws as sv
 from mbd.integration.one_step import AT_START
+from mbd.integration.updates import keep_start
 from mbd.interactions import set_valued as c
 from mbd.machine import buffer as m
 from mbd.machine.jit import ints, jit, loop
@@ -135,7 +136,7 @@ def follow_slip(I: Any, F: Any, begins: bool) -> bool:
 @jit
 def short(I: Any, F: Any, h: float) -> bool:
     """Tell whether a step is so short that round-off of positions hides that of forces."""
-    c3 = h * h * F[m.BETA] * (1 - F[m.ALPHA_F]) / (1 - F[m.ALPHA_M])
+    _, c3 = nonsmooth.steps_of_acceleration(F, h)
     for k in range(m.FORCE):
         if F[m.SCALE + k] * F[m.TOL] * c3 < F[m.FLOOR + k]:
             return True
@@ -158,8 +159,7 @@ def change_of_accelerations(I: Any, F: Any, old: int) -> float:
 def settle(I: Any, F: Any, h: float) -> bool:
     """Find the end of a step of size h in the branches at hand; tell whether that converged."""
     S, n = ints(F), I[m.N_U]
-    clear(F, own_vector(I, sv.JUMP), n)
-    clear(F, own_vector(I, sv.SHIFT), n)
+    nonsmooth.forget_jumps(I, F)
     last, theta, old = 0.0, 0.5, own_vector(I, sv.JUMP0)
     for k in range(ITERATIONS):
         nonsmooth.move(I, F, h)
@@ -170,8 +170,7 @@ def settle(I: Any, F: Any, h: float) -> bool:
         nonsmooth.evaluate_rows(I, F)
         nonsmooth.set_weights(I, F, h, True)
         if follow_slip(I, F, k == 0):
-            clear(F, own_vector(I, sv.JUMP), n)
-            clear(F, own_vector(I, sv.SHIFT), n)
+            nonsmooth.forget_jumps(I, F)
             S[m.HAVE_FACTOR], last, theta = 0, 0.0, 0.5
             continue
         size = nonsmooth.correct_quietly(I, F, h)
@@ -288,7 +287,7 @@ def look(I: Any, F: Any, which: int) -> bool:
         else:
             F[to] = F[p] * normal
             if form == c.POINT and mode == c.STICK:
-                most = max(F[at + c.FRICTION], F[at + c.STATIC]) * F[p]
+                most = sv.friction_of(F, at, True) * F[p]
                 F[to + 1] = (most - math.hypot(F[p + 1], F[p + 2])) * along
             elif form == c.POINT and F[at + c.FRICTION] > 0.0:
                 F[to + 1] = -(F[v + 1] * F[d] + F[v + 2] * F[d + 1]) / speed
@@ -373,10 +372,8 @@ def note_event(I: Any, F: Any, which: int) -> bool:
 @jit
 def go_to_event(I: Any, F: Any, h: float, end: float) -> int:
     """Take a step of size h to the time `end`, or a shorter one to the first event; or none."""
-    n, t, taken = I[m.N_U], F[m.T], own(I, F, TAKEN)
-    copy(F, I[m.QN], I[m.Q], I[m.N_Q])
-    copy(F, I[m.VN], I[m.V], n)
-    copy(F, I[m.AN], I[m.A], n)
+    t, taken = F[m.T], own(I, F, TAKEN)
+    keep_start(I, F)
     copy_remembered(I, F, 0, AT_START)
     newton_loop.measure_place(I, F)
     for k in range(int(F[sv.place(I, sv.COUNT)])):
@@ -391,7 +388,7 @@ def go_to_event(I: Any, F: Any, h: float, end: float) -> int:
         nonsmooth.look_at_start(I, F, h)
         follow_slip(I, F, True)
         nonsmooth.start_accelerations(I, F, h)
-        copy(F, I[m.A], I[m.AN], n)
+        copy(F, I[m.A], I[m.AN], I[m.N_U])
     if not trial(I, F, h, end):
         go_back(I, F, t)
         return LOST
@@ -466,7 +463,7 @@ def strike(I: Any, F: Any, part: float) -> Any:
     Return their work and the sum of its magnitudes; whether the laws are met.
     """
     F[sv.place(I, sv.RESTITUTION_PART)] = part
-    laws, base = sv.array(I, F, sv.LAWS), sv.array(I, F, sv.RATE)
+    base = sv.array(I, F, sv.RATE)
     P, P0 = sv.array(I, F, sv.IMPULSE), sv.array(I, F, sv.IMPULSE_0)
     n, n_rows = int(F[sv.place(I, sv.COUNT)]), int(F[sv.place(I, sv.N_ROWS)])
     clear(F, P, n_rows)
@@ -475,14 +472,10 @@ def strike(I: Any, F: Any, part: float) -> Any:
         at, j, _, form = sv.law_of(I, F, k)
         if F[sv.array(I, F, sv.CANDIDATE) + k] == 0.0:
             continue
-        law, sticks = laws + 4 * k, F[at + c.MODE] == c.STICK
+        nonsmooth.set_impulse_law(I, F, k, INSTANT, True)
         if form == c.DRY:
-            nonsmooth.set_bounds(I, F, k, INSTANT, sticks)
-            F[law] = sv.WHOLE
             clear(F, sv.array(I, F, sv.REACTION) + 3 * k, 3)
             continue
-        F[law] = sv.WHOLE
-        F[law + 1] = max(F[at + c.STATIC], F[at + c.FRICTION]) if sticks else F[at + c.FRICTION]
         F[at + c.BEFORE] = F[base + j]
         F[base + j] += part * F[at + c.RESTITUTION] * min(F[base + j], 0.0)
     F[sv.place(I, sv.UNMET)] = 0.0
@@ -576,10 +569,9 @@ def begin_choice(I: Any, F: Any, h: float, hit: bool) -> None:
         F[at + c.NEXT] = c.STICK
         if form == c.SIDE:
             continue
-        s1, s2, most = F[rate + j], 0.0, abs(F[z + j])
+        (s1, s2), most = sv.along_plane(F, rate + j, form), abs(F[z + j])
         if form == c.POINT:
-            s1, s2 = F[rate + j + 1], F[rate + j + 2]
-            most *= max(F[at + c.STATIC], F[at + c.FRICTION])
+            most *= sv.friction_of(F, at, True)
             F[at + c.NEXT] = c.STICK if most > 0.0 or F[at + c.FRICTION] > 0.0 else c.SLIP
         # what friction stops in no time is none
         slow = 10 * speed_least(I, F, k) + ROWS_MET * h * F[at + c.DELASSUS_T] * most
@@ -599,19 +591,10 @@ def begin_choice(I: Any, F: Any, h: float, hit: bool) -> None:
 def set_laws(I: Any, F: Any) -> None:
     """Set the laws of forces by NEXT and by what is tried: slip that begins, contacts that open."""
     for k in range(int(F[sv.place(I, sv.COUNT)])):
-        at, _, _, form = sv.law_of(I, F, k)
-        law, d, tried = sv.array(I, F, sv.LAWS) + 4 * k, at + c.LEAVES1, table(I, F, HAPPENS, k)
-        slides = F[at + c.NEXT] == c.SLIP or F[tried] == SLIPS
-        if form == c.DRY:
-            nonsmooth.set_bounds(I, F, k, 1.0, not slides)
-            continue
-        F[law] = sv.ALONG if slides else sv.WHOLE
-        if F[at + c.NEXT] == c.OPEN or F[tried] == OPENS:
-            F[law] = sv.NONE
-        F[law + 1] = F[at + c.FRICTION]
-        if not slides:
-            F[law + 1] = max(F[at + c.FRICTION], F[at + c.STATIC])
-        F[law + 2], F[law + 3] = -F[d], -F[d + 1]
+        at, _, _, _ = sv.law_of(I, F, k)
+        next_mode, tried, d = F[at + c.NEXT], F[table(I, F, HAPPENS, k)], at + c.LEAVES1
+        opens, slides = next_mode == c.OPEN or tried == OPENS, next_mode == c.SLIP or tried == SLIPS
+        nonsmooth.set_force_law(I, F, k, opens, slides, -F[d], -F[d + 1])
 
 
 @jit
@@ -630,9 +613,7 @@ def revise(I: Any, F: Any, w: int) -> bool:
             continue
         if form == c.SIDE or F[at + c.NEXT] == c.SLIP or (form == c.POINT and not F[z + j] > 0.0):
             continue
-        a1, a2, least = F[w + j], 0.0, unsure * math.sqrt(F[at + c.DELASSUS_T])
-        if form == c.POINT:
-            a1, a2 = F[w + j + 1], F[w + j + 2]
+        (a1, a2), least = sv.along_plane(F, w + j, form), unsure * math.sqrt(F[at + c.DELASSUS_T])
         if F[tried] == SLIPS:
             if a1 * F[d] + (a2 * F[d + 1] if form == c.POINT else 0.0) < -least:
                 F[tried], again = NOTHING, True

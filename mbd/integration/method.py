@@ -29,10 +29,14 @@ def once(function: Callable[..., _T]) -> Callable[..., _T]:
     return lru_cache(maxsize=8)(function)
 
 
-def newton_failed(work: Workspace, where: str) -> str:
-    """Return the message on a step that failed: where, and what to try."""
-    del work
-    return f"Newton did not converge {where}, or look at model.report(state) for a singular pose"
+def says(words: str) -> Callable[[Workspace, str], str]:
+    """Return the function that says these words on a step that failed, with its {where}."""
+    return lambda _, where: words.format(where=where)
+
+
+newton_failed = says(
+    "Newton did not converge {where}, or look at model.report(state) for a singular pose"
+)
 
 
 def _no_floats(model: FrozenModel) -> int:

@@ -42,7 +42,7 @@ from mbd.base.tolerances import (
     NEWTON_ROUND_OFF,
     PARABOLA_MISS,
 )
-from mbd.integration.updates import finish_vectors, predict_vectors, record
+from mbd.integration.updates import back_to_start, finish_vectors, predict_vectors, record
 from mbd.integration.verdicts import (
     measure_rows,
     off_the_rows,
@@ -61,19 +61,6 @@ CONVERGED, FAILED, PIVOTS = 0, 1, 2
 REFUSED = 4  # a free step, for one that is smaller: let rows be looked at
 STIFF = 6  # all is well, but steps are bound by stability and not by their error
 WORN = 5  # all is well, but acting rows are nearer to each other than where they were chosen
-
-A, AL, AN, D, UNKNOWN_KIND, Q, QN, V, VN, X = (
-    m.A, m.AL, m.AN, m.D, m.UNKNOWN_KIND, m.Q, m.QN, m.V, m.VN, m.X,
-)  # fmt: skip
-ALPHA_F, ALPHA_M, BETA, GAMMA, H, T, THETA, TOL = (
-    m.ALPHA_F, m.ALPHA_M, m.BETA, m.GAMMA, m.H, m.T, m.THETA, m.TOL,
-)  # fmt: skip
-N_Q, N_U, N_STEPS, STATUS, STEPS_DONE, HISTORY, HAVE_FACTOR = (
-    m.N_Q, m.N_U, m.N_STEPS, m.STATUS, m.STEPS_DONE, m.HISTORY, m.HAVE_FACTOR,
-)  # fmt: skip
-MAX_ITER, N_ITER, N_REJECT, SMALL_PIVOTS, FULL_NEWTON = (
-    m.MAX_ITER, m.N_ITER, m.N_REJECT, m.SMALL_PIVOTS, m.FULL_NEWTON,
-)  # fmt: skip
 
 
 # --- one iteration for all ------------------------------------------------------------------------
@@ -112,43 +99,43 @@ def chord(equations: Equations) -> Any:
     @jit
     def iterate(I: Any, F: Any) -> int:
         S = ints(F)
-        last, theta, fresh = 0.0, max(F[THETA], 0.05), False
+        last, theta, fresh = 0.0, max(F[m.THETA], 0.05), False
         theta = math.sqrt(theta * math.sqrt(theta))
         cheap, slowest = I[m.PRICE] <= MATRIX_CHEAP, 0.0  # contraction of the matrix at hand
-        for k in range(S[MAX_ITER]):
+        for k in range(S[m.MAX_ITER]):
             residual(I, F, k)
             if theta > 0.3 and k > 2 and settled(I, F):
                 return CONVERGED
-            if S[FULL_NEWTON] or not S[HAVE_FACTOR]:
+            if S[m.FULL_NEWTON] or not S[m.HAVE_FACTOR]:
                 fresh, slowest = True, 0.0
                 S[m.STEPS_OF_FACTOR], S[m.ITERATIONS_OF_FACTOR] = 0, 0
-                S[SMALL_PIVOTS], S[HAVE_FACTOR] = 0, 1
+                S[m.SMALL_PIVOTS], S[m.HAVE_FACTOR] = 0, 1
                 solve(I, F, True)
-                if S[SMALL_PIVOTS]:
-                    S[HAVE_FACTOR] = 0
+                if S[m.SMALL_PIVOTS]:
+                    S[m.HAVE_FACTOR] = 0
                     return PIVOTS
             else:
                 solve(I, F, False)
             size = F[m.NORM] = correct(I, F)
-            S[N_ITER] += 1
+            S[m.N_ITER] += 1
             if not size < 1e300:
                 return FAILED
             if k == 0:
                 F[m.MISS] = size
             else:  # the first ratio may flatter: a bound
                 theta = max(size / last, NEWTON_CONTRACTION) if last > 0.0 else NEWTON_CONTRACTION
-                F[THETA] = theta
+                F[m.THETA] = theta
                 slowest = max(slowest, theta) if cheap else theta
             if k > 0 and theta > 0.5 and fresh and size * F[m.ROUND] < NEWTON_ROUND_OFF:
                 F[m.OPEN] = max(F[m.OPEN], 2.0)  # are rows met?
                 return CONVERGED
             if k > 0 and (theta > 0.5 or (theta > 0.3 and k > 4)):
-                S[HAVE_FACTOR] = 0
+                S[m.HAVE_FACTOR] = 0
             if fresh and ((theta > 1e3 and k > 4) or (theta > 1.0 and k > 20)):
                 return FAILED
             if theta < 1.0 and size * theta / (1.0 - theta) <= 1.0:
                 if slowest > MATRIX_WORN or has_aged(I, F, k + 1):
-                    S[HAVE_FACTOR] = 0
+                    S[m.HAVE_FACTOR] = 0
                 return CONVERGED
             last = size
         F[m.OPEN] = max(F[m.OPEN], 2.0)
@@ -187,7 +174,7 @@ def predict(I: Any, F: Any) -> None:
     """Start the step: keep the old state, extrapolate v' and lam, predict v and the increment."""
     S = ints(F)
     predict_vectors(I, F)
-    most = NEWTON_REACH * F[m.RATE] / F[TOL]
+    most = NEWTON_REACH * F[m.RATE] / F[m.TOL]
     for k in range(m.FORCE):  # what accelerations allow of an increment is bounded by the model
         F[m.SCALE + k] = min(F[m.SCALE + k], most * F[m.UNIT + k])
     if S[m.LEVEL] != m.POSITION:
@@ -200,18 +187,14 @@ def restore(I: Any, F: Any) -> None:
     if F[m.T_LAST] != F[m.T_STEP]:
         evaluation.copy_remembered(I, F, 1, 0)
         F[m.T_LAST] = F[m.T_STEP]
-    for i in range(I[N_Q]):
-        F[I[Q] + i] = F[I[QN] + i]
-    for i in range(I[N_U]):
-        F[I[V] + i] = F[I[VN] + i]
-        F[I[A] + i] = F[I[AN] + i]
+    back_to_start(I, F)
 
 
 @kernel
 def undo(I: Any, F: Any, k: int) -> None:
     """Go back to the start of the step, and forget the history."""
     restore(I, F)
-    ints(F)[HISTORY] = 0
+    ints(F)[m.HISTORY] = 0
 
 
 @jit
@@ -272,7 +255,7 @@ def correct(I: Any, F: Any, side: int) -> float:
     """Subtract the solution in X from the iterate; return its size in units of the tolerance."""
     u0, u1 = unknowns_of(I, side)
     g = F[m.W_G] / F[m.W_K]
-    a, d, v, x, unknown_kind = I[A], I[D], I[V], I[X], I[UNKNOWN_KIND]
+    a, d, v, x, unknown_kind = I[m.A], I[m.D], I[m.V], I[m.X], I[m.UNKNOWN_KIND]
     size = 0.0
     for i in range(u0, u1):
         y, k = F[x + i], I[unknown_kind + i]
@@ -290,14 +273,14 @@ def correct(I: Any, F: Any, side: int) -> float:
 def correct_positions(I: Any, F: Any) -> float:
     """Move positions alone, by the solution in X; return its size in units of the tolerance."""
     b = F[m.RATE]
-    d, x = I[D], I[X]
+    d, x = I[m.D], I[m.X]
     size = 0.0
     for i in range(I[m.N_U]):
         if is_velocity(I, i):
             y = F[x + i]
             F[d + i] -= y
-            k = I[I[UNKNOWN_KIND] + i]
-            size = max(size, abs(y) / (F[TOL] * F[m.SCALE + k] / b + F[m.FLOOR + k]))
+            k = I[I[m.UNKNOWN_KIND] + i]
+            size = max(size, abs(y) / (F[m.TOL] * F[m.SCALE + k] / b + F[m.FLOOR + k]))
             if y != y:
                 size = math.inf
     return size
@@ -321,7 +304,7 @@ def _residual(I: Any, F: Any, k: int) -> None:
     if k == 0:
         set_least(I, F)
     if I[m.LOOPS]:
-        F[m.OPEN] = measure_rows(I, F, I[X])
+        F[m.OPEN] = measure_rows(I, F, I[m.X])
 
 
 @jit
@@ -347,7 +330,7 @@ def iterate(I: Any, F: Any) -> int:
     S = ints(F)
     F[m.T_STEP], F[m.OPEN] = F[m.T_LAST], 0.0
     if S[m.LEVEL] == m.STABILIZED:
-        S[HAVE_FACTOR] = 0  # the matrix is in the equations of this level: no older step's
+        S[m.HAVE_FACTOR] = 0  # the matrix is in the equations of this level: no older step's
     status = newton(I, F)
     if status == CONVERGED and (still_open(I, F, F[m.OPEN]) or velocity_rows_open(I, F)):
         F[m.OPEN] = math.inf
@@ -364,24 +347,24 @@ def finish(I: Any, F: Any) -> None:
     if F[m.NORM] > 1.0:  # the last correction counts: positions take it too
         evaluation.stage(I, F, m.POSE)
     finish_vectors(I, F)
-    F[m.H_LAST], F[m.T_LAST] = F[H], F[T]
-    if S[HISTORY] == 0:
-        S[HISTORY] = 1
+    F[m.H_LAST], F[m.T_LAST] = F[m.H], F[m.T]
+    if S[m.HISTORY] == 0:
+        S[m.HISTORY] = 1
     else:
-        S[HISTORY] = 2 if F[m.MISS] * F[TOL] < PARABOLA_MISS else 3
+        S[m.HISTORY] = 2 if F[m.MISS] * F[m.TOL] < PARABOLA_MISS else 3
 
 
 @jit
 def next_time(I: Any, F: Any) -> float:
     """Return the time at the end of the step: that of its number, no sum of steps."""
     S = ints(F)
-    return F[m.T_BASE] + (S[m.N_PREDICTED] + 1 - S[m.BASE]) * F[H]
+    return F[m.T_BASE] + (S[m.N_PREDICTED] + 1 - S[m.BASE]) * F[m.H]
 
 
 def grid_from_here(I: Any, F: Any) -> None:
     """Let the times of steps be counted from the present one."""
     S = m.integers(F)
-    F[m.T_BASE], S[m.BASE] = F[T], S[m.N_PREDICTED]
+    F[m.T_BASE], S[m.BASE] = F[m.T], S[m.N_PREDICTED]
 
 
 @jit
@@ -398,7 +381,7 @@ def keep_record(I: Any, F: Any) -> None:
 @jit
 def set_weights(I: Any, F: Any) -> None:
     """Set the weights of the iteration matrix from step size and method."""
-    w_m, w_g, w_k, _ = scaled_rates(F[ALPHA_M], F[ALPHA_F], F[BETA], F[GAMMA], F[H])
+    w_m, w_g, w_k, _ = scaled_rates(F[m.ALPHA_M], F[m.ALPHA_F], F[m.BETA], F[m.GAMMA], F[m.H])
     scale_matrix(F, w_m, w_g, w_k)
 
 
@@ -428,31 +411,31 @@ def advance(I: Any, F: Any, k: int) -> None:
     set_weights(I, F)
     evaluation.note_rates(I, F)
     evaluation.forget_velocities(I, F)
-    S[STATUS] = CONVERGED
-    S[STEPS_DONE] = 0
-    full, most = S[FULL_NEWTON], S[MAX_ITER]
-    for step in range(S[N_STEPS]):
-        start = F[T]
+    S[m.STATUS] = CONVERGED
+    S[m.STEPS_DONE] = 0
+    full, most = S[m.FULL_NEWTON], S[m.MAX_ITER]
+    for step in range(S[m.N_STEPS]):
+        start = F[m.T]
         predict(I, F)
-        F[T] = next_time(I, F)
+        F[m.T] = next_time(I, F)
         status = iterate(I, F)
         if status == FAILED:  # once more, carefully: no extrapolation, a new matrix each time
-            S[N_REJECT] += 1
+            S[m.N_REJECT] += 1
             restore(I, F)
-            S[HISTORY] = 0
+            S[m.HISTORY] = 0
             predict(I, F)
-            S[FULL_NEWTON], S[MAX_ITER] = 1, NEWTON_PATIENCE * most
-            F[THETA] = 0.5
+            S[m.FULL_NEWTON], S[m.MAX_ITER] = 1, NEWTON_PATIENCE * most
+            F[m.THETA] = 0.5
             status = iterate(I, F)
-            S[FULL_NEWTON], S[MAX_ITER] = full, most
-            S[HAVE_FACTOR] = 0
+            S[m.FULL_NEWTON], S[m.MAX_ITER] = full, most
+            S[m.HAVE_FACTOR] = 0
         if status != CONVERGED:
             if k == 0:
                 restore(I, F)
-            S[HISTORY] = 0
-            F[T] = start
-            S[STATUS] = status
+            S[m.HISTORY] = 0
+            F[m.T] = start
+            S[m.STATUS] = status
             return
         finish(I, F)
-        S[STEPS_DONE] = step + 1
+        S[m.STEPS_DONE] = step + 1
         keep_record(I, F)

@@ -58,11 +58,12 @@ References
 import math
 from typing import Any
 
-from mbd.algebra.vec import add, clear, copy
+from mbd.algebra.vec import add, clear, copy, load3
 from mbd.base.tolerances import CONTACT_SOFT, NEWTON_FREE, ROWS_MET
 from mbd.integration import set_valued_laws as sv
 from mbd.integration.newton_loop import CONVERGED, FAILED, has_aged, keep_record, next_time
 from mbd.integration.one_step import AT_START
+from mbd.integration.updates import keep_start
 from mbd.interactions import set_valued as c
 from mbd.machine import buffer as m
 from mbd.machine.jit import call, ints, jit, kernel, loop
@@ -81,30 +82,54 @@ HALVES = 64.0  # the smallest part of a step
 
 # --- kinematics -----------------------------------------------------------------------------------
 @jit
+def algorithmic(I: Any, F: Any, i: int) -> float:
+    """Return a of an unknown at the end of the step, of rows p-bar."""
+    am, af = F[m.ALPHA_M], F[m.ALPHA_F]
+    c0, c1, c2 = (1 - af) / (1 - am), af / (1 - am), -am / (1 - am)
+    return c0 * F[I[m.A] + i] + c1 * F[I[m.AN] + i] + c2 * F[I[m.AL] + i]
+
+
+@jit
+def quadrature(I: Any, F: Any, i: int, h: float) -> tuple[float, float]:
+    r"""Return what a, of rows p-bar, add up to in a step: as velocity and as position.
+
+    :math:`h((1-\gamma)a_n + \gamma a_{n+1})` and
+    :math:`h^2((\tfrac12-\beta)a_n + \beta a_{n+1})`.
+    """
+    beta, gamma, old, new = F[m.BETA], F[m.GAMMA], F[I[m.AL] + i], algorithmic(I, F, i)
+    return h * ((1 - gamma) * old + gamma * new), h * h * ((0.5 - beta) * old + beta * new)
+
+
+@jit
+def steps_of_acceleration(F: Any, h: float) -> tuple[float, float]:
+    """Return by how much one of acceleration moves velocities and positions in a step."""
+    c0 = (1 - F[m.ALPHA_F]) / (1 - F[m.ALPHA_M])
+    return h * F[m.GAMMA] * c0, h * h * F[m.BETA] * c0
+
+
+@jit
+def forget_jumps(I: Any, F: Any) -> None:
+    """Let jumps of velocities and shifts of positions be zero."""
+    clear(F, own_vector(I, sv.JUMP), I[m.N_U])
+    clear(F, own_vector(I, sv.SHIFT), I[m.N_U])
+
+
+@jit
 def move(I: Any, F: Any, h: float) -> None:
     """Set velocities and increments of the step by A, AN, AL, W and delta."""
-    am, af, beta, gamma = F[m.ALPHA_M], F[m.ALPHA_F], F[m.BETA], F[m.GAMMA]
-    c0, c1, c2 = (1 - af) / (1 - am), af / (1 - am), -am / (1 - am)
     jump, shift = own_vector(I, sv.JUMP), own_vector(I, sv.SHIFT)
     for i in range(I[m.N_U]):
         if is_velocity(I, i):
-            old = F[I[m.AL] + i]
-            new = c0 * F[I[m.A] + i] + c1 * F[I[m.AN] + i] + c2 * old
-            step = h * F[I[m.VN] + i] + h * h * ((0.5 - beta) * old + beta * new)
-            F[I[m.D] + i] = step + F[shift + i]
-            F[I[m.V] + i] = F[I[m.VN] + i] + h * ((1 - gamma) * old + gamma * new) + F[jump + i]
+            faster, farther = quadrature(I, F, i, h)
+            F[I[m.D] + i] = h * F[I[m.VN] + i] + farther + F[shift + i]
+            F[I[m.V] + i] = F[I[m.VN] + i] + faster + F[jump + i]
 
 
 @jit
 def finish_accelerations(I: Any, F: Any, quiet: bool) -> None:
     """Set a and p-bar at the end; after a change the past is forgotten."""
-    am, af = F[m.ALPHA_M], F[m.ALPHA_F]
-    c0, c1, c2 = (1 - af) / (1 - am), af / (1 - am), -am / (1 - am)
     for i in range(I[m.N_U]):
-        now = F[I[m.A] + i]
-        if quiet:
-            now = c0 * now + c1 * F[I[m.AN] + i] + c2 * F[I[m.AL] + i]
-        F[I[m.AL] + i] = now
+        F[I[m.AL] + i] = algorithmic(I, F, i) if quiet else F[I[m.A] + i]
 
 
 @jit
@@ -143,10 +168,8 @@ def multiply(I: Any, F: Any, x: int) -> None:
 @jit
 def set_weights(I: Any, F: Any, h: float, quiet: bool) -> None:
     """Set the weights of the matrix: M + c2 G + c3 K, or M; rows by velocities."""
-    c0 = (1 - F[m.ALPHA_F]) / (1 - F[m.ALPHA_M])
     F[m.SCALE_R] = F[m.W_M] = 1.0
-    F[m.W_G] = h * F[m.GAMMA] * c0 if quiet else 0.0
-    F[m.W_K] = h * h * F[m.BETA] * c0 if quiet else 0.0
+    F[m.W_G], F[m.W_K] = steps_of_acceleration(F, h if quiet else 0.0)
     F[m.ROW_RATE] = F[m.ROW_TURN] = F[m.POSITION_TURN] = 0.0
 
 
@@ -177,17 +200,12 @@ def solve_open(I: Any, F: Any) -> None:
 @jit
 def choose_totals(I: Any, F: Any, h: float) -> None:
     """Write the totals of the contacts by their present p, Lambda and kappa."""
-    am, af, beta, gamma = F[m.ALPHA_M], F[m.ALPHA_F], F[m.BETA], F[m.GAMMA]
-    c0, c1, c2 = (1 - af) / (1 - am), af / (1 - am), -am / (1 - am)
     rows, jump, shift = sv.array(I, F, sv.ROWS), own_vector(I, sv.JUMP), own_vector(I, sv.SHIFT)
     P, P0 = sv.array(I, F, sv.IMPULSE), sv.array(I, F, sv.IMPULSE_0)
     kappa, kappa0 = sv.array(I, F, sv.KAPPA), sv.array(I, F, sv.KAPPA_0)
     for j in range(int(F[sv.place(I, sv.N_ROWS)])):
         u = int(F[rows + j])
-        old, p = F[I[m.AL] + u], F[I[m.A] + u]
-        new = c0 * p + c1 * F[I[m.AN] + u] + c2 * old
-        F[P0 + j] = h * ((1 - gamma) * old + gamma * new)
-        F[kappa0 + j] = h * h * ((0.5 - beta) * old + beta * new)
+        F[P0 + j], F[kappa0 + j] = quadrature(I, F, u, h)
         F[P + j], F[kappa + j] = F[jump + u] + F[P0 + j], F[shift + u] + F[kappa0 + j]
 
 
@@ -200,13 +218,9 @@ def _in_cone(normal: float, y1: float, y2: float, mu: float) -> bool:
 @jit
 def add_up_reaction(I: Any, F: Any, at: int, h: float, jump: int, to: int) -> None:
     """Write the impulse in a bearing: quadrature of its forces, and that in a vector of jumps."""
-    am, af, gamma = F[m.ALPHA_M], F[m.ALPHA_F], F[m.GAMMA]
-    c0, c1, c2 = (1 - af) / (1 - am), af / (1 - am), -am / (1 - am)
     for i in range(3):
         u = int(F[at + c.REACTION]) + i
-        old = F[I[m.AL] + u]
-        new = c0 * F[I[m.A] + u] + c1 * F[I[m.AN] + u] + c2 * old
-        F[to + i] = F[jump + u] + h * ((1 - gamma) * old + gamma * new)
+        F[to + i] = F[jump + u] + quadrature(I, F, u, h)[0]
 
 
 @jit
@@ -240,7 +254,7 @@ def sticks(I: Any, F: Any, k: int) -> bool:
         return most * low <= y <= most * high  # type: ignore[no-any-return]
     y1, y2 = F[p + 1] + rt * F[second + 1], F[p + 2] + rt * F[second + 2]
     y = F[p] + F[second] / F[at + c.DELASSUS_N]
-    return _in_cone(y, y1, y2, max(F[at + c.FRICTION], F[at + c.STATIC]))  # type: ignore[no-any-return]
+    return _in_cone(y, y1, y2, sv.friction_of(F, at, True))  # type: ignore[no-any-return]
 
 
 @jit
@@ -290,7 +304,7 @@ def keeps_branches(I: Any, F: Any, h: float) -> bool:
             continue
         s1, s2 = -F[I[m.PHID] + u + 1], -F[I[m.PHID] + u + 2]
         if mode == c.STICK:
-            mu = max(mu, F[at + c.STATIC])
+            mu = sv.friction_of(F, at, True)
             if mu == 0.0:
                 return False
             jumps = _in_cone(y, F[P + 1] - rt * s1, F[P + 2] - rt * s2, mu)
@@ -312,12 +326,6 @@ def keeps_branches(I: Any, F: Any, h: float) -> bool:
         if abs(F[at + c.SHARE] - share) > SHARE_CHANGE:
             ints(F)[m.HAVE_FACTOR] = 0
     return True
-
-
-@jit
-def load(F: Any, at: int) -> Any:
-    """Return three numbers."""
-    return F[at], F[at + 1], F[at + 2]
 
 
 @jit
@@ -392,10 +400,10 @@ def ask_slip(I: Any, F: Any, k: int, level: int, h: float) -> None:
         return
     F[x + 1] = F[x + 2] = 0.0
     if level == 1:
-        p, q = load(F, I[m.A] + u), F[at + c.SHARE]
-        along = p[1] * e1 + p[2] * e2
-        F[x + 1] = -D * (p[1] - q * (p[1] - along * e1) - rub * p[0] * e1)
-        F[x + 2] = -D * (p[2] - q * (p[2] - along * e2) - rub * p[0] * e2)
+        (p, p1, p2), q = load3(F, I[m.A] + u), F[at + c.SHARE]
+        along = p1 * e1 + p2 * e2
+        F[x + 1] = -D * (p1 - q * (p1 - along * e1) - rub * p * e1)
+        F[x + 2] = -D * (p2 - q * (p2 - along * e2) - rub * p * e2)
 
 
 @jit
@@ -414,8 +422,7 @@ def measure(I: Any, F: Any, weight: float) -> float:
 @jit
 def set_least(I: Any, F: Any, h: float) -> None:
     """Set what counts of increments: a tolerance of accelerations, jumps and shifts, round-off."""
-    c0 = (1 - F[m.ALPHA_F]) / (1 - F[m.ALPHA_M])
-    c2, c3 = h * F[m.GAMMA] * c0, h * h * F[m.BETA] * c0
+    c2, c3 = steps_of_acceleration(F, h)
     jump, shift = own_vector(I, sv.JUMP), own_vector(I, sv.SHIFT)
     weight = math.sqrt(F[m.GX] ** 2 + F[m.GY] ** 2 + F[m.GZ] ** 2) / F[m.LENGTH]
     for k in range(m.N_UNKNOWN_KINDS):  # what rests is held against its weight
@@ -563,40 +570,56 @@ def set_bounds(I: Any, F: Any, k: int, h: float, sticks: bool) -> None:
 
 
 @jit
+def set_impulse_law(I: Any, F: Any, k: int, h: float, closed: bool) -> None:
+    """Set the law of the impulse of a candidate over a time h: of a contact that is closed, or not.
+
+    What sticks where the step begins has the larger friction.
+    """
+    at, _, _, form = sv.law_of(I, F, k)
+    law, sticks = sv.array(I, F, sv.LAWS) + 4 * k, F[at + c.MODE] == c.STICK
+    if form == c.DRY:
+        set_bounds(I, F, k, h, sticks)
+    else:
+        F[law + 1] = sv.friction_of(F, at, sticks)
+    F[law] = sv.WHOLE if closed or form == c.DRY else sv.NONE
+
+
+@jit
+def set_force_law(I: Any, F: Any, k: int, opens: bool, slides: bool, e1: float, e2: float) -> None:
+    """Set the law of the force of a law that opens, slides with friction along e, or sticks."""
+    at, _, _, form = sv.law_of(I, F, k)
+    law = sv.array(I, F, sv.LAWS) + 4 * k
+    if form == c.DRY:
+        set_bounds(I, F, k, 1.0, not slides)
+        return
+    F[law] = sv.NONE if opens else sv.ALONG if slides else sv.WHOLE
+    F[law + 1], F[law + 2], F[law + 3] = sv.friction_of(F, at, not slides), e1, e2
+
+
+@jit
 def percussions(I: Any, F: Any, h: float, part: float) -> None:
     """Find the totals of velocities where positions are closed: impulses of the step.
 
     NEXT becomes the mode in which each law leaves the step.
     """
     n, laws, base = int(F[sv.place(I, sv.COUNT)]), sv.array(I, F, sv.LAWS), sv.array(I, F, sv.RATE)
-    z, z0, kappa = (
-        sv.array(I, F, sv.IMPULSE),
-        sv.array(I, F, sv.IMPULSE_0),
-        sv.array(I, F, sv.KAPPA),
-    )
-    candidate = sv.array(I, F, sv.CANDIDATE)
+    z, z0 = sv.array(I, F, sv.IMPULSE), sv.array(I, F, sv.IMPULSE_0)
+    candidate, kappa = sv.array(I, F, sv.CANDIDATE), sv.array(I, F, sv.KAPPA)
     for k in range(n):
         at, j, _, form = sv.law_of(I, F, k)
         F[at + c.NEXT] = c.OPEN
         if F[candidate + k] == 0.0:
             continue
-        law, sticks = laws + 4 * k, F[at + c.MODE] == c.STICK
-        if form == c.DRY:
-            set_bounds(I, F, k, h, sticks)
-            F[law] = sv.WHOLE
-            continue
-        F[law] = sv.WHOLE if F[kappa + j] > 0.0 else sv.NONE
-        F[law + 1] = max(F[at + c.STATIC], F[at + c.FRICTION]) if sticks else F[at + c.FRICTION]
-        F[base + j] += part * F[at + c.RESTITUTION] * min(F[at + c.BEFORE], 0.0)
+        set_impulse_law(I, F, k, h, F[kappa + j] > 0.0)
+        if form != c.DRY:
+            F[base + j] += part * F[at + c.RESTITUTION] * min(F[at + c.BEFORE], 0.0)
     w = sv.meet(I, F, z, z0, base)
     for k in range(n):
         if F[candidate + k] == 0.0:
             continue
         at, j, _, form = sv.law_of(I, F, k)
         worst = F[sv.array(I, F, sv.RESOLVED) + k]  # what forces are sure to
-        s1, s2 = F[w + j], 0.0
-        if form == c.POINT:
-            s1, s2 = F[w + j + 1], F[w + j + 2]
+        s1, s2 = sv.along_plane(F, w + j, form)
         slips = math.hypot(s1, s2) > 100 * worst * math.sqrt(F[at + c.DELASSUS_T])
         F[at + c.NEXT] = c.SLIP if slips else c.STICK
         F[at + c.LEAVES1], F[at + c.LEAVES2] = s1, s2
@@ -618,7 +641,7 @@ def pressures(I: Any, F: Any, base: int) -> None:
 
     Where none meet the laws (Painleve) contacts have none: the percussion of the next step acts.
     """
-    n, laws = int(F[sv.place(I, sv.COUNT)]), sv.array(I, F, sv.LAWS)
+    n = int(F[sv.place(I, sv.COUNT)])
     z, rows, now = sv.array(I, F, sv.FORCE), sv.array(I, F, sv.ROWS), sv.array(I, F, sv.FORCE_0)
     for j in range(int(F[sv.place(I, sv.N_ROWS)])):
         F[now + j] = F[I[m.A] + int(F[rows + j])]
@@ -627,16 +650,11 @@ def pressures(I: Any, F: Any, base: int) -> None:
         if F[candidate + k] == 0.0:
             continue
         at, _, _, form = sv.law_of(I, F, k)
-        law, mode, mu = laws + 4 * k, F[at + c.NEXT], F[at + c.FRICTION]
-        if form == c.DRY:
-            set_bounds(I, F, k, 1.0, mode == c.STICK)
-            if mu != 0.0:
-                copy(F, sv.array(I, F, sv.REACTION) + 3 * k, I[m.A] + int(F[at + c.REACTION]), 3)
-            continue
-        F[law] = sv.NONE if mode == c.OPEN else sv.WHOLE if mode == c.STICK else sv.ALONG
-        F[law + 1] = max(mu, F[at + c.STATIC]) if mode == c.STICK else mu
-        slow = max(math.hypot(F[at + c.LEAVES1], F[at + c.LEAVES2]), 1e-300)
-        F[law + 2], F[law + 3] = -F[at + c.LEAVES1] / slow, -F[at + c.LEAVES2] / slow
+        mode, s1, s2 = F[at + c.NEXT], F[at + c.LEAVES1], F[at + c.LEAVES2]
+        slow = max(math.hypot(s1, s2), 1e-300)
+        set_force_law(I, F, k, mode == c.OPEN, mode == c.SLIP, -s1 / slow, -s2 / slow)
+        if form == c.DRY and F[at + c.FRICTION] != 0.0:
+            copy(F, sv.array(I, F, sv.REACTION) + 3 * k, I[m.A] + int(F[at + c.REACTION]), 3)
     sv.meet(I, F, z, now, base)
     for k in range(n):
         at, j, _, form = sv.law_of(I, F, k)
@@ -671,11 +689,10 @@ def free_accelerations(I: Any, F: Any, h: float, new: bool) -> float:
     change in PRODUCT.
     """
     n, n_c, rows = I[m.N_U], int(F[sv.place(I, sv.N_ROWS)]), sv.array(I, F, sv.ROWS)
-    contact, product, change = (
-        own_vector(I, sv.IS_LAW),
-        own_vector(I, sv.PRODUCT),
-        own_vector(I, sv.JUMP0),
-    )
+    contact, product = own_vector(I, sv.IS_LAW), own_vector(I, sv.PRODUCT)
+    gaps, speeds, change = (
+        sv.array(I, F, sv.POINT), sv.array(I, F, sv.RATE), own_vector(I, sv.JUMP0),
+    )  # fmt: skip
     for j in range(n_c):
         F[I[m.A] + int(F[rows + j])] = 0.0
     evaluate_rows(I, F)
@@ -683,10 +700,7 @@ def free_accelerations(I: Any, F: Any, h: float, new: bool) -> float:
     copy(F, I[m.R], I[m.PHID], n)
     for j in range(n_c):
         u = int(F[rows + j])
-        F[sv.array(I, F, sv.POINT) + j], F[sv.array(I, F, sv.RATE) + j] = (
-            -F[I[m.X] + u],
-            -F[I[m.PHID] + u],
-        )
+        F[gaps + j], F[speeds + j] = -F[I[m.X] + u], -F[I[m.PHID] + u]
         F[sv.array(I, F, sv.ACCELERATION) + j] = -F[I[m.PHIDD] + u]
     for i in range(n):
         if not is_velocity(I, i):
@@ -740,8 +754,7 @@ def correct_by_laws(I: Any, F: Any, h: float, k: int) -> float:
     """
     S, n = ints(F), I[m.N_U]
     n_c, rows = int(F[sv.place(I, sv.N_ROWS)]), sv.array(I, F, sv.ROWS)
-    c0 = (1 - F[m.ALPHA_F]) / (1 - F[m.ALPHA_M])
-    c2, c3 = h * F[m.GAMMA] * c0, h * h * F[m.BETA] * c0
+    c2, c3 = steps_of_acceleration(F, h)
     jump, shift = own_vector(I, sv.JUMP), own_vector(I, sv.SHIFT)
     jump0, shift0 = own_vector(I, sv.JUMP0), own_vector(I, sv.SHIFT0)
     product, contact = own_vector(I, sv.PRODUCT), own_vector(I, sv.IS_LAW)
@@ -879,8 +892,7 @@ def start_accelerations(I: Any, F: Any, h: float) -> None:
 def iterate(I: Any, F: Any, h: float) -> bool:
     """Find the end of a step of size h; tell whether that converged."""
     S, n = ints(F), I[m.N_U]
-    clear(F, own_vector(I, sv.JUMP), n)
-    clear(F, own_vector(I, sv.SHIFT), n)
+    forget_jumps(I, F)
     begin_candidates(I, F)
     quiet, last, theta = True, 0.0, 0.5
     for k in range(MOST):
@@ -892,8 +904,7 @@ def iterate(I: Any, F: Any, h: float) -> bool:
             choose_totals(I, F, h)
             if not keeps_branches(I, F, h):
                 quiet, last, theta = False, 0.0, 0.5
-                clear(F, own_vector(I, sv.JUMP), n)
-                clear(F, own_vector(I, sv.SHIFT), n)
+                forget_jumps(I, F)
                 copy(F, I[m.A], I[m.AN], n)
                 set_least(I, F, h)
                 move(I, F, h)
@@ -1097,9 +1108,7 @@ def rebound_less(I: Any, F: Any, h: float) -> bool:
 def attempt(I: Any, F: Any, h: float, t: float) -> bool:
     """Take a step of size h to the time t; leave everything as it was if it does not converge."""
     S, n = ints(F), I[m.N_U]
-    copy(F, I[m.QN], I[m.Q], I[m.N_Q])
-    copy(F, I[m.VN], I[m.V], n)
-    copy(F, I[m.AN], I[m.A], n)
+    keep_start(I, F)
     copy(F, own_vector(I, sv.BEGIN), I[m.A], n)
     begin = F[m.T]
     evaluation.copy_remembered(I, F, 0, AT_START)

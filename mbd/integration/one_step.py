@@ -17,7 +17,7 @@ from mbd.integration.adaptive import SHRINKS, add_time, factor_after, factor_ref
 from mbd.integration.consistent import consistent, violations
 from mbd.integration.newton_loop import CONVERGED, FAILED, REFUSED, keep_record
 from mbd.integration.starting_values import Nearby
-from mbd.integration.updates import record
+from mbd.integration.updates import back_to_start, keep_start, record
 from mbd.integration.verdicts import dropped_open
 from mbd.linear.onto_rows import once_onto_rows, onto_rows
 from mbd.linear.saddle import Saddle
@@ -30,9 +30,6 @@ from mbd.model.frozen import FrozenModel
 from mbd.model.state import State
 from mbd.model.workspace import Workspace
 
-A, AN, D, FORCE, UNKNOWN_KIND, N_U, Q, QN, T, V, VN, X = (
-    m.A, m.AN, m.D, m.FORCE, m.UNKNOWN_KIND, m.N_U, m.Q, m.QN, m.T, m.V, m.VN, m.X,
-)  # fmt: skip
 AT_START, AT_END, AT_BEGIN = 1, 2, 3  # memory that is put aside: of a step, of one in parts
 CORRECTIONS = 8  # of the end, most of one or two; a matrix of its own is made for slow ones
 
@@ -52,7 +49,7 @@ def kept_vectors(stages: int, numbers: int, kinds: int) -> tuple[Any, Any, Any]:
     @jit
     def own(I: Any, F: Any, which: int, i: int) -> int:
         b = base(I)
-        return b + numbers + (which * int(F[b + stages]) + i) * I[N_U]  # type: ignore[no-any-return]
+        return b + numbers + (which * int(F[b + stages]) + i) * I[m.N_U]  # type: ignore[no-any-return]
 
     @jit
     def other(I: Any, F: Any, which: int) -> int:
@@ -63,18 +60,10 @@ def kept_vectors(stages: int, numbers: int, kinds: int) -> tuple[Any, Any, Any]:
 
 # --- compiled: the ends of a step -----------------------------------------------------------------
 @jit
-def keep_start(I: Any, F: Any) -> None:
-    """Keep q, v, a at the start of a step."""
-    copy(F, I[QN], I[Q], I[m.N_Q])
-    copy(F, I[VN], I[V], I[N_U])
-    copy(F, I[AN], I[A], I[N_U])
-
-
-@jit
 def begin_step(I: Any, F: Any) -> None:
     """Keep the state at the start of a step, and count the increment from it."""
     keep_start(I, F)
-    clear(F, I[D], I[N_U])
+    clear(F, I[m.D], I[m.N_U])
 
 
 @jit
@@ -82,19 +71,17 @@ def undo_step(I: Any, F: Any, t: float) -> None:
     """Go back to the start of the step, and forget the last one."""
     evaluation.copy_remembered(I, F, AT_START, 0)
     F[m.T_LAST] = t
-    copy(F, I[Q], I[QN], I[m.N_Q])
-    copy(F, I[V], I[VN], I[N_U])
-    copy(F, I[A], I[AN], I[N_U])
+    back_to_start(I, F)
     ints(F)[m.HISTORY] = 0
-    F[T] = t
+    F[m.T] = t
 
 
 @jit
 def within_tolerance(I: Any, F: Any) -> bool:
     """Tell whether increments D are less than the tolerance of free steps, if they are free."""
-    for u in range(I[N_U] if F[m.RTOL] < 1e300 else 0):
+    for u in range(I[m.N_U] if F[m.RTOL] < 1e300 else 0):
         k = I[I[m.UNKNOWN_KIND] + u]
-        if k < m.FORCE and not abs(F[I[D] + u]) <= F[m.RTOL] * F[m.UNIT + k] + F[m.ATOL + k]:
+        if k < m.FORCE and not abs(F[I[m.D] + u]) <= F[m.RTOL] * F[m.UNIT + k] + F[m.ATOL + k]:
             return False
     return True
 
@@ -109,21 +96,21 @@ def end_on_rows(
     corrections, 0 where there are no rows. F[start_q] is room for coordinates, F[spare] for
     a vector. The matrix, GAP and PHID are those `of_end`, or were evaluated elsewhere since.
     """
-    F[T] = t
+    F[m.T] = t
     evaluation.stage(I, F, m.PLACE)
-    copy(F, start_q, I[QN], I[m.N_Q])
-    copy(F, I[QN], I[Q], I[m.N_Q])  # increments of corrections are those from the end
-    clear(F, I[D], I[N_U])
+    copy(F, start_q, I[m.QN], I[m.N_Q])
+    copy(F, I[m.QN], I[m.Q], I[m.N_Q])  # increments of corrections are those from the end
+    clear(F, I[m.D], I[m.N_U])
     met = most == 0 or (of_end and ints(F)[m.N_OFF] == 0 and once_onto_rows(I, F))
     met = met or (onto_rows(I, F, spare, most, True) and not dropped_open(I, F))
     if not (met and within_tolerance(I, F)):
-        copy(F, I[QN], start_q, I[m.N_Q])
+        copy(F, I[m.QN], start_q, I[m.N_Q])
         return False
-    copy(F, I[m.AL], I[A], I[N_U])
+    copy(F, I[m.AL], I[m.A], I[m.N_U])
     ints(F)[m.HISTORY] = 1
     evaluation.accept_stage(I, F)
-    copy(F, I[QN], I[Q], I[m.N_Q])
-    clear(F, I[D], I[N_U])
+    copy(F, I[m.QN], I[m.Q], I[m.N_Q])
+    clear(F, I[m.D], I[m.N_U])
     return True
 
 
@@ -134,11 +121,11 @@ def factor_here(I: Any, F: Any, spare: int) -> bool:
     Rows are those of velocities. F[spare] is room for a vector.
     """
     S = ints(F)
-    copy(F, spare, I[D], I[N_U])
-    clear(F, I[D], I[N_U])
+    copy(F, spare, I[m.D], I[m.N_U])
+    clear(F, I[m.D], I[m.N_U])
     S[m.SMALL_PIVOTS] = 0
     evaluation.linearise(I, F)
-    copy(F, I[D], spare, I[N_U])
+    copy(F, I[m.D], spare, I[m.N_U])
     call(S[m.LINEAR], I, F, 1)
     return S[m.SMALL_PIVOTS] == 0  # type: ignore[no-any-return]
 
@@ -165,8 +152,8 @@ def nearness(I: Any, F: Any, alone: int) -> float:
 @jit
 def note_accelerations(I: Any, F: Any, a: int) -> None:
     """Let SCALE be no less than the largest entries of the vector at F[a], by kind."""
-    for u in range(I[N_U]):
-        scale = m.SCALE + I[I[UNKNOWN_KIND] + u]
+    for u in range(I[m.N_U]):
+        scale = m.SCALE + I[I[m.UNKNOWN_KIND] + u]
         F[scale] = max(F[scale], abs(F[a + u]))
 
 
@@ -178,10 +165,10 @@ def measure_speeds(F: Any, sizes: int) -> None:
     from zero.
     """
     fastest = 1e-300
-    for k in range(FORCE):
+    for k in range(m.FORCE):
         unit = F[m.UNIT + k]
         fastest = max(fastest, F[m.SIZE + k] / unit, math.sqrt(F[m.SCALE + k] / unit))
-    for k in range(FORCE):
+    for k in range(m.FORCE):
         unit = F[m.UNIT + k]
         speed = max(F[m.SIZE + k], math.sqrt(unit * F[m.SCALE + k]), ERROR_SLOW * unit * fastest)
         F[sizes + k] = speed + F[m.ATOL + k] / F[m.RTOL]
@@ -201,22 +188,22 @@ def shake(I: Any, F: Any, spare: int) -> None:
     with signs that come as they may: small inertia among large forces moves by that. F[spare] is
     room for a vector; D, V and A are left changed.
     """
-    n, signs = I[N_U], 1
+    n, signs = I[m.N_U], 1
     evaluation.evaluate_second_rates(I, F)
-    copy(F, spare, I[X], n)
+    copy(F, spare, I[m.X], n)
     for u in range(n):
         signs = _next_sign(signs)
         part = ROUND_OFF if signs & 0x4000 else -ROUND_OFF
-        F[I[V] + u] *= 1.0 + part
-        F[I[A] + u] *= 1.0 + part
+        F[I[m.V] + u] *= 1.0 + part
+        F[I[m.A] + u] *= 1.0 + part
         if is_velocity(I, u):
-            F[I[D] + u] += part * F[m.UNIT + I[I[UNKNOWN_KIND] + u]]
+            F[I[m.D] + u] += part * F[m.UNIT + I[I[m.UNKNOWN_KIND] + u]]
     evaluation.evaluate_second_rates(I, F)
     signs = 1
     for u in range(n):
         signs = _next_sign(signs)
-        change = abs(F[I[X] + u] - F[spare + u])
-        F[I[X] + u] = change if signs & 0x2000 else -change
+        change = abs(F[I[m.X] + u] - F[spare + u])
+        F[I[m.X] + u] = change if signs & 0x2000 else -change
     call(ints(F)[m.LINEAR], I, F, 0)
 
 
@@ -251,8 +238,8 @@ def choosing(attempt: Any, give: Any, finish: Any, order: Any, most: Any, verdic
         S[m.STATUS], S[m.STEPS_DONE] = CONVERGED, 0
         evaluation.note_rates(I, F)
         power = order(I, F)
-        while S[m.STEPS_DONE] < S[m.N_STEPS] and F[T] < F[m.T_END]:
-            t, h = F[T], next_size(I, F)
+        while S[m.STEPS_DONE] < S[m.N_STEPS] and F[m.T] < F[m.T_END]:
+            t, h = F[m.T], next_size(I, F)
             if h == 0.0 or S[m.N_RECORDED] + 2 > S[m.CAPACITY]:
                 return
             last = h == F[m.T_END] - t
@@ -263,7 +250,7 @@ def choosing(attempt: Any, give: Any, finish: Any, order: Any, most: Any, verdic
                     error = math.inf
             if not error <= 1.0:
                 S[m.N_REJECT] += 1
-                copy(F, own_vector(I, 0), I[D], I[N_U])
+                copy(F, own_vector(I, 0), I[m.D], I[m.N_U])
                 undo_step(I, F, t)
                 F[m.H], F[m.ERROR] = (
                     h * (factor_refused(error, power) if error < 1e300 else SHRINKS),
@@ -276,13 +263,13 @@ def choosing(attempt: Any, give: Any, finish: Any, order: Any, most: Any, verdic
                     S[m.STATUS] = REFUSED
                     return
                 continue
-            F[T] = t
+            F[m.T] = t
             add_time(F, h)
             if last:
-                F[T] = F[m.T_END]
+                F[m.T] = F[m.T_END]
             S[m.STEPS_DONE] += 1
             S[m.N_TAKEN] += 1
-            while S[m.N_REACHED] < S[m.N_OUTPUT] and F[S[m.OUTPUT] + S[m.N_REACHED]] <= F[T]:
+            while S[m.N_REACHED] < S[m.N_OUTPUT] and F[S[m.OUTPUT] + S[m.N_REACHED]] <= F[m.T]:
                 record(I, F)
                 S[m.N_REACHED] += 1
             keep_record(I, F)

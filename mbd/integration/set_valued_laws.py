@@ -276,6 +276,18 @@ def rows_of(form: float) -> int:
 
 
 @jit
+def along_plane(F: Any, x: int, form: float) -> tuple[float, float]:
+    """Return of the rows of a law at F[x] those along the plane; of a law of one row this one."""
+    return (F[x + 1], F[x + 2]) if form == c.POINT else (F[x], 0.0)
+
+
+@jit
+def friction_of(F: Any, at: int, sticks: bool) -> float:
+    """Return the coefficient of friction of a contact: of what sticks the larger one."""
+    return max(F[at + c.STATIC], F[at + c.FRICTION]) if sticks else F[at + c.FRICTION]
+
+
+@jit
 def size_of(F: Any, at: int, r: int, z: float) -> float:
     """Return a force of row r of a law as sqrt(D) |z|."""
     return math.sqrt(F[at + (c.DELASSUS_N if r == 0 else c.DELASSUS_T)]) * abs(z)

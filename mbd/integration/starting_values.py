@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 
 from mbd.algebra.newmark import Weights
-from mbd.algebra.vec import larger
+from mbd.algebra.vec import clear, copy, larger
 from mbd.base.tolerances import START_DIFFERENCE, START_SMOOTH
 from mbd.integration.consistent import settled
 from mbd.linear.saddle import Saddle, evaluate_unmet, factor_saddle, subtract
@@ -61,8 +61,8 @@ def _write_change(I: Any, F: Any, s: float, share: float, out: int) -> bool:
     the matrix is factored there, and here again.
     """
     S, n, t, least = ints(F), I[m.N_U], F[m.T], 0.0
+    copy(F, I[m.A], I[m.AN], n)
     for i in range(n):
-        F[I[m.A] + i] = F[I[m.AN] + i]
         if is_velocity(I, i):
             least = larger(least, 2.0**-44 * abs(F[I[m.AN] + i]))
     _move(I, F, t, s)
@@ -87,7 +87,7 @@ def _write_change(I: Any, F: Any, s: float, share: float, out: int) -> bool:
     for i in range(n):
         if is_velocity(I, i):
             F[out + i] = F[I[m.A] + i] - F[I[m.AN] + i]
-        F[I[m.A] + i] = F[I[m.AN] + i]
+    copy(F, I[m.A], I[m.AN], n)
     _move(I, F, t, 0.0)
     if own > 0:
         evaluate_unmet(I, F)
@@ -155,17 +155,15 @@ def jerk_kernel(I: Any, F: Any, k: int) -> None:
             if is_velocity(I, i):
                 F[I[m.A] + i] = 0.0
         evaluate(I, F)
-        for i in range(n):
-            F[I[m.R] + i] = F[I[m.X] + i]
+        copy(F, I[m.R], I[m.X], n)
         _write_force(I, F, I[m.AL])
         unforeseen = _size_of(I, F, I[m.AL], I[m.X])
         _write_force(I, F, I[m.AB])
         least = larger(_size_of(I, F, I[m.AB], I[m.X]), _size_of(I, F, I[m.AN], I[m.R]))
         smooth = smooth and unforeseen <= START_SMOOTH * least
-        for i in range(n):
-            F[I[m.A] + i] = F[I[m.AN] + i]
-            if not smooth:
-                F[I[m.AB] + i] = 0.0
+        copy(F, I[m.A], I[m.AN], n)
+        if not smooth:
+            clear(F, I[m.AB], n)
 
 
 class Nearby:

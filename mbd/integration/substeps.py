@@ -14,6 +14,7 @@ counts where that takes too many.
 """
 
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -32,26 +33,38 @@ from mbd.model.workspace import Workspace
 _COSTS = [m.N_ITER, m.N_EVALUATE, m.N_REJECT, m.N_FACTOR]
 
 
+class Smaller(NamedTuple):
+    """Smaller steps in the place of one.
+
+    Attributes
+    ----------
+    n : int
+        Their number.
+    tried : int
+        That with those in vain: what a tolerance asks for.
+    fastest : int
+        Which velocity's acceleration changes most.
+    """
+
+    n: int
+    tried: int
+    fastest: int
+
+
 class Divided:
     """Steps of a run that were taken in smaller ones.
 
     Attributes
     ----------
     steps : dict
-        Number of smaller ones, by the time [s] at the end of the step.
+        The smaller ones, by the time [s] at the end of the step.
     tried : dict
-        The same with those in vain, by the time at its start.
-    finer : dict
-        And by the time at the end, of steps that were passed: what a tolerance asks for.
-    fastest : dict
-        Which velocity's acceleration changes most, by the time [s] at the end of the step.
+        Their number with those in vain, by the time at its start.
     """
 
     def __init__(self) -> None:
-        self.steps: dict[float, int] = {}
+        self.steps: dict[float, Smaller] = {}
         self.tried: dict[float, int] = {}
-        self.finer: dict[float, int] = {}
-        self.fastest: dict[float, int] = {}
         self.spent = False  # whether a step failed for want of more of them
 
     def take(self, work: Workspace, method: GeneralizedAlpha, done: int) -> bool:
@@ -70,9 +83,8 @@ class Divided:
         steps, self.tried[start] = in_substeps(work, method, left)
         self.spent = steps == 0 and self.tried[start] >= left
         if steps:
-            end = float(work.F[m.T])
-            self.steps[end], self.finer[end] = steps, self.tried[start]
-            self.fastest[end] = int(np.argmax(np.abs(work.vector(m.A)[v] - a) / units))
+            fastest = int(np.argmax(np.abs(work.vector(m.A)[v] - a) / units))
+            self.steps[float(work.F[m.T])] = Smaller(steps, self.tried[start], fastest)
         return steps > 0
 
 

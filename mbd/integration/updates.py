@@ -7,17 +7,11 @@ not matter.
 import math
 from typing import Any
 
+from mbd.algebra.vec import copy
 from mbd.machine import buffer as m
 from mbd.machine.jit import ints, jit
 from mbd.machine.two_threads import by_sides
 from mbd.machine.unknowns import coordinates_of, is_velocity, measured, unknowns_of
-
-A, AL, AN, D, UNKNOWN_KIND, Q, QN, V, VN, X = (
-    m.A, m.AL, m.AN, m.D, m.UNKNOWN_KIND, m.Q, m.QN, m.V, m.VN, m.X,
-)  # fmt: skip
-ALPHA_F, ALPHA_M, BETA, GAMMA, H, HISTORY, N_Q, N_U, T = (
-    m.ALPHA_F, m.ALPHA_M, m.BETA, m.GAMMA, m.H, m.HISTORY, m.N_Q, m.N_U, m.T,
-)  # fmt: skip
 
 
 @jit
@@ -34,6 +28,22 @@ def _extrapolation(history: int, af: float) -> tuple[float, float]:
     return history * (history + 1) / 2, history * (history - 1) / 2
 
 
+@jit
+def keep_start(I: Any, F: Any) -> None:
+    """Keep q, v, a at the start of a step."""
+    copy(F, I[m.QN], I[m.Q], I[m.N_Q])
+    copy(F, I[m.VN], I[m.V], I[m.N_U])
+    copy(F, I[m.AN], I[m.A], I[m.N_U])
+
+
+@jit
+def back_to_start(I: Any, F: Any) -> None:
+    """Go back to q, v, a at the start of the step."""
+    copy(F, I[m.Q], I[m.QN], I[m.N_Q])
+    copy(F, I[m.V], I[m.VN], I[m.N_U])
+    copy(F, I[m.A], I[m.AN], I[m.N_U])
+
+
 @by_sides(m.PREDICT_TASK)
 def _predict(I: Any, F: Any, side: int) -> None:
     """Predict, and measure the accelerations."""
@@ -43,18 +53,18 @@ def _predict(I: Any, F: Any, side: int) -> None:
     S = ints(F)
     for k in range(m.N_UNKNOWN_KINDS):
         F[scales + k] = 0.0
-    h, am, af = F[H], F[ALPHA_M], F[ALPHA_F]
-    beta, gamma = F[BETA], F[GAMMA]
+    h, am, af = F[m.H], F[m.ALPHA_M], F[m.ALPHA_F]
+    beta, gamma = F[m.BETA], F[m.GAMMA]
     for i in range(q0, q1):
-        F[I[QN] + i] = F[I[Q] + i]
-    a, ab, al, an, d, v, vn = I[A], I[m.AB], I[AL], I[AN], I[D], I[V], I[VN]
-    e1, e2 = _extrapolation(S[HISTORY], af)
+        F[I[m.QN] + i] = F[I[m.Q] + i]
+    a, ab, al, an, d, v, vn = I[m.A], I[m.AB], I[m.AL], I[m.AN], I[m.D], I[m.V], I[m.VN]
+    e1, e2 = _extrapolation(S[m.HISTORY], af)
     c0, c1, c2 = (1 - af) / (1 - am), af / (1 - am), -am / (1 - am)
     for i in range(u0, u1):
         now = F[a + i]
         F[a + i] += e1 * (now - F[ab + i]) - e2 * (now - F[an + i])
         F[an + i] = now
-        scale = scales + I[I[UNKNOWN_KIND] + i]
+        scale = scales + I[I[m.UNKNOWN_KIND] + i]
         if abs(now) > F[scale]:  # noqa: PLR1730 (a store less is a chain of them less)
             F[scale] = abs(now)
         if is_velocity(I, i):
@@ -79,9 +89,9 @@ def predict_vectors(I: Any, F: Any) -> None:
 def finish_vectors(I: Any, F: Any, side: int) -> None:
     """Set the algorithmic accelerations of the step, and keep those before."""
     u0, u1 = unknowns_of(I, side)
-    am, af = F[ALPHA_M], F[ALPHA_F]
+    am, af = F[m.ALPHA_M], F[m.ALPHA_F]
     c0, c1, c2 = (1 - af) / (1 - am), af / (1 - am), -am / (1 - am)
-    a, ab, al, an = I[A], I[m.AB], I[AL], I[AN]
+    a, ab, al, an = I[m.A], I[m.AB], I[m.AL], I[m.AN]
     for i in range(u0, u1):
         older = F[ab + i]
         F[ab + i] = F[an + i]
@@ -107,12 +117,12 @@ def _record(I: Any, F: Any, side: int) -> None:
     S = ints(F)
     to = S[m.RECORD] + S[m.N_RECORDED] * S[m.RECORD_SIZE] + 1
     for i in range(q0, q1):
-        F[to + i] = F[I[Q] + i]
-    to += I[N_Q]
-    n = I[N_U]
+        F[to + i] = F[I[m.Q] + i]
+    to += I[m.N_Q]
+    n = I[m.N_U]
     for i in range(u0, u1):
-        F[to + i] = F[I[V] + i]
-        F[to + n + i] = F[I[A] + i]
+        F[to + i] = F[I[m.V] + i]
+        F[to + n + i] = F[I[m.A] + i]
     if S[m.N_DROPPED]:
         mark_open(I, F, to + n, u0, u1)
 
@@ -121,7 +131,7 @@ def _record(I: Any, F: Any, side: int) -> None:
 def record(I: Any, F: Any) -> None:
     """Append t, q, v, (v', lam) and the work of impulses to the record."""
     S = ints(F)
-    F[S[m.RECORD] + S[m.N_RECORDED] * S[m.RECORD_SIZE]] = F[T]
+    F[S[m.RECORD] + S[m.N_RECORDED] * S[m.RECORD_SIZE]] = F[m.T]
     _record(I, F)
     record_impulsive(I, F)
     S[m.N_RECORDED] += 1
@@ -130,7 +140,7 @@ def record(I: Any, F: Any) -> None:
 @jit
 def record_impulsive(I: Any, F: Any) -> None:
     """Write the work of impulses, and its parts if there is room for them, to the record."""
-    S, first = ints(F), 1 + I[N_Q] + 2 * I[N_U]
+    S, first = ints(F), 1 + I[m.N_Q] + 2 * I[m.N_U]
     to = S[m.RECORD] + S[m.N_RECORDED] * S[m.RECORD_SIZE] + first
     for j in range(S[m.RECORD_SIZE] - first):
         F[to + j] = F[m.IMPULSIVE + j]

@@ -11,6 +11,7 @@ import inspect
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
@@ -90,9 +91,10 @@ class Law:
             self.address, self.keeper = external_of_table(polynomials, self.table.numbers)
             return
         self.function = _bound(self.function)
-        compiled = is_compiled(self.function)
-        guarded = _compiled(self) if compiled else _python(self)
-        self.address, self.keeper = external(guarded, compiled=compiled)
+        if is_compiled(self.function):
+            self.address, self.keeper = _compiled(self.function, self.write)
+        else:
+            self.address, self.keeper = external(_python(self), compiled=False)
 
     def at(self, values: Any) -> str:
         """Return the arguments of an evaluation as text."""
@@ -170,14 +172,24 @@ def _bound(function: Callable[..., Any]) -> Callable[..., Any]:
     return jit(lambda u, rate, t: inner(u, rate, t, *constants))  # type: ignore[no-any-return]
 
 
-def noted(laws: Sequence[Law], S: np.ndarray) -> Law | None:
-    """Return the law that a work space notes as failed or not finite."""
-    return next((law for law in laws if S[m.BAD_HOW] and law.address == S[m.BAD_LAW]), None)
+def noted(laws: Sequence[Law], I: np.ndarray, F: np.ndarray) -> Law | None:
+    """Return the law that numbers of a run note as failed or not finite.
+
+    `laws` are those of the model in their order, then others. Laws of one function have one
+    address: the number after it tells them apart.
+    """
+    S = m.integers(F)
+    if not S[m.BAD_HOW]:
+        return None
+    place = int(S[m.BAD_LAW])
+    address, number = m.joined(I, place), int(I[place + 2])
+    return next((x for x in (*laws[number : number + 1], *laws) if x.address == address), None)
 
 
-def check(laws: Sequence[Law], S: np.ndarray, F: np.ndarray) -> None:
-    """Raise what a law has raised in a work space."""
-    how, law = S[m.BAD_HOW], noted(laws, S)
+def check(laws: Sequence[Law], I: np.ndarray, F: np.ndarray) -> None:
+    """Raise what a law has raised in a run of these numbers."""
+    S = m.integers(F)
+    how, law = S[m.BAD_HOW], noted(laws, I, F)
     if how not in (m.RAISED, m.NO_REST):
         return
     assert law is not None
@@ -209,8 +221,12 @@ def _python(law: Law) -> Callable[[Any, Any], int]:
     return guarded
 
 
-def _compiled(law: Law) -> Callable[[Any, Any], int]:
-    evaluate = jit(law.write(law.function))
+@lru_cache(maxsize=256)
+def _compiled(
+    function: Callable[..., Any], write: Callable[[Callable[..., Any]], Evaluate]
+) -> tuple[int, Any]:
+    """Return address and keeper of the code that all laws of a function share."""
+    evaluate = jit(write(function))
 
     def guarded(inputs: Any, outputs: Any) -> int:
         try:
@@ -219,7 +235,7 @@ def _compiled(law: Law) -> Callable[[Any, Any], int]:
             return 1
         return 0
 
-    return guarded
+    return external(guarded, compiled=True)
 
 
 def _tried(owner: str, function: Callable[..., Any], names: str, *at: float) -> Any:
@@ -332,6 +348,12 @@ def number_law(owner: str, function: Callable[[float], float]) -> Law:
 
 def numbers_law(owner: str, function: Callable[[float], Any], n: int) -> Law:
     """Prepare ``function(t) -> n numbers``, which the caller has tried."""
+    return Law(owner, function, _OF_TIME, _several_of_time(n))
+
+
+@cache
+def _several_of_time(n: int) -> Callable[[Callable[..., Any]], Evaluate]:
+    """Return what writes n numbers of a time."""
 
     def write(function: Callable[..., Any]) -> Evaluate:
         def evaluate(inputs: Any, outputs: Any) -> None:
@@ -341,7 +363,7 @@ def numbers_law(owner: str, function: Callable[[float], Any], n: int) -> Law:
 
         return evaluate
 
-    return Law(owner, function, _OF_TIME, write)
+    return write
 
 
 def check_motion(owner: str, function: Callable[[float], Any], order: int) -> None:
@@ -395,6 +417,7 @@ def motion_law(owner: str, function: Callable[[float], Any], order: int) -> Law:
     return Law(owner, function, _OF_TIME, write)
 
 
+@cache
 def _stiff(sign: float) -> Callable[[Callable[..., Any]], Evaluate]:
     """Return what writes a tension and its derivatives."""
 
@@ -410,6 +433,7 @@ def _stiff(sign: float) -> Callable[[Callable[..., Any]], Evaluate]:
     return write
 
 
+@cache
 def _stiff_by_differences(sign: float) -> Callable[[Callable[..., Any]], Evaluate]:
     """Return what writes a tension, and its derivatives by central differences."""
 
@@ -463,12 +487,14 @@ def evaluate_now(I: Any, F: Any, law: int) -> int:
 def evaluate_law_at(I: Any, F: Any, law: int, places: Any) -> None:
     """Run the law whose address is at I[law]; note the first that raises, or is not finite.
 
+    After the address is the number of the law in its model.
+
     Places are those of inputs, of outputs, how many of these, and of three inputs that tell where.
     The value of one that fails is NaN: no step that needs it converges.
     """
     S, (first, out, n, told) = ints(F), places
-    address, how = address_at(I, law), 0
-    if law_call(address, F, first, out) != 0:
+    how = 0
+    if law_call(address_at(I, law), F, first, out) != 0:
         how = m.RAISED
         for i in range(n):
             F[out + i] = math.nan
@@ -480,5 +506,5 @@ def evaluate_law_at(I: Any, F: Any, law: int, places: Any) -> None:
             how = m.NOT_FINITE
             F[out] = math.nan
     if how > S[m.BAD_HOW]:
-        S[m.BAD_LAW], S[m.BAD_HOW] = address, how
+        S[m.BAD_LAW], S[m.BAD_HOW] = law, how
         copy(F, m.BAD_AT, told, 3)

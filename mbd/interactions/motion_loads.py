@@ -72,7 +72,7 @@ from mbd.interactions.pullback import (
     velocity_map,
 )
 from mbd.machine import buffer as m
-from mbd.machine.jit import address_at, ints, jit
+from mbd.machine.jit import ints, jit
 from mbd.machine.simd import add_map, add_outer3
 
 MOST = 64  # numbers of parameters, and of memory, that a law may take
@@ -338,7 +338,7 @@ def motion_load(form: SiteForm) -> Kind:
         """Note that the memory does not come to rest."""
         run = ints(F)
         if not run[m.BAD_HOW]:
-            run[m.BAD_LAW], run[m.BAD_HOW] = address_at(I, e.law), m.NO_REST
+            run[m.BAD_LAW], run[m.BAD_HOW] = e.law, m.NO_REST
             F[m.BAD_AT], F[m.BAD_AT + 1] = F[m.T], F[e.numbers + S]
 
     @jit

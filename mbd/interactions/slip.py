@@ -39,6 +39,7 @@ from mbd.machine.simd import add4, add_outer3
 
 N = 8  # vectors of both frames: Q, b1, b2, b3, P, a1, a2, a3
 AXLE, PLANE, NORMAL = 3, 4, 7
+ACROSS = (5, 6)  # directions in the plane along which nothing slips that rolls on it
 # places in the scratch space: vectors, rates, c, dc/dx (8 x 8 x 3), d.x'
 XS, XDS, C, G, ALONG = 0, 24, 48, 56, 248
 FRAME = 4  # vectors of one frame, all of one body: pairs of frames stand for those of attachments
@@ -239,6 +240,11 @@ def slip(
     )
 
 
-ROLL_BALL = slip("rolling ball row", below, back_below, (5, 6))
-ROLL_DISC = slip("rolling disc row", rim, back_rim, (5, 6))
+ROLL_BALL = slip("rolling ball row", below, back_below, ACROSS)
+ROLL_DISC = slip("rolling disc row", rim, back_rim, ACROSS)
+#: for bodies that move in a plane, of which the second direction is the normal
+ROLL_IN_PLANE = {
+    ROLL_BALL: slip("rolling ball in plane", below, back_below, ACROSS[:1]),
+    ROLL_DISC: slip("rolling disc in plane", rim, back_rim, ACROSS[:1]),
+}
 KNIFE = slip("knife edge row", below, back_below, (2,))

@@ -693,8 +693,8 @@ def _angles_kept(model: FrozenModel, tree: Tree, first: int) -> list[tuple[int, 
         for name, place in places.items()
         if name in model.records
     ]
-    for part in model.system.parts.values():
-        for record, element in zip(model.records[part.name], part.elements(), strict=True):
+    for part, elements in model.elements.items():
+        for record, element in zip(model.records[part], elements, strict=True):
             left, at = tuple(element.attachments), int(model.I[record + m.E_MEMORY])
             for i in range(len(element.memory)):
                 term = next((x for x in ends if x == left[: len(x)]), None)

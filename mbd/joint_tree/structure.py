@@ -12,6 +12,7 @@ import numpy as np
 
 from mbd.joint_tree.layout import BALL, RIGID, SHIFT, TURN
 from mbd.model.frozen import FrozenModel
+from mbd.model.planar_rows import normal_of
 from mbd.parts.joint import Joint, PathStep
 from mbd.parts.part import Body, Frame
 
@@ -156,8 +157,8 @@ def tree_of(who: str, model: FrozenModel, named: Sequence[str] = ()) -> Tree:
         path = movable(joint)
         if path is None:
             continue
-        rows = sum(e.kind.n_rows for e in joint.elements())
-        spatial = joint.normal is None and all(x.body.formulation.axes for x in joint.ends)
+        rows = sum(e.kind.n_rows for e in model.elements[name])
+        spatial = normal_of(joint) is None and all(x.body.formulation.axes for x in joint.ends)
         freedoms = 6 if spatial else 3
         if _columns(path) + rows == freedoms or (_columns(path) == 3 == rows):
             steps[name] = path

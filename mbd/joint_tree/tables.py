@@ -1,6 +1,7 @@
 """Tables and numbers that a tree adds to those of its model, and what is made of its elements."""
 
 from collections.abc import Sequence
+from itertools import chain
 from typing import Any, NamedTuple
 
 import networkx as nx
@@ -48,8 +49,7 @@ def extra_elements(model: FrozenModel, tree: Tree) -> list[tuple[str, int, Eleme
     """Return the elements with rows that the tree does not meet: part, number, element, row."""
     extra = []
     for name, some in model.numbering.elements.items():
-        every = model.system.parts[name].elements()
-        numbers = [i for i, e in enumerate(every) if e.kind.n_rows]
+        numbers = [i for i, e in enumerate(model.elements[name]) if e.kind.n_rows]
         pairs = zip(numbers, some, strict=True) if name not in tree.joints else ()
         extra += [(name, i, e, row) for i, (e, row) in pairs if not e.kind.own_block]
     return extra
@@ -176,12 +176,12 @@ def add_vectors(
     for place, size in ((t.T_V, n), (t.T_A, n), (t.T_TAU, n), (t.T_M, n * n)):
         h[place] = tables.room(size)
     of = ((t.T_IV, t.T_V, f), (t.T_IA, t.T_A, f), (t.T_ITAU, t.T_TAU, f), (t.T_IM, t.T_M, f * f))
-    parts = tables.model.system.parts.values()  # masses between bodies couple branches
-    whole = f < n or any(e.kind.accelerated for x in parts for e in x.elements())
-    chain = list(range(f)) if whole else [j + 1 for j in before]
+    every = chain.from_iterable(tables.model.elements.values())
+    whole = f < n or any(e.kind.accelerated for e in every)  # masses couple branches
+    ends = list(range(f)) if whole else [j + 1 for j in before]
     for place, same, size in of:
         h[place] = h[same] if f == n else tables.room(size)
-    h[t.T_F], h[t.T_CHAIN], h[t.T_FACTOR] = f, tables.table(chain), tables.room(f * f)
+    h[t.T_F], h[t.T_CHAIN], h[t.T_FACTOR] = f, tables.table(ends), tables.room(f * f)
     h[t.T_DQ], h[t.T_DV] = tables.room(n * n), tables.room(n * n)
     h[t.T_ARGUMENT], h[t.T_PARAMETER] = tables.room(4), tables.room(20)
     h[t.T_RESULT] = tables.room(n * max(10 * bodies, 6) + 4)
@@ -189,7 +189,7 @@ def add_vectors(
 
 def add_forces(tables: TreeTables, model: FrozenModel, turned: Sequence[tuple[int, int]]) -> int:
     """Write which kernels of forces run, without those of rows; return how many there are."""
-    elements = (e for part in model.system.parts.values() for e in part.elements())
+    elements = chain.from_iterable(model.elements.values())
     of_forces = {e.kind.forces for e in elements if not e.kind.n_rows or e.kind.own_block}
     stage = [x for x in model.kernels[m.FORCES] if x[0] in of_forces]
     h = tables.header

@@ -53,8 +53,8 @@ def add_tangents(
     """Write the tables of all elements' tangents, on links by body, with blocks of their own."""
     I, h = model.I, tables.header
     bodies = {record: name for name, record in model.node_records.items()}
-    some = [(x.kind.accelerated, model.records[part.name][i], x)
-            for part in model.system.parts.values() for i, x in enumerate(part.elements())
+    some = [(x.kind.accelerated, model.records[part][i], x)
+            for part, own in model.elements.items() for i, x in enumerate(own)
             if x.kind.own_block or not x.kind.n_rows]  # fmt: skip
     some += [(False, model.records[part][i], x)
              for loop in loops for part, i, x, _ in loop.elements]  # fmt: skip

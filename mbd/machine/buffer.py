@@ -103,7 +103,7 @@ VECTORS = {
     LEVEL,  # where the rows of positions are met
     N_OFF, N_DROPPED,  # rows that do not act, see OFF; those that depend on others
     ALL_ROWS,  # whether dropped rows act all the same
-    BAD_LAW, BAD_HOW,  # address of the first law whose answer is no number, and how
+    BAD_LAW, BAD_HOW,  # where in I the first law is whose answer is no number, and how
     UNDECLARED,  # pair of attachments, counted from one, that a kind couples and does not declare
     ELASTIC,  # whether compliant rows act as springs; else they are rows
     HELPED,  # whether another thread takes one side

@@ -44,7 +44,7 @@ class Appendix:
         return at
 
     def address(self, kernel: Any) -> int:
-        """Append the address of a kernel, or of a law; return where it is."""
+        """Append the address of a kernel; return where it is."""
         return self.table(m.halves(kernel.address))
 
     def room(self, n: int) -> int:

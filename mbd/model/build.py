@@ -30,6 +30,7 @@ from mbd.model.layout import (
     owned_element,
 )
 from mbd.model.model import Model
+from mbd.model.planar_rows import elements_of
 from mbd.model.topology import closes, elimination
 from mbd.parts.bodies import StackedBodies
 from mbd.parts.joint import turning
@@ -77,11 +78,12 @@ def built(
     index = {b.name: i for i, b in enumerate(bodies)}
     index["ground"] = -1
     parts = system.parts
+    elements = {name: elements_of(part) for name, part in parts.items()}
     owned = [
         owned_element(part.name, e, index, word, i)
         for part in parts.values()
         for word in ("element " if part.nodes() else "",)
-        for i, e in enumerate(part.elements())
+        for i, e in enumerate(elements[part.name])
     ]
     rows = [o for o in owned if o.element.kind.n_rows]
     check_names(rows)
@@ -124,8 +126,8 @@ def built(
     where = {body.name: node for body, node in zip(bodies, nodes, strict=True)}
     laws = [o.element.law for o in owned if o.element.law is not None]
     unsaid = ((o.owner, o.element.kind.law) for o in owned if o.element.kind.set_valued)
-    model = Model(system, I, F, size, numbering, fronts, kernels, where, records, laws, stacked,
-                  tuple(remembered), set_valued=tuple(dict.fromkeys(unsaid)))  # fmt: skip
+    model = Model(system, I, F, size, numbering, fronts, kernels, where, elements, records, laws,
+                  stacked, tuple(remembered), set_valued=tuple(dict.fromkeys(unsaid)))  # fmt: skip
     I[m.LOOPS] = closes(x.bodies for x in model.links())
     I.flags.writeable = False
     model.prepare()
@@ -237,6 +239,10 @@ def _interactions(
     labels: list[str] = []
     where: dict[int, int] = {}
     number = {id(o): e for e, o in enumerate(rows)}
+    with_law = [o for o in owned if o.element.law is not None]  # in the order of the model's laws
+    laws = {
+        id(o): buffers.table([*m.halves(o.element.law.address), i]) for i, o in enumerate(with_law)
+    }
     by_kind: dict[tuple[Kind, int], list[Owned]] = {}  # those of a table remember as much
     for o in owned:
         by_kind.setdefault((o.element.kind, len(o.element.memory)), []).append(o)
@@ -253,8 +259,7 @@ def _interactions(
         numbers_at = buffers.put_all(numbers, m.CONSTANTS, (o.label for o in members))
         kept_at = buffers.put_all(kept, m.STATE, (o.label for o in members))
         columns: list[Iterable[int]] = [numbers_at, kept_at]
-        laws = (e.law for e in elements)
-        columns.append(0 if x is None else buffers.address(x.address) for x in laws)
+        columns.append(0 if o.element.law is None else laws[id(o)] for o in members)
         columns += (places[j::k] for j in range(k))
         groups = [~number[id(o)] for o in members] if kind.n_rows else []
         columns.insert(0, map(layout.start.__getitem__, groups) if groups else repeat(0))
@@ -292,7 +297,9 @@ def _interactions(
         stages.add(m.LOADS, kind.forces if kind.loads else None, at)
         stages.add(m.MOMENTA, kind.momenta, at)
         if kind.accept is not None and not kind.stateless:
-            labels += [x for o in members for x in _memory_labels(o)]
+            for o in members:  # a label for each number that an element remembers
+                n = len(o.element.memory)
+                labels += [o.label] if n == 1 else [f"{o.label}.{j}" for j in range(n)]
     for o in owned:
         records_of[o.owner].append(where[id(o)])
     return labels
@@ -315,12 +322,6 @@ def _in_order(members: list[Owned], layout: Layout) -> tuple[list[Owned], Counte
     stretches = [layout.stretch(o.bodies, o.element.law is not None) for o in members]
     order = sorted(range(len(members)), key=stretches.__getitem__)
     return [members[i] for i in order], Counter(sorted(stretches))
-
-
-def _memory_labels(o: Owned) -> list[str]:
-    """Return a label for each number that an element remembers."""
-    n = len(o.element.memory)
-    return [o.label] if n == 1 else [f"{o.label}.{j}" for j in range(n)]
 
 
 def _turns(

@@ -108,15 +108,11 @@ class Description:
         self.bodies |= {node.name: node for node in nodes}
         table: dict[str, Part] = getattr(self, part.drawer)
         table[part.name] = part
-        if table is self.bodies:
-            self._put_nodes_last()
+        if table is self.bodies:  # before nodes: a file has a table of each kind of part
+            for structure in self.structures.values():
+                for node in (x for x in structure.nodes() if x is not structure):
+                    self.bodies[node.name] = self.bodies.pop(node.name)
         return part
-
-    def _put_nodes_last(self) -> None:
-        """Keep bodies before nodes: the order of a file, which has a table of each kind of part."""
-        for structure in self.structures.values():
-            for node in (x for x in structure.nodes() if x is not structure):
-                self.bodies[node.name] = self.bodies.pop(node.name)
 
     def _check_name(self, name: str) -> None:
         """Refuse a name that another part has, or that would be read as a quantity of one."""

@@ -14,6 +14,7 @@ from mbd.base.checked import floats, scalar, shown
 from mbd.base.door import array
 from mbd.base.read_only import read_only
 from mbd.base.tolerances import ROWS_MET
+from mbd.interactions.kind import Element
 from mbd.machine import buffer as m
 from mbd.model.description import Description
 from mbd.model.state import State
@@ -97,7 +98,8 @@ class FrozenModel:
     fronts: list[Front]
     kernels: dict[int, list[tuple[Any, int]]] = field(repr=False)
     node_records: dict[str, int] = field(repr=False)
-    records: dict[str, list[int]] = field(repr=False)
+    elements: dict[str, Sequence[Element]] = field(repr=False)  # of each part
+    records: dict[str, list[int]] = field(repr=False)  # where those of its elements are
     laws: list[Any] = field(repr=False)  # of all elements, which may have raised
     stacked: StackedBodies = field(repr=False)  # of all nodes
     remembered: tuple[str, ...] = ()
@@ -224,7 +226,7 @@ class FrozenModel:
             return ()
         elements = {x: [e for e, _ in some] for x, some in self.numbering.elements.items()}
         parts = [x for x, _ in self.set_valued if x not in elements]  # without rows
-        elements |= {x: self.system.parts[x].elements() for x in parts}
+        elements |= {x: [*self.elements[x]] for x in parts}
         return tuple(
             f"{part}.{k}"
             for part, some in elements.items()
@@ -311,17 +313,19 @@ def some_per_model(
     make: Callable[[SomeModel, Key], Value], kept: int = 8
 ) -> Callable[[SomeModel, Key], Value]:
     """Let a function of a model and a key be evaluated once for each of few keys, as above."""
-    values: WeakKeyDictionary[FrozenModel, dict[Any, Value]] = WeakKeyDictionary()
+
+    @per_model
+    def some(_: SomeModel) -> dict[Any, Value]:
+        return {}
 
     @wraps(make)
     def once(model: SomeModel, key: Key) -> Value:
-        some = values.setdefault(model, {})
-        try:
-            return some[key]
-        except KeyError:
-            if len(some) >= kept:
-                some.clear()
-            return some.setdefault(key, make(model, key))
+        there = some(model)
+        if key not in there:
+            if len(there) >= kept:
+                there.clear()
+            there[key] = make(model, key)
+        return there[key]
 
     return once
 

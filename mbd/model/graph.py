@@ -72,7 +72,7 @@ def _links(model: FrozenModel, name: str) -> Iterator[tuple[tuple[str, ...], sli
     if name in model.system.joints:
         yield (part.A.name, part.B.name), owned
         return
-    elements: Sequence[Element] = part.elements()
+    elements = model.elements[name]
     groups, first = [elements], owned.start
     if name in model.system.structures:  # what clamps a beam is one edge
         groups = [list(some) for _, some in groupby(elements, lambda e: _bodies([e]))]

@@ -176,7 +176,9 @@ def _selected(model: FrozenModel, state: State, before: np.ndarray | None) -> Se
             which = _sparse(B, late, stays[rows], part.unknowns(model, acts), nearer)
         dropped.append(rows[which])
         if (these := which[late[which]]).size:
-            share[rows[these]] = _share(B.toarray(), late, which, these)
+            one = np.setdiff1d(np.arange(len(rows)), which)
+            N = combinations(B[one].toarray()[None], B[these].toarray()[None])[0]
+            share[rows[these]] = np.abs(N[:, ~late[one]]).sum(axis=1)
     return Selection(np.sort(np.concatenate(dropped)), lack, share)
 
 
@@ -234,15 +236,6 @@ def _dense(rows: np.ndarray, late: np.ndarray, stays: np.ndarray, nearer: float)
             rest = rest - (rest @ Q) @ Q.T
         kept = np.concatenate([kept, after[_pivots(rest, weight[after], nearer)]])
     return np.setdiff1d(np.arange(len(rows)), kept)
-
-
-def _share(
-    rows: np.ndarray, late: np.ndarray, dropped: np.ndarray, these: np.ndarray
-) -> np.ndarray:
-    """Return the sums of the parts that kept rows of positions have in some dropped rows."""
-    kept = np.setdiff1d(np.arange(len(rows)), dropped)
-    N = combinations(rows[None, kept], rows[None, these])[0]
-    return np.abs(N[:, ~late[kept]]).sum(axis=1)
 
 
 def _pivots(rows: np.ndarray, weight: np.ndarray, nearer: float) -> np.ndarray:

@@ -126,10 +126,6 @@ class Buffers:
         self.I.extend(values)
         return where
 
-    def address(self, address: int) -> int:
-        """Append an address; return where it is, for an entry that stands for it."""
-        return self.table(m.halves(address))
-
     def arrays(self, calls: dict[int, list[int]]) -> tuple[np.ndarray, np.ndarray, int]:
         """Return I, the numbers with which every F begins, and the size of F.
 

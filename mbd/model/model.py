@@ -73,6 +73,8 @@ class Model(FrozenModel):
         The order of elimination.
     kernels : dict
         Compiled functions of each stage with their tables.
+    elements : dict
+        Elements of each part; bodies in one plane leave those that can change.
     node_records, records : dict
         Where in `I` the record of each node is, and those of the elements of each part.
     laws : list
@@ -120,7 +122,7 @@ class Model(FrozenModel):
                     forces(work.I, work.F, at)
             return all(np.isfinite(x).all() for x in written)
 
-        kinds = {e.kind: part for part in self.system.parts.values() for e in part.elements()}
+        kinds = {e.kind: name for name, own in self.elements.items() for e in own}
         some = {kind: part for kind, part in kinds.items() if finite(kind)}
         for vector, fact, what in (
             (m.YDD, "accelerated", "accelerations"), (m.YD, "damped", "velocities"),
@@ -129,7 +131,7 @@ class Model(FrozenModel):
             for kind, part in some.items():
                 if not getattr(kind, fact) and not finite(kind):
                     raise ValueError(
-                        f"{part.name}: the forces of its kind {str(kind)!r} depend on {what}; "
+                        f"{part}: the forces of its kind {str(kind)!r} depend on {what}; "
                         f"declare it, Kind(..., {fact}=True)"
                     )
 

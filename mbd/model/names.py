@@ -273,17 +273,15 @@ def _in_laws(model: FrozenModel) -> set[str]:
         for name, part in model.system.parts.items()
         if any(e.law is not None for e in declared(model, name).elements)
     )
-    return {name for values in parts for f in _functions_in(values) for name in parameters_in([f])}
+    functions = (x for x in _within(parts) if callable(x) and call_of(x) is not None)
+    return {name for x in functions for name in parameters_in([x])}
 
 
-def _functions_in(values: Any) -> Iterator[Any]:
-    """Yield what can be called among arguments, and among those of things made of some."""
-    for x in objects_in(values):
-        call = None if isinstance(x, Part) else call_of(x)
-        if call is not None and callable(x):
-            yield x
-        elif call is not None:
-            yield from _functions_in(call[1:])
+def _within(arguments: Iterable[Any]) -> Iterator[Any]:
+    """Yield the objects in arguments, and in those of things made of some, parts apart."""
+    for x in (x for each in arguments for x in objects_in(each) if not isinstance(x, Part)):
+        yield x
+        yield from _within((call_of(x) or ())[1:])
 
 
 def _by_duals(model: FrozenModel, names: Sequence[str]) -> dict[str, Name]:
@@ -311,7 +309,12 @@ def _by_duals(model: FrozenModel, names: Sequence[str]) -> dict[str, Name]:
         second = any(not x.curved.isdisjoint(y.slopes) for y, its in zip(each, own, strict=True)
                      for x in its.values())  # fmt: skip
         if not where:  # it may decide of what there is, a compliance of zero
-            _admitted(model, name, values[name], np.full(values[name].shape, _step(model, name)))
+            _admitted(
+                model,
+                name,
+                values[name],
+                np.full(values[name].shape, FOURTH * scale_of(model, name)),
+            )
         units = dict.fromkeys(unit for x in each for unit in x.units)
         unit = next(iter(units)) if len(units) == 1 else ""
         several[name] = _name(
@@ -322,10 +325,10 @@ def _by_duals(model: FrozenModel, names: Sequence[str]) -> dict[str, Name]:
 
 def _by_differences(model: FrozenModel, name: str) -> Name:
     """Return a name from descriptions at other values, for each of its numbers."""
-    value, step = described_value(model, name), _step(model, name)
+    value, step = described_value(model, name), FOURTH * scale_of(model, name)
     shifts = step * np.eye(value.size).reshape(-1, *value.shape)
     admitted = [_admitted(model, name, value, shift) for shift in shifts]
-    own = _described(model, {name: _argument(value)})
+    own = _described(model, {name: value[()]})
     at = np.concatenate([at + np.arange(len(x)) for at, x in own.numbers])
     here, slopes, laws = _flat(own), [], False
     for weights, others in admitted:
@@ -342,14 +345,6 @@ def _by_differences(model: FrozenModel, name: str) -> Name:
     return _name(model, name, value, at[moved], both[moved], True, "", laws)
 
 
-def _step(model: FrozenModel, name: str) -> float:
-    return FOURTH * scale_of(model, name)
-
-
-def _argument(value: np.ndarray) -> Any:
-    return value if value.ndim else float(value)
-
-
 def _admitted(
     model: FrozenModel, name: str, value: np.ndarray, shift: np.ndarray
 ) -> tuple[list[float], list[_Written]]:
@@ -357,15 +352,13 @@ def _admitted(
     refused: ValueError | None = None
     for weights in (_CENTRAL, _AHEAD, _BEHIND):
         try:
-            others = [_described(model, {name: _argument(value + k * shift)}) for k in weights]
+            others = [_described(model, {name: (value + k * shift)[()]}) for k in weights]
         except ValueError as error:
             refused = refused or error
         else:
             return list(weights.values()), others
     assert refused is not None
-    raise ValueError(
-        f"{_OWNER}: {name!r} cannot be varied about {_argument(value)}: {refused}"
-    ) from None
+    raise ValueError(f"{_OWNER}: {name!r} cannot be varied about {value[()]}: {refused}") from None
 
 
 def _flat(described: _Written) -> np.ndarray:
@@ -415,20 +408,14 @@ def _breaks(formula: Formula, seed: Mapping[str, Any]) -> bool:
     return any(_breaks(x, seed) for x in formula.operands if isinstance(x, Formula))
 
 
-def _formulas_in(values: Any) -> Iterator[Formula]:
-    """Yield the formulas among arguments, and among those of things made of some, parts apart."""
-    for x in objects_in(values):
-        if isinstance(x, Formula):
-            yield x
-        elif not isinstance(x, Part) and (call := call_of(x)) is not None:
-            yield from _formulas_in(call[1:])
-
-
 def _kinks(model: FrozenModel, name: str, parts: Iterable[str]) -> tuple[str, ...]:
     """Return the parts of which a formula breaks at the value of a parameter."""
     parameter = _parameters(model).get(name)
     if parameter is None:
         return ()
     seed = {name: Dual(parameter.value, {name: 1.0})}
-    written = {k: _formulas_in(model.system.parts[k].call[1:]) for k in parts}
-    return tuple(k for k, some in written.items() if any(_breaks(x, seed) for x in some))
+    within = {k: _within(model.system.parts[k].call[1:]) for k in parts}
+    return tuple(
+        k for k, some in within.items()
+        if any(_breaks(x, seed) for x in some if isinstance(x, Formula))
+    )  # fmt: skip

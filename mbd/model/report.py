@@ -153,7 +153,7 @@ def report(model: FrozenModel, state: State | None = None) -> Report:
         some = {label for each in facts for label in each[what]}
         return tuple(label for label in n.lam_labels if label in some)
 
-    redundant = labels("redundant")
+    redundant, set_valued = labels("redundant"), dict(model.set_valued).keys() & around.keys()
     return Report(
         n_bodies=len(model.nodes),
         n_joints=len(system.joints),
@@ -169,21 +169,18 @@ def report(model: FrozenModel, state: State | None = None) -> Report:
         not_unique=labels("not_unique"),
         joints=tuple(
             (
-                name,
-                type(system[name]).__name__,
-                around[name][0],
-                ", ".join(around[name][1:]),
-                n.owners[name].stop - n.owners[name].start,
+                x,
+                type(system[x]).__name__,
+                around[x][0],
+                ", ".join(around[x][1:]),
+                model.rows_of([x]).size,
             )
-            for name in sorted(around, key=lambda name: name not in system.joints)
+            for x in sorted(around, key=lambda x: x not in system.joints)
         ),
         bodies=tuple((b.name, b.formulation.name, b.mass) for b in model.nodes.values()),
         structures=tuple(
             (x.name, type(x).__name__, len(x.nodes())) for x in system.structures.values()
         ),
         n_compliant=n_compliant,
-        n_contacts=sum(
-            len(model.rows_of([part]))
-            for part in dict(model.set_valued).keys() & model.numbering.owners.keys()
-        ),
+        n_contacts=model.rows_of(set_valued).size,
     )

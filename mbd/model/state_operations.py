@@ -67,7 +67,8 @@ def tangent_operator(model: FrozenModel, state: State, d: np.ndarray) -> sp.csr_
             flow(work.I, work.F, at)
         return work.F[int(model.I[m.METHOD]) :][model.numbering.v]
 
-    return sp.csr_array(_blocks(model, [np.linalg.inv(x) for x in _by_node(model, rates)]))
+    blocks = [np.linalg.inv(x) for x in _by_node(model, rates)]
+    return sp.csr_array(sp.block_diag(blocks) if blocks else (0, model.n_v))
 
 
 def difference(model: FrozenModel, a: State, b: State) -> np.ndarray:
@@ -125,11 +126,6 @@ def _by_node(model: FrozenModel, image: Any, sizes: list[slice] | None = None) -
         for i in some:
             out[i][:, j] = of_all[sizes[i]]
     return out
-
-
-def _blocks(model: FrozenModel, blocks: list[np.ndarray]) -> Any:
-    """Return blocks of nodes as one sparse matrix."""
-    return sp.block_diag(blocks) if blocks else sp.csr_array((0, model.n_v))
 
 
 def _coordinate_rates(model: FrozenModel, state: State) -> list[np.ndarray]:

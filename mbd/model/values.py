@@ -30,6 +30,7 @@ from mbd.model.description import (
     with_component,
 )
 from mbd.model.frozen import FrozenModel, per_model, some_per_model
+from mbd.model.planar_rows import elements_of
 from mbd.parts.bodies import StackedBodies
 from mbd.parts.part import Coordinate, Part
 
@@ -81,7 +82,7 @@ class Declared(NamedTuple):
     @classmethod
     def of(cls, part: Part) -> "Declared":
         """Return what a part declares."""
-        elements, coordinates = part.elements(), part.coordinates
+        elements, coordinates = elements_of(part), part.coordinates
         return cls(part, elements, coordinates, _form(part, elements, coordinates))
 
 
@@ -118,7 +119,8 @@ def _with_numbers(
     numbering = replace(model.numbering, elements=elements)
     # its laws are at the same addresses
     stacked = StackedBodies.of(system.bodies.values())
-    other = replace(model, system=system, F=F, numbering=numbering, stacked=stacked)
+    owned = model.elements | {name: own.elements for name, own in new.items()}
+    other = replace(model, system=system, F=F, numbering=numbering, elements=owned, stacked=stacked)
     if measured:
         other.prepare()
     read_only(F)

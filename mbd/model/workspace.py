@@ -237,11 +237,11 @@ class Workspace:
     def check_laws(self) -> None:
         """Raise what a user's law has raised."""
         if self.laws:
-            check(self.laws, self.S, self.F)
+            check(self.laws, self.I, self.F)
 
     def bad_law(self) -> str:
         """Return which law was the first whose answer is not finite, or an empty string."""
-        law = noted(self.laws, self.S)
+        law = noted(self.laws, self.I, self.F)
         return "" if law is None else law.not_finite(self.F)
 
     def no_numbers(self) -> str:

@@ -61,9 +61,8 @@ class JointSpring(Part):
 
     def elements(self) -> list[Element]:
         """Return the spring on the coordinate."""
-        u = self.coordinate
-        numbers = (self.stiffness, self.damping, self.reference, *u.numbers)
-        return [Element(spring(u.measure), u.attachments, numbers, (u.start,), law=self.law)]
+        numbers = (self.stiffness, self.damping, self.reference)
+        return [self.coordinate.element(spring, numbers, law=self.law)]
 
 
 class JointFriction(Part):
@@ -99,9 +98,7 @@ class JointFriction(Part):
 
     def elements(self) -> list[Element]:
         """Return the friction along the coordinate."""
-        u = self.coordinate
-        numbers = (self.friction, self.speed, *u.numbers)
-        return [Element(rubbing(u.measure), u.attachments, numbers, (u.start,))]
+        return [self.coordinate.element(rubbing, (self.friction, self.speed))]
 
 
 class DryFriction(Part):
@@ -246,12 +243,9 @@ class Motor(Part):
 
     def elements(self) -> list[Element]:
         """Return the force on the coordinate."""
-        u = self.coordinate
         if self.tension is not None:
-            numbers = (self.tension, *u.numbers)
-            return [Element(held(u.measure), u.attachments, numbers, (u.start,))]
-        numbers = (0.0, 0.0, 0.0, *u.numbers)
-        return [Element(motor(u.measure), u.attachments, numbers, (u.start,), law=self.law)]
+            return [self.coordinate.element(held, (self.tension,))]
+        return [self.coordinate.element(motor, (0.0, 0.0, 0.0), law=self.law)]
 
 
 class Stop(Part):
@@ -369,7 +363,7 @@ class Stop(Part):
         u = self.coordinate
         if not self.rigid:
             law = (self.stiffness, self.dissipation, self.lower, self.upper, self.exponent)
-            return [Element(stop(u.measure), u.attachments, (*law, *u.numbers), (u.start,))]
+            return [u.element(stop, law)]
         sides = (("lower", 1.0, self.lower), ("upper", -1.0, self.upper))
         return [
             one_row(rigid_stop, u, (0.0, 0.0, self.restitution, sign, limit), side)

@@ -9,7 +9,7 @@ import numpy as np
 
 from mbd.base.checked import shown
 from mbd.base.door import inertia_tensor, label, mass_properties, number, rotation_matrix, vector
-from mbd.base.read_only import read_only
+from mbd.base.read_only import ReadOnly
 from mbd.formulations import NAMES, named
 from mbd.formulations.formulation import Formulation
 from mbd.parts.joint import perpendicular
@@ -230,7 +230,7 @@ class Ground(Body):
 
 
 @dataclass(frozen=True)
-class StackedBodies:
+class StackedBodies(ReadOnly):
     """Mass properties and initial states of n bodies; see ``Body``.
 
     Attributes
@@ -250,10 +250,6 @@ class StackedBodies:
     rotation: np.ndarray
     velocity: np.ndarray
     angular_velocity: np.ndarray
-
-    def __post_init__(self) -> None:
-        """Let nobody write to its numbers."""
-        read_only(vars(self))
 
     @classmethod
     def of(cls, bodies: Iterable[Body]) -> Self:

@@ -81,20 +81,11 @@ class Contact(Joint):
     symbol = Symbol.BALL_ON_PLATE
 
     def __init__(
-        self,
-        name: str,
-        first: Any,
-        second: Any,
-        *,
-        shape: Any = None,
-        friction: float = 0.0,
-        friction_static: float | None = None,
-        restitution: float = 0.0,
-        normal: Any = (0.0, 0.0, 1.0),
-        through: Any = (0.0, 0.0, 0.0),
-        inside: float | None = None,
-        plane: bool = True,
-    ) -> None:
+        self, name: str, first: Any, second: Any, *, shape: Any = None, friction: float = 0.0,
+        friction_static: float | None = None, restitution: float = 0.0,
+        normal: Any = (0.0, 0.0, 1.0), through: Any = (0.0, 0.0, 0.0),
+        inside: float | None = None, plane: bool = True,
+    ) -> None:  # fmt: skip
         self.name = label(name, "Contact")
         check_sides(self.name, first, second)
         n, self.plane = unit_vector(self.name, "normal", normal), flag(self.name, "plane", plane)

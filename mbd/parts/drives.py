@@ -102,16 +102,9 @@ class Drive(Part):
 
     def elements(self) -> list[Element]:
         """U - f(t), or du/dt - f(t)."""
-        names = ("velocity" if self.rate else "position",)
+        name = "velocity" if self.rate else "position"
         if self.compliance:
-            u = self.coordinate
-            numbers = (self.constant, self.slope, self.compliance, *u.numbers)
-            start = (u.start,) if u.measure.periodic else ()
-            return [
-                Element(
-                    compliant(u.measure), u.attachments, numbers, start, names, (u.row_kind,),
-                    self.law,
-                )
-            ]  # fmt: skip
+            numbers = (self.constant, self.slope, self.compliance)
+            return [self.coordinate.element(compliant, numbers, name, self.law)]
         motion = {"constant": self.constant, "slope": self.slope, "law": self.law}
-        return [sum_row(names, (self.coordinate,), (1.0,), rate=self.rate, **motion)]
+        return [sum_row((name,), (self.coordinate,), (1.0,), rate=self.rate, **motion)]

@@ -97,10 +97,11 @@ def _by_motion(
     return point_load(owner, frame, law, returns, more)
 
 
-def _with_reference(body: Any, reference: Any) -> tuple[Any, ...]:
-    """Return the bodies of a load: that acted upon, and the one that its law sees."""
-    other = reference.body if isinstance(reference, Frame) else reference
-    return (body,) if other is None or other is body else (body, other)
+def _with_reference(load: Any) -> tuple[Any, ...]:
+    """Return the body acted upon, and the reference."""
+    x = load.reference
+    other = x.body if isinstance(x, Frame) else x
+    return (load.body,) if other is None or other is load.body else (load.body, other)
 
 
 class PointForce(Part):
@@ -151,10 +152,7 @@ class PointForce(Part):
         only = "is a point; a force acts at its position, leave out at="
         at_its_position(self.name, self.frame, only=only)
 
-    @property
-    def bodies(self) -> Sequence[Any]:
-        """The body acted upon, and the reference."""
-        return _with_reference(self.body, self.reference)
+    bodies = property(_with_reference)
 
     def elements(self) -> list[Element]:
         """Return the force on its point."""
@@ -202,10 +200,7 @@ class Moment(Part):
             by_motion = _load(MOMENT, self.frame, ends, self.applied)
         self.reference, self._element = reference, by_motion
 
-    @property
-    def bodies(self) -> Sequence[Any]:
-        """The body acted upon, and the reference."""
-        return _with_reference(self.body, self.reference)
+    bodies = property(_with_reference)
 
     def elements(self) -> list[Element]:
         """Return the moment on the three directors."""
@@ -295,8 +290,7 @@ class RotationalSpring(Part):
     def elements(self) -> list[Element]:
         """Return the spring on the angle."""
         u = AngleBetween(0, 1, 0).of(self.name, "angle", self.ends)
-        numbers = (self.stiffness, self.damping, self.angle)
-        return [Element(spring(u.measure), u.attachments, numbers, (u.start,), law=self.law)]
+        return [u.element(spring, (self.stiffness, self.damping, self.angle), law=self.law)]
 
 
 class Bushing(Part):

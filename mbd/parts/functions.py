@@ -29,7 +29,7 @@ from mbd.interactions.recorded import measure_of
 from mbd.interactions.rows import row
 from mbd.interactions.springs import potential
 from mbd.parts.joint import at_its_position, compliance_of, frame_at
-from mbd.parts.part import LOAD_UNITS, Coordinate, Frame, Part
+from mbd.parts.part import LOAD_UNITS, Coordinate, Frame, Part, listed
 
 _TURN = np.array([[2.0, -1.0, 2.0], [2.0, 2.0, -1.0], [-1.0, 2.0, 2.0]]) / 3.0
 _SHIFT = np.array([0.7, -0.4, 0.9])
@@ -301,6 +301,8 @@ class Row(Part):
 
     reads: ClassVar[dict[str, float]] = {"load": -1.0}
 
+    __repr__ = listed
+
     def __init__(
         self, name: str, function: Callable[..., Any], on: Any, *,
         unit: Literal["m", "rad", "-", "m^2"] = "m", compliance: float = 0.0,
@@ -322,12 +324,9 @@ class Row(Part):
     def elements(self) -> list[Element]:
         """Return the row."""
         u, C = _coordinate(self), self.compliance
-        kind, own = (compliant(u.measure), (0.0, 0.0, C)) if C else (row(u.measure), (0.0,))
-        numbers, kinds = (*own, *u.numbers), (u.row_kind,)
-        return [Element(kind, u.attachments, numbers, rows=("function",), row_kinds=kinds)]
-
-    def __repr__(self) -> str:
-        return _text(self)
+        if C:
+            return [u.element(compliant, (0.0, 0.0, C), "function")]
+        return [u.element(row, (0.0,), "function")]
 
 
 class Load(Part):
@@ -356,6 +355,8 @@ class Load(Part):
     True
     """
 
+    __repr__ = listed
+
     def __init__(self, name: str, function: Callable[..., Any], on: Any) -> None:
         self.name = label(name, "Load")
         self.recording = recorded(self.name, "potential", function, on, "J")
@@ -365,9 +366,6 @@ class Load(Part):
         """Return the force."""
         V = self.recording
         return [Element(potential(V.measure), V.attachments, (1.0, *V.numbers))]
-
-    def __repr__(self) -> str:
-        return _text(self)
 
 
 class Gauge(Part):
@@ -399,6 +397,8 @@ class Gauge(Part):
     5.0
     """
 
+    __repr__ = listed
+
     def __init__(
         self, name: str, function: Callable[..., Any], on: Any, *,
         unit: Literal["m", "rad", "-", "m^2"] = "m",
@@ -418,9 +418,6 @@ class Gauge(Part):
         """The value."""
         return {"value": self.value}
 
-    def __repr__(self) -> str:
-        return _text(self)
-
 
 def _coordinate(part: Row | Gauge) -> Coordinate:
     """Return the function as a coordinate."""
@@ -429,7 +426,3 @@ def _coordinate(part: Row | Gauge) -> Coordinate:
         part.name, "value", part.unit, tuple(part.bodies), u.start, u.measure, u.attachments,
         u.numbers,
     )  # fmt: skip
-
-
-def _text(part: Row | Load | Gauge) -> str:
-    return f"{type(part).__name__}({part.name!r}, {[x.name for x in part.ends]})"

@@ -136,24 +136,19 @@ class Interpolated(Recorded):
 
     def with_rates(self, t: float) -> tuple[float, float, float]:
         """Return the value at t [s] and its two derivatives."""
-        i = bisect_left(self._own_ends, t)
-        a, b, c, d = self._own_pieces[i]
-        x = t - self._own_starts[i]
+        ends, starts, pieces = self._lists
+        i = bisect_left(ends, t)
+        a, b, c, d = pieces[i]
+        x = t - starts[i]
         return (
             a + x * (b + x * (c + x * d)), b + x * (2.0 * c + 3.0 * x * d), 2.0 * c + 6.0 * x * d
         )  # fmt: skip
 
     @cached_property
-    def _own_ends(self) -> list[float]:
-        return list(map(float, self._ends))
-
-    @cached_property
-    def _own_starts(self) -> list[float]:
-        return list(map(float, self._starts))
-
-    @cached_property
-    def _own_pieces(self) -> list[list[float]]:
-        return list(self.coefficients(self.values).reshape(-1, 4).tolist())
+    def _lists(self) -> tuple[list[float], list[float], list[list[float]]]:
+        """Ends, starts and coefficients of the pieces, looked up faster than in arrays."""
+        pieces = self.coefficients(self.values).reshape(-1, 4)
+        return self._ends.tolist(), self._starts.tolist(), pieces.tolist()
 
     def replaced(self, values: Any) -> "Interpolated":
         """Return the function of other values at the same times."""

@@ -14,19 +14,18 @@ from all rows and need no such knowledge.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from functools import wraps
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from mbd.base.checked import meant, shown
 from mbd.base.door import label, number, unit_vector, vector
-from mbd.base.dual import norm, plain
-from mbd.base.tolerances import COMPLIANCE_LEAST, ROWS_MET
+from mbd.base.dual import norm
+from mbd.base.tolerances import COMPLIANCE_LEAST
 from mbd.interactions.compliant_rows import COMPLIANT_COINCIDE, compliant
 from mbd.interactions.kind import Attachment, Element
 from mbd.interactions.measures import ANGLE, DOT, OFFSET, Measure
-from mbd.interactions.rows import COINCIDE, COINCIDE_IN_PLANE, DOT_ROW, row
+from mbd.interactions.rows import COINCIDE, DOT_ROW, row
 from mbd.machine.buffer import FORCE, MOMENT
 from mbd.parts.coordinates import AngleBetween, at_start, displacement_between
 from mbd.parts.part import Body, Coordinate, Frame, Part, Symbol
@@ -239,12 +238,6 @@ class Joint(Part):
     compliance: float = 0.0
     angular_compliance: float = 0.0
 
-    def __init_subclass__(cls, **options: Any) -> None:
-        """Let bodies that move in one plane have the rows of the plane."""
-        super().__init_subclass__(**options)
-        if "elements" in vars(cls):
-            cls.elements = _in_plane(cls.elements)  # type: ignore[assignment]
-
     def __init__(
         self, name: str, first: Any, second: Any, *, at: Any = None, axis: Any = None,
         compliance: float = 0.0, angular_compliance: float = 0.0,
@@ -279,12 +272,6 @@ class Joint(Part):
             )
 
     @property
-    def normal(self) -> int | None:
-        """The inertial axis normal to the plane in which all its bodies move, if they do."""
-        normals = {x.body.formulation.normal for x in self.ends if x.body.moves}
-        return normals.pop() if len(normals) == 1 else None
-
-    @property
     def A(self) -> Frame:
         """Its frame on the first body."""
         return self.ends[0]
@@ -314,10 +301,8 @@ class Joint(Part):
         """Return a_i.b_j; its multiplier is the moment about a_i x b_j, by default an axis of A."""
         k = 3 - i - j
         about = about or f"{'' if (j - i) % 3 == 1 else '-'}a{k + 1}"
-        ends, names = (self.A.end(i), self.B.end(j)), (f"moment about {about}",)
-        C = self.angular_compliance
-        kind, numbers = (compliant(DOT), (0.0, 0.0, C)) if C else (DOT_ROW, (0.0,))
-        return Element(kind, ends, numbers, rows=names, row_kinds=(MOMENT,))
+        ends, C = (self.A.end(i), self.B.end(j)), self.angular_compliance
+        return _row(DOT, ends, f"moment about {about}", MOMENT, C)
 
     @property
     def coordinates(self) -> dict[str, Coordinate]:
@@ -325,10 +310,8 @@ class Joint(Part):
         return {name: getattr(self, name) for name in self.free}
 
     def _offset(self, i: int) -> Element:
-        ends, names = (self.A.end(i), self.A.end(), self.B.end()), (f"force along a{i + 1}",)
-        C = self.compliance
-        kind, numbers = (compliant(OFFSET), (0.0, 0.0, C)) if C else (row(OFFSET), (0.0,))
-        return Element(kind, ends, numbers, rows=names, row_kinds=(FORCE,))
+        ends = (self.A.end(i), self.A.end(), self.B.end())
+        return _row(OFFSET, ends, f"force along a{i + 1}", FORCE, self.compliance)
 
     def elements(self) -> list[Element]:
         """Return the rows of the joint."""
@@ -338,70 +321,13 @@ class Joint(Part):
         return f"{type(self).__name__}({self.name!r}, {self.A.name!r}, {self.B.name!r})"
 
 
-def _in_plane(elements: Callable[[Any], list[Element]]) -> Callable[[Any], list[Element]]:
-    """Return the elements of a joint without what bodies that move in one plane meet anyway."""
-
-    @wraps(elements)
-    def left(joint: Joint) -> list[Element]:
-        every, axis = elements(joint), joint.normal
-        if axis is None:
-            return every
-        some = [x for element in every for x in _rows_in_plane(joint, element, axis)]
-        if every and not some:
-            raise ValueError(
-                f"{joint.name}: its bodies move in the plane with the normal {'xyz'[axis]}, where "
-                f"a {type(joint).__name__} holds nothing; leave it out"
-            )
-        return some
-
-    return left
-
-
-def _rows_in_plane(joint: Joint, element: Element, axis: int) -> list[Element]:
-    r"""Return what of an element can change where bodies move in the plane normal to n.
-
-    P - Q has its components in the plane; :math:`a\cdot b` and :math:`a\cdot(P - Q)` are constant
-    if a or b is along n. What is constant must be met. Rows that give way stay: they are no more
-    than forces.
-    """
-    kind, ends, unit = element.kind, element.attachments, np.eye(3)
-    if kind not in (COINCIDE, DOT_ROW, row(OFFSET)):
-        return [element]
-    poses = {x.name: (plain(x.body.position), plain(x.body.rotation)) for x in joint.ends}
-    weights = [plain(x.weights) for x in ends]
-    at = [
-        w[0] * poses[x.body][0] + poses[x.body][1] @ w[1:]
-        for x, w in zip(ends, weights, strict=True)
-    ]
-    if kind is COINCIDE:
-        apart = at[0][axis] - at[1][axis]
-    else:
-        turned = [abs(x[axis]) for x in (at[:2] if kind is DOT_ROW else at[:1])]
-        if any(ROWS_MET < x < 1.0 - ROWS_MET for x in turned):
-            raise ValueError(
-                f"{joint.name}: its bodies move in the plane with the normal {'xyz'[axis]}, its "
-                "axes must be along the normal or in the plane; turn the joint, or its frames"
-            )
-        if max(turned) < 0.5:
-            return [element]
-        apart = at[0] @ (at[1] if kind is DOT_ROW else at[1] - at[2]) - plain(element.numbers)[0]
-    if abs(apart) > ROWS_MET * max(1.0, *(float(np.abs(x).max()) for x in at)):
-        raise ValueError(
-            f"{joint.name}: its bodies move in the plane with the normal {'xyz'[axis]}, and its "
-            f"frames are {abs(apart):.6g} apart out of it; move or turn one of them"
-        )
-    if kind is not COINCIDE:
-        return []
-    i, j = (k for k in range(3) if k != axis)
-    return [
-        Element(
-            COINCIDE_IN_PLANE,
-            ends,
-            (*unit[i], *unit[j]),
-            rows=(element.rows[i], element.rows[j]),
-            row_kinds=(FORCE,) * 2,
-        )
-    ]
+def _row(
+    measure: Measure, ends: Sequence[Attachment], name: str, row_kind: int, C: float
+) -> Element:
+    """Return the row that a measure is zero, or C times its multiplier."""
+    rigid = DOT_ROW if measure is DOT else row(measure)
+    kind, numbers = (compliant(measure), (0.0, 0.0, C)) if C else (rigid, (0.0,))
+    return Element(kind, ends, numbers, rows=(name,), row_kinds=(row_kind,))
 
 
 Angles = dict[str, tuple[float, Sequence[Attachment]]]  # start [rad] and attachments by label
@@ -444,14 +370,12 @@ def frame_at(owner: str, part: Any, point: Any, word: str = "at") -> Frame:
     return part.placed_frame(vector(owner, word, point, "m"), part.rotation)
 
 
-def two_points(owner: str, first: Any, second: Any, at: Any, to: Any) -> tuple[Frame, Frame]:
-    """Return frames at two points, from Frames or from at= and to= at the initial pose."""
-    return frame_at(owner, first, at), frame_at(owner, second, to, "to")
-
-
 def two_ends(owner: str, first: Any, second: Any, at: Any, to: Any) -> tuple[Frame, Frame]:
-    """Return `two_points` of two bodies; masses without extent are held where they are."""
-    ends = two_points(owner, first, second, at, to)
+    """Return frames at points of two bodies, from Frames or from at= and to= at the initial pose.
+
+    Masses without extent are held where they are.
+    """
+    ends = frame_at(owner, first, at), frame_at(owner, second, to, "to")
     apart(owner, *ends)
     at_its_position(owner, *ends)
     return ends

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from mbd.base.door import label, number, unit_vector, vector
+from mbd.base.door import label, number, unit_vector, vector, within
 from mbd.interactions.driven_rows import total
 from mbd.interactions.kind import Attachment, Element, Kind
 from mbd.interactions.measures import OFFSET, SINE
@@ -242,9 +242,7 @@ class NonTwisting(Part):
                 f"{self.name}: {self.body.name!r} must be able to twist, got one on "
                 f"{self.body.formulation.name!r}, which has the row built in; leave the part out"
             )
-        self.a = number(self.name, "a", a, "-", positive=False)
-        if self.a > 1:
-            raise ValueError(f"{self.name}: a must be in [0, 1] [-], got {self.a:g}")
+        self.a = within(self.name, "a", a, "-", 0.0, 1.0)
 
     def elements(self) -> list[Element]:
         """Return the row on the rates of d1 and d2."""

@@ -17,12 +17,12 @@ import numpy as np
 from mbd.base.checked import shown, whole
 from mbd.base.door import rotation_matrix, vector
 from mbd.base.dual import one, sqrt
-from mbd.base.read_only import read_only
+from mbd.base.read_only import ReadOnly, read_only
 from mbd.base.recorded_call import Call, Recorded
 from mbd.formulations.formulation import Formulation, mass_matrix
 from mbd.formulations.modal.constants import NodalShapes
 from mbd.interactions.beams.line import Line
-from mbd.interactions.kind import Attachment, Element, face_name
+from mbd.interactions.kind import Attachment, Element, Kind, face_name
 from mbd.interactions.laws import Law
 from mbd.interactions.measures import Measure
 from mbd.machine.buffer import FORCE, MOMENT
@@ -52,7 +52,7 @@ class Symbol(Enum):
 
 
 @dataclass(frozen=True)
-class Applied:
+class Applied(ReadOnly):
     """A force or moment that acts on a body from outside.
 
     Attributes
@@ -74,10 +74,6 @@ class Applied:
     law: Law | None
     follow: bool
     moment: bool
-
-    def __post_init__(self) -> None:
-        """Let nobody write to its numbers."""
-        read_only(vars(self))
 
     @property
     def unit(self) -> str:
@@ -127,6 +123,16 @@ class Coordinate:
     def row_kind(self) -> int:
         """Kind of the multiplier of a row on the coordinate."""
         return FORCE if self.unit.startswith("m") else MOMENT
+
+    def element(
+        self, of: Callable[[Measure], Kind], numbers: Sequence[float], row: str = "",
+        law: Any = None,
+    ) -> Element:  # fmt: skip
+        """Return an element on the coordinate, with a row of this name if it has one."""
+        start = (self.start,) if self.measure.periodic or not row else ()
+        rows, row_kinds = ((row,), (self.row_kind,)) if row else ((), ())
+        numbers = (*numbers, *self.numbers)
+        return Element(of(self.measure), self.attachments, numbers, start, rows, row_kinds, law)
 
     def __repr__(self) -> str:
         return f"Coordinate({self.joint}.{self.name} [{self.unit}])"
@@ -228,6 +234,11 @@ class Part(Recorded):
     def __repr__(self) -> str:
         on = self.coordinate or (self.body and self.body.name)
         return f"{type(self).__name__}({self.name!r}{f', {on!r}' if on else ''})"
+
+
+def listed(part: Part) -> str:
+    """Return the text of a part with the bodies of its ends."""
+    return f"{type(part).__name__}({part.name!r}, {[x.name for x in part.ends]})"
 
 
 def _numbers(elements: Iterable[Element]) -> list[Any]:

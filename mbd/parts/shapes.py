@@ -34,7 +34,7 @@ def _color(owner: str, value: Any) -> str | None:
     return "#" + "".join(f"{round(255 * x):02x}" for x in rgb.tolist())
 
 
-def _along(axis: np.ndarray) -> np.ndarray:
+def smallest_turn(axis: np.ndarray) -> np.ndarray:
     """Return the smallest rotation that turns z to `axis`, as columns."""
     x, y, z = axis.tolist()
     across = x * x + y * y
@@ -51,7 +51,7 @@ def _bar(
     radius = number(owner, "radius", radius, "m", positive=True)
     length = number(owner, "length", length, "m", positive=True)
     at, axis = vector(owner, "at", at, "m"), unit_vector(owner, "axis", axis)
-    return radius, length, at, axis, _along(axis)
+    return radius, length, at, axis, smallest_turn(axis)
 
 
 class Box(Recorded):

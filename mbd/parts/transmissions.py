@@ -23,7 +23,7 @@ from mbd.interactions.measures import LENGTH
 from mbd.machine.buffer import FORCE
 from mbd.parts.coordinates import sum_row
 from mbd.parts.joint import at_its_position, chosen
-from mbd.parts.part import Body, Coordinate, Frame, Part, Symbol
+from mbd.parts.part import Body, Coordinate, Frame, Part, Symbol, listed
 
 
 class Coupler(Part):
@@ -180,6 +180,7 @@ class Rope(Part):
     ``solution[name].tension`` [N] is the multiplier. Points of a segment must not meet.
     """
 
+    __repr__ = listed
     symbol = Symbol.ROPE
     reads: ClassVar[dict[str, float]] = {"tension": 1.0}
     units: ClassVar[dict[str, str]] = {"tension": "N"}
@@ -211,6 +212,3 @@ class Rope(Part):
         ends = [f.end() for pair in pairwise(self.ends) for f in pair]
         numbers = (self.length, 0.0, *(1.0,) * n)
         return [Element(total((LENGTH,) * n), ends, numbers, (0.0,) * n, ("length",), (FORCE,))]
-
-    def __repr__(self) -> str:
-        return f"Rope({self.name!r}, {[f.name for f in self.ends]})"

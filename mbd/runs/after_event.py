@@ -64,7 +64,7 @@ def energy_of_change(model: Model, ahead: State, after: State, before: Any) -> f
     if after is ahead:
         return 0.0
     both = EventInstants.of(ahead).joined(EventInstants.of(after))
-    *raw, _ = vars(both).values()
+    *raw, _ = both
     with warnings.catch_warnings():  # a law that raises is told of by the run, and by results
         warnings.simplefilter("ignore")
         kinetic, potential, *_ = instants(Trajectory(model, *raw, before=before)).energies

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -120,8 +120,7 @@ class Occurrence:
         return f"Occurrence({self.name!r}, t={self.t:.9g} s)"
 
 
-@dataclass(frozen=True, eq=False)
-class EventInstants:
+class EventInstants(NamedTuple):
     """Histories of some instants, time first; `impulsive` (n, .) is the work of impulses [J]."""
 
     t: np.ndarray
@@ -137,17 +136,13 @@ class EventInstants:
         q, v, a, lam = (x[None] for x in (s.q, s.v, s.a, s.lam))
         return cls(np.array([s.t]), q, v, a, lam, np.array(impulsive, ndmin=2))
 
-    def _all(self) -> tuple[np.ndarray, ...]:
-        return self.t, self.q, self.v, self.a, self.lam, self.impulsive
-
     def joined(self, later: EventInstants) -> EventInstants:
         """Return these instants and later ones."""
-        pairs = zip(self._all(), later._all(), strict=True)
-        return EventInstants(*(np.concatenate(pair) for pair in pairs))
+        return EventInstants(*map(np.concatenate, zip(self, later, strict=True)))
 
     def rows(self, which: Any) -> EventInstants:
         """Return the instants of the given indices."""
-        return EventInstants(*(x[which] for x in self._all()))
+        return EventInstants(*(x[which] for x in self))
 
     def part(self, first: int, last: int) -> EventInstants:
         """Return the instants from first to last, this excluded."""
@@ -156,7 +151,7 @@ class EventInstants:
 
 def _history(model: Model, instants: EventInstants, before: Any) -> History:
     """Return some instants by name; ``before`` is what came before them (turns counted)."""
-    *raw, impulsive = instants._all()
+    *raw, impulsive = instants
     return History(model, *raw, impulsive=impulsive, before=before)
 
 

@@ -82,8 +82,7 @@ _COLLOCATION = RadauCollocation(stages=3, fewest=40)  # instants enough for smoo
 @per_model
 def _beams(model: FrozenModel) -> bool:
     """Tell whether there are elements of beams."""
-    elements = chain.from_iterable(part.elements() for part in model.system.parts.values())
-    return any(e.kind is BEAM for e in elements)
+    return any(e.kind is BEAM for e in chain.from_iterable(model.elements.values()))
 
 
 def usual(model: FrozenModel, rtol: float | None = None) -> Method:

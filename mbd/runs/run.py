@@ -29,6 +29,7 @@ import numpy as np
 
 from mbd.integration.method import Method, name_of
 from mbd.integration.newton_loop import FAILED, STIFF
+from mbd.integration.substeps import Smaller
 from mbd.interactions.laws import LawError
 from mbd.linear.saddle import Saddle
 from mbd.machine import buffer as m
@@ -59,11 +60,7 @@ class Run:
     stats : dict
         What all stretches cost.
     divided : dict
-        Steps that were taken in smaller ones, their number by the time [s] at the end.
-    finer : dict
-        How many a tolerance asks for there, by that time.
-    fastest : dict
-        Which velocity's acceleration changed most in them, by that time.
+        Steps that were taken in smaller ones, by the time [s] at the end.
     started : float
         Clock at the first step [s].
     impulsive : (3,) array
@@ -80,9 +77,7 @@ class Run:
         self.model, self.method, self.plan, self.watch = model, method, plan, watch
         self.record, self.progress, self.interrupt = record, progress, interrupt
         self.stats: dict[str, float] = {}
-        self.divided: dict[float, int] = {}
-        self.finer: dict[float, int] = {}
-        self.fastest: dict[float, int] = {}
+        self.divided: dict[float, Smaller] = {}
         self.spent = False
         self.occurrences: list[Occurrence] = []
         self.stretch: Stretch | None = None
@@ -158,8 +153,6 @@ class Run:
             self.occurrences += stretch.occurrences
             self.started = min(self.started, stretch.started)
             self.divided |= stretch.divided.steps
-            self.finer |= stretch.divided.finer
-            self.fastest |= stretch.divided.fastest
             self.spent = stretch.divided.spent
             for name, value in stretch.stats().items():
                 self.stats[name] = self.stats.get(name, 0) + value
@@ -184,26 +177,22 @@ class Run:
         """Return the part of the message on steps that were taken in smaller ones."""
         if not (n := len(self.divided)):
             return ""
+        tried = Counter[int]()  # by the velocity that changes fastest
+        for x in self.divided.values():
+            tried[x.fastest] += x.tried
+        fastest = self.model.labels[tried.most_common(1)[0][0]]
         return (
             f"; {n} of {self.stats['steps']:.0f} steps failed and {'was' if n == 1 else 'were'} "
-            f"taken in {sum(self.divided.values())} smaller ones, the first to "
-            f"t = {min(self.divided):.6g} s, most of them for {self._fastest()!r}: steps of "
-            f"{self.plan.step * n / sum(self.finer.values()):.1g} s would do"
+            f"taken in {sum(x.n for x in self.divided.values())} smaller ones, the first to "
+            f"t = {min(self.divided):.6g} s, most of them for {fastest!r}: steps of "
+            f"{self.plan.step * n / tried.total():.1g} s would do"
             + (", and more are not tried, as many were in vain" if self.spent else "")
         )
-
-    def _fastest(self) -> str:
-        """Return which velocity changed fastest in most of the smaller steps."""
-        share = Counter[int]()
-        for t, which in self.fastest.items():
-            share[which] += self.finer[t]
-        return self.model.labels[share.most_common(1)[0][0]]
 
     def _failed(self, error: Exception) -> str:
         """Note the cause; return the message."""
         if self.stretch is None:
-            first = EventInstants.of(self.last)
-            self.record.append(first.t, first.q, first.v, first.a, first.lam, first.impulsive)
+            self.record.append(*EventInstants.of(self.last))
         self.cause = error.__cause__ or error
         return str(error) if isinstance(error, _WORDED) else f"{type(error).__name__}: {error}"
 

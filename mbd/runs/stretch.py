@@ -173,13 +173,12 @@ class Stretch:
 
     def keep(self, instants: EventInstants) -> None:
         """Keep instants in the record, and the impacts up to now."""
-        x = instants
         if self.work.S[m.N_IMPACTS]:
             self._collect()
         if self.struck:
             self.record.struck(np.concatenate(self.struck))
             self.struck = []
-        self.record.append(x.t, x.q, x.v, x.a, x.lam, x.impulsive)
+        self.record.append(*instants)
         if len(instants.t):
             self.t_kept = float(instants.t[-1])
 
@@ -520,6 +519,6 @@ class Stretch:
             "located": int(S[m.N_LOCATED]),
             "pivoting_steps": self.pivoting,
             "divided_steps": len(self.divided.steps),
-            "substeps": sum(self.divided.steps.values()),
+            "substeps": sum(x.n for x in self.divided.steps.values()),
             "seconds": self.seconds,
         }

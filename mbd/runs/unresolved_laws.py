@@ -21,12 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbd.base.tolerances import (
-    HALVED,
-    RESOLVED_ERROR,
-    UNRESOLVED_LEAST,
-    UNRESOLVED_STRETCHES,
-)
+from mbd.base import tolerances
 from mbd.history.history import History
 from mbd.interactions.driven_rotation import DRIVEN_ROTATION
 from mbd.interactions.kind import Element
@@ -137,8 +132,8 @@ def unresolved_laws(history: History, h: float, start: float, by_step: bool) -> 
 def _watched(model: Model) -> list[_Watched]:
     """Return the laws of a model, each once."""
     watched: dict[int, _Watched] = {}
-    for name, part in model.system.parts.items():
-        for element, record in zip(part.elements(), model.records[name], strict=True):
+    for name, elements in model.elements.items():
+        for element, record in zip(elements, model.records[name], strict=True):
             if (law := element.law) is not None and not law.of_motion:
                 several = not element.kind.n_rows or element.kind is DRIVEN_ROTATION
                 values = 3 if several and len(law.arguments) == 1 else 1
@@ -187,17 +182,17 @@ def _stretches(
     steps = max(1, int((end - start) / h + 0.5))
     n = min(4, steps)
     if not by_step:
-        firsts = np.unique(np.linspace(0, steps - n, UNRESOLVED_STRETCHES).astype(int))
+        firsts = np.unique(np.linspace(0, steps - n, tolerances.UNRESOLVED_STRETCHES).astype(int))
         times = start + h * firsts
         nearest = np.clip(np.searchsorted(t, times), 0, len(t) - 1)
         return [_FewSteps(float(x), h, int(k)) for x, k in zip(times, nearest, strict=True)], n
     last = max(0, int(np.searchsorted(t, end - (n - 0.5) * h)) - 1)
     h = min(h, end - start)
-    chosen = np.linspace(0, last, UNRESOLVED_STRETCHES).astype(int).tolist()
+    chosen = np.linspace(0, last, tolerances.UNRESOLVED_STRETCHES).astype(int).tolist()
     if history.stored is None and len(t) > 2:
         change = np.diff(history.a, axis=0) / history.model.units
         size = np.einsum("ij,ij->i", change, change)
-        few = min(max(1, UNRESOLVED_STRETCHES // 3), len(size))
+        few = min(max(1, tolerances.UNRESOLVED_STRETCHES // 3), len(size))
         most = np.argpartition(size, -few)[-few:]
         chosen += np.clip(most - 1, 0, last).tolist()
     return [_FewSteps(float(t[k]), h, k) for k in sorted(set(chosen))], n
@@ -253,7 +248,7 @@ def _worst(laws: list[_OfTime], stretches: list[_FewSteps], n: int) -> _Gap | No
     with np.errstate(all="ignore"):
         wrong = np.abs(places.weights @ f - f[:, places.compared])
         around = f[:, places.around]
-        least = around.max(axis=2) - around.min(axis=2) + UNRESOLVED_LEAST * largest
+        least = around.max(axis=2) - around.min(axis=2) + tolerances.UNRESOLVED_LEAST * largest
         beyond = (wrong - least).max(axis=2)
     beyond[~finite[:, places.compared]] = np.inf
     beyond[~finite[:, places.around].all(axis=2)] = 0.0
@@ -276,15 +271,14 @@ def _worst(laws: list[_OfTime], stretches: list[_FewSteps], n: int) -> _Gap | No
 
 def _resolving(law: _OfTime, a: float, h: float) -> float:
     """Return a part of a step [s] that resolves a law within it, or 0: it has no bounds."""
-    resolves, odd = 0.0, h * (1 - UNRESOLVED_LEAST)  # parts of it are no simple parts of the step
-    for parts in (
-        4 << k for k in range(HALVED, -1, -1)
-    ):  # a coarser one may fit a period by chance
+    # parts of `odd` are no simple parts of the step; a coarser one may fit a period by chance
+    resolves, odd = 0.0, h * (1 - tolerances.UNRESOLVED_LEAST)
+    for parts in (4 << k for k in range(tolerances.HALVED, -1, -1)):
         times = a + odd / (2 * parts) * np.arange(2 * parts + 1)
         f = law(times)
         ends, middles = f[::2], f[3:-3:2]
         wrong = np.abs((9 * (ends[1:-2] + ends[2:-1]) - ends[:-3] - ends[3:]) / 16 - middles)
-        if not (wrong.mean(axis=0) <= RESOLVED_ERROR * np.ptp(f, axis=0)).all():
+        if not (wrong.mean(axis=0) <= tolerances.RESOLVED_ERROR * np.ptp(f, axis=0)).all():
             break
         sizes = np.abs(f).max(axis=1)
         if not resolves and _spike(law, (times[0], times[-1]), times, sizes) is not None:

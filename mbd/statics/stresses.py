@@ -36,8 +36,8 @@ def _table(model: FrozenModel) -> tuple[np.ndarray, tuple[tuple[Any, int], ...]]
     """Return where the stresses of all elements are, and the kernels that write them."""
     where: list[int] = []
     writers = set()
-    for name, part in model.system.parts.items():
-        for record, e in zip(model.records[name], part.elements(), strict=True):
+    for name, elements in model.elements.items():
+        for record, e in zip(model.records[name], elements, strict=True):
             if e.kind.stresses:
                 at = int(model.I[record + m.E_NUMBERS]) + len(e.numbers)
                 where += range(at, at + e.kind.stresses)

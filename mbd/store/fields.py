@@ -58,19 +58,14 @@ class Field:
         return {key: text for key, text in attributes.items() if text}
 
 
-def _memory(x: AllParts) -> np.ndarray:
-    memory = x.trajectory.state.memory
-    return np.full(_remembered(x.model), np.nan) if memory is None else memory
+def _last(what: str, dimension: str, n: int, unit: str, meaning: str) -> Field:
+    """Return n numbers of the last state as an array; NaN if it has none."""
 
+    def values(x: AllParts) -> np.ndarray:
+        numbers = getattr(x.trajectory.state, what)
+        return np.full(n, np.nan) if numbers is None else numbers
 
-def _set_valued(x: AllParts) -> np.ndarray:
-    numbers = x.trajectory.state.set_valued
-    return np.full(len(x.model.places_set_valued), np.nan) if numbers is None else numbers
-
-
-def _alg(x: AllParts) -> np.ndarray:
-    alg = x.trajectory.state.alg
-    return np.full(x.model.n_v, np.nan) if alg is None else alg
+    return Field(f"last_{what}", (dimension,), unit, f"{meaning} at the last instant", values)
 
 
 def _field(x: Quantity, unit: str) -> Field:
@@ -89,14 +84,12 @@ def fields(model: Model) -> list[Field]:
     """Return all labelled arrays of the results of a model, time first of all."""
     items = model_items(model)
     arrays = [_field(x, items[""][0].unit) for x in fitting(items)]
-    meaning = "algorithmic acceleration at the last instant, as a"
-    arrays.append(Field("last_alg", ("speed",), MIXED, meaning, _alg))
-    if _remembered(model):
-        meaning = "angles that count turns, at the last instant"
-        arrays.append(Field("last_memory", ("memory",), "rad", meaning, _memory))
-    if len(model.places_set_valued):
-        meaning = "what steps go on from at set-valued laws, at the last instant"
-        arrays.append(Field("last_set_valued", ("set_valued_number",), MIXED, meaning, _set_valued))
+    arrays.append(_last("alg", "speed", model.n_v, MIXED, "algorithmic acceleration, as a,"))
+    if n := _remembered(model):
+        arrays.append(_last("memory", "memory", n, "rad", "angles that count turns,"))
+    if n := len(model.places_set_valued):
+        meaning = "what steps go on from at set-valued laws,"
+        arrays.append(_last("set_valued", "set_valued_number", n, MIXED, meaning))
     names = [x.name for x in arrays] + list(labels(model))
     if twice := sorted({x for x in names if names.count(x) > 1}):
         raise ValueError(

@@ -6,8 +6,8 @@ imported when they are first used.
 
 from __future__ import annotations
 
-import importlib
 from dataclasses import dataclass
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -66,12 +66,6 @@ def _listed(endings: tuple[str, ...]) -> str:
     return " or ".join(filter(None, (", ".join(endings[:-1]), endings[-1])))
 
 
-def _loaded(place: str) -> Any:
-    """Return the function or class ``"module:name"``."""
-    module, _, name = place.partition(":")
-    return getattr(importlib.import_module(module), name)
-
-
 def save(
     solution: History, path: str | Path, every: int = 1, quantities: Sequence[str] | None = None,
     single: bool = False, **notes: Any,
@@ -101,7 +95,7 @@ def save(
                 "file has everything"
             )
         notes |= {"quantities": quantities, "single": single}
-    write = _loaded(file_kind.write)
+    write = resolve_name(file_kind.write)
     result: Path = write(solution, path, **notes) if file_kind.all_instants else write(
         solution, path, every
     )  # fmt: skip
@@ -117,5 +111,5 @@ def read(path: Path) -> Source:
         raise ValueError(
             f"load: results are read from {_listed(readable())}, got {shown(str(path))}"
         )
-    source: Source = _loaded(file_kind.read)(path)
+    source: Source = resolve_name(file_kind.read)(path)
     return source

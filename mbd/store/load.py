@@ -76,12 +76,6 @@ def _model(source: Source) -> Model | None:
     return model
 
 
-def _begun(source: Source, model: Model, t: np.ndarray) -> Before:
-    """Return the angles of joints at the first instant, with their turns before it."""
-    angles = [x for x in freedoms(model) if x in model.remembered and x in source]
-    return {x: np.array([t[0], source[x][0], 0.0]) for x in angles} if len(t) else {}
-
-
 def _solution(source: Source, model: Model) -> Solution:
     """Return the solution of a model that was rebuilt."""
     t, q, v, a = (source[name] for name in ("t", "q", "v", "a"))
@@ -90,13 +84,16 @@ def _solution(source: Source, model: Model) -> Solution:
     if not whole:  # what is missing is computed again
         q, v, a, lam = map(np.asarray, (q, v, a, lam))
     last = model.state  # of a stream that was stopped before its first instant
-    if len(t):
+    before: Before = {}
+    if len(t):  # angles of joints at the first instant, with their turns before it
+        angles = [x for x in freedoms(model) if x in model.remembered and x in source]
+        before = {x: np.array([t[0], source[x][0], 0.0]) for x in angles}
         alg, memory, numbers = source.last_alg, source.last_memory, source.last_set_valued
         off, step = tuple(about["off"]), about["last_step"]
         last = State(float(t[-1]), q[-1], v[-1], a[-1], lam[-1], alg, memory, off, step, numbers)
     return Solution(
         model, t, q, v, a, lam, impulsive=impulses_in(source), status=int(about["status"]),
         message=str(about["message"]), stats=about["stats"], last=last, method=about["method"],
-        stored=source if whole else None, options=about["options"], before=_begun(source, model, t),
+        stored=source if whole else None, options=about["options"], before=before,
         events=source.events, impacts=source.impacts,
     )  # fmt: skip

@@ -141,16 +141,13 @@ def _describe(nc: Any, tables: Tables) -> None:
     for name, (dims, about) in contents.arrays.items():
         how: dict[str, Any] = {"fillvalue": np.nan}
         if dims[0] == "time":
-            how |= {"chunks": _chunks(contents.shape(name), tables.n), "fletcher32": True}
+            # many instants in a chunk, not too many of anything else
+            tail = [min(n, _WIDE) for n in contents.shape(name)]
+            most = max(1, min(tables.n, _CHUNK // prod(tail)))
+            how |= {"chunks": (most, *tail), "fletcher32": True}
         nc.create_variable(name, dims, contents.dtype(name), **how).attrs.update(about)
     more = " ".join(name for name, (dims, *_) in coordinates.items() if [*dims] != [name])
     nc.attrs.update(contents.attributes | {"coordinates": more})  # as xarray writes it
-
-
-def _chunks(widths: Sequence[int], instants: int) -> tuple[int, ...]:
-    """Return the shape of a chunk: many instants, not too many of anything else."""
-    tail = [min(n, _WIDE) for n in widths]
-    return (max(1, min(instants, _CHUNK // prod(tail))), *tail)
 
 
 def _fitting(name: str, values: np.ndarray, digits: str) -> np.ndarray:

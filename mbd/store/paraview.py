@@ -196,7 +196,8 @@ def _of_beam(name: str, line: Line) -> _Surface:
         strain = fibre_strain(history.axial_strains, line.outline)
         ends = np.stack([strain, line.young[..., None] * strain], axis=-1)
         values = np.moveaxis(closed(along(ends, _RINGS)), -1, 0)
-        points = closed(beam_rings(*history.sections.ends, line.outline, _RINGS))
+        r, R = history.sections.ends
+        points = closed(beam_rings(r, R, line.outline, _RINGS))
         return points, dict(zip(measures, values, strict=False))
 
     m = len(_RINGS)

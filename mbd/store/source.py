@@ -181,20 +181,17 @@ class FileSource(Source):
         self.columns = {k: x for k, x in columns(items).items() if file.digits(x.array)}
         self.speeds, self.set_valued = file.label("speed"), file.label("set_valued")
         self.impacts = file.impacts
-        self.ends = self._ends({x.name: x.place for x in items["element"]})
+        words = ("end_body", "end_point", "end_axes", "station") if items["element"] else ()
+        texts = [np.asarray(file.label(x)) for x in words]
+        self.ends = read_only({x.name: [y[x.place] for y in texts] for x in items["element"]})
         raw = [name for name, array in _RAW.items() if file.digits(array)]
         self._names = dict.fromkeys((*self.columns, *raw))
         self.n, self.events = file.n, file.events
         if file.n == file.written:
-            alg = file.last.get("last_alg", np.full(1, np.nan))
-            memory = file.last.get("last_memory", np.zeros(0))
-            if np.all(np.isfinite(alg)):
-                self.last_alg, self.last_memory = read_only((alg, memory))
-            elif len(memory):  # of a run that was killed
-                self.last_memory = read_only(memory)
-            numbers = file.last.get("last_set_valued", np.full(1, np.nan))
-            if np.all(np.isfinite(numbers)):
-                self.last_set_valued = read_only(numbers)
+            there = read_only({k: x for k, x in file.last.items() if np.isfinite(x).all()})
+            self.last_alg, self.last_set_valued = map(there.get, ("last_alg", "last_set_valued"))
+            if len(there.get("last_memory", ())):  # alone of a run that was killed
+                self.last_memory = there["last_memory"]
 
     def _unfinished(self) -> dict[str, Any]:
         """Return the outcome of a run that did not tell it."""
@@ -229,11 +226,6 @@ class FileSource(Source):
     def __reduce__(self) -> Any:
         """Return the file, which another process reads again."""
         return FileSource, (self.path.resolve(),)
-
-    def _ends(self, beams: Mapping[str, Any]) -> dict[str, list[Any]]:
-        words = ("end_body", "end_point", "end_axes", "station") if beams else ()
-        texts = [np.asarray(self._file.label(x)) for x in words]
-        return read_only({beam: [x[here] for x in texts] for beam, here in beams.items()})
 
     def __getitem__(self, name: str) -> Any:
         """Read a quantity; numbers of the model when instants of them are asked for."""

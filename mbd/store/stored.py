@@ -11,19 +11,11 @@ import numpy as np
 from mbd.base.above import from_above
 from mbd.base.checked import file_path
 from mbd.base.door import vector
+from mbd.history import quantities
 from mbd.history.beams import BAR_WORDS, SECTION_WORDS, BeamHistory, CableHistory
 from mbd.history.bodies import StructureHistory
 from mbd.history.columns import Column, parts
 from mbd.history.impacts import Impacts
-from mbd.history.quantities import (
-    Energy,
-    Momentum,
-    PartHistory,
-    PointHistory,
-    Reaction,
-    no_part,
-    table,
-)
 from mbd.history.quantity import Owner, Quantity
 from mbd.store.contents import Tables, data_set
 from mbd.store.netcdf import write
@@ -34,13 +26,15 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-class StoredPart(PartHistory):
+class StoredPart(quantities.PartHistory):
     """A part over time, read from a file: stored quantities, and others that follow from them."""
 
     def __init__(self, name: str, words: list[str], source: Source) -> None:
         self.name, self._words, self._source = name, words, source
         self.instants = len(source["t"])
-        self.owners = tuple({x.of: None for x in table(PartHistory) if x.name in words})
+        self.owners = tuple(
+            {x.of: None for x in quantities.table(quantities.PartHistory) if x.name in words}
+        )
         methods = {Owner.BODY: "at(point)", Owner.JOINT: "reaction()"}
         self.methods = tuple(methods[x] for x in self.owners if x in methods)
 
@@ -54,7 +48,7 @@ class StoredPart(PartHistory):
         return quantity.derive(self)
 
     def _columns(self) -> list[str]:
-        entries = {x.name for x in table(PartHistory)}
+        entries = {x.name for x in quantities.table(quantities.PartHistory)}
         return [x for x in self._words if x not in entries]
 
     def _column(self, name: str) -> np.ndarray:
@@ -62,7 +56,7 @@ class StoredPart(PartHistory):
             raise AttributeError(self._lacks(name))
         return np.asarray(self._source[f"{self.name}.{name}"])
 
-    def at(self, point: Any) -> PointHistory:
+    def at(self, point: Any) -> quantities.PointHistory:
         """Return the history of a point given in body axes [m], of a body that is rigid."""
         if Owner.BODY not in self.owners:
             raise AttributeError(self._lacks("at"))
@@ -72,20 +66,20 @@ class StoredPart(PartHistory):
         r = np.einsum("nij,j->ni", self.rotation, where)
         omega, alpha = self.angular_velocity, self.angular_acceleration
         turned = np.cross(omega, r)
-        return PointHistory(
+        return quantities.PointHistory(
             self.position + r,
             self.velocity + turned,
             self.acceleration + np.cross(alpha, r) + np.cross(omega, turned),
         )
 
-    def reaction(self, on: str = "second", at: str = "second") -> Reaction:
+    def reaction(self, on: str = "second", at: str = "second") -> quantities.Reaction:
         """Return force and moment on the second body, about the joint."""
         if (on, at) != ("second", "second"):
             raise ValueError(
                 f"reaction: {self._source.path.name} has that on the second body, about the joint "
                 f"there, got on={on!r}, at={at!r}; others need the model"
             )
-        return Reaction(self.force, self.moment)
+        return quantities.Reaction(self.force, self.moment)
 
 
 class StoredSections:
@@ -153,7 +147,7 @@ class Stored:
         """Whether the end was reached."""
         return self.status == 0
 
-    def __getitem__(self, name: str) -> PartHistory:
+    def __getitem__(self, name: str) -> quantities.PartHistory:
         """Return a body, a joint or rows by name."""
         own = None
         if isinstance(name, str) and name in self._parts:
@@ -169,7 +163,7 @@ class Stored:
                 return CableHistory(name, nodes, own, own._column)
             return StructureHistory(name, nodes, own)
         if own is None:
-            raise no_part("Stored", name, self._parts)
+            raise quantities.no_part("Stored", name, self._parts)
         return own
 
     @cached_property
@@ -191,14 +185,14 @@ class Stored:
         return parts(self.columns)
 
     @cached_property
-    def energy(self) -> Energy:
+    def energy(self) -> quantities.Energy:
         """Kinetic and potential energy, what was dissipated, and work, over time [J]."""
-        return Energy(self.source)
+        return quantities.Energy(self.source)
 
     @cached_property
-    def momentum(self) -> Momentum:
+    def momentum(self) -> quantities.Momentum:
         """Linear [N s] and angular momentum about the origin [N m s] over time."""
-        return Momentum(self.source)
+        return quantities.Momentum(self.source)
 
     @property
     def gap(self) -> np.ndarray:

@@ -182,8 +182,8 @@ def _of_loads(model: Model) -> set[int]:
         law = body.formulation
         size = len(law.constants(body.mass, body.center_of_mass, body.second_moments))
         places |= set(range(first, first + size))
-    for name, part in model.system.forces.items():
-        for record, element in zip(model.records[name], part.elements(), strict=True):
+    for name in model.system.forces:
+        for record, element in zip(model.records[name], model.elements[name], strict=True):
             first = int(I[record + m.E_NUMBERS])
             places |= set(range(first, first + len(element.numbers)))
     return places

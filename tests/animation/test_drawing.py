@@ -350,8 +350,8 @@ def test_round_off_is_not_drawn():
     def made(f, m, layer="reactions"):
         end = End("ground", np.zeros(3))
         return [
-            Arrow(end, f, "N", "#000000", layer, "a"),
-            Arrow(end, m, "N m", "#000000", layer, "a"),
+            Arrow(end, f, "N", layer, "a"),
+            Arrow(end, m, "N m", layer, "a"),
         ]
 
     for f, m, left in (

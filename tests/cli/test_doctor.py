@@ -137,9 +137,7 @@ def test_usual_models_are_compiled_beforehand(monkeypatch, capsys):
     assert "compiled, in 61 s" in done["detail"]
 
 
-def test_the_usual_models_have_every_formulation_and_run():
-    built = usual_systems()
-    mixed = built[0]
+def test_a_usual_model_has_every_formulation_and_runs():
+    mixed = next(usual_systems())
     assert {b.formulation.name for b in mixed.bodies.values()} >= set(mbd.formulations.NAMES)
-    assert len(built) > 30
     assert mbd.simulate(mixed, 1e-3, 5e-4).success

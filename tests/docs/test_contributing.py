@@ -51,6 +51,7 @@ ANSWERS = {
     "mbd/interactions/tables_of_time.py": "TimeTable", "mbd/derivatives/controls.py": "Control",
     "mbd/derivatives/step_kernels.py": "forward", "mbd/model/evaluation.py": "evaluate",
     "mbd/parts/joints.py": "Revolute", "mbd/interactions/rows.py": "COINCIDE",
+    "mbd/model/planar_rows.py": "elements_of",
     "mbd/interactions/contact.py": "CONTACT", "mbd/integration/nonsmooth.py": "attempt",
     "mbd/integration/located.py": "go_to_event",
     "mbd/integration/set_valued_laws.py": "meet", "mbd/interactions/set_valued.py": "rigid_stop",

@@ -120,8 +120,11 @@ def test_an_argument_without_a_type_is_named():
 
 # --- round trips ----------------------------------------------------------------------------------
 @pytest.mark.parametrize("name", scenes.shipped())
-def test_scenes_come_back_to_the_last_bit(name, tmp_path):
+def test_scenes_are_documented_and_come_back_to_the_last_bit(name, tmp_path):
     scene = scenes.load(scenes.named(name))
+    assert scenes.summary(scene.path).endswith(".")
+    assert scene.run["t_end"] > 0
+    assert scene.run.get("step", scene.run.get("rtol")) > 0
     system = scene.build({})
     run = {k: x for k, x in scene.run.items() if k in words.run_settings()}
     if in_python(system):

@@ -128,6 +128,37 @@ def test_a_law_that_is_no_number_is_named(kind, jitted):
         mbd.simulate(model, 2.0, H, state=model.state.replace(t=1.0))
 
 
+@numba.njit
+def snapping(u, rate, t):
+    """A spring that breaks where it is longer than one."""
+    if u > 1.0:
+        raise ArithmeticError("broken")
+    return 5.0 * u
+
+
+@numba.njit
+def lost(u, rate, t):
+    return 5.0 * u if u < 1.0 else math.nan
+
+
+@pytest.mark.parametrize("which", [0, 1, 2])
+@pytest.mark.parametrize(("law", "said"), [(snapping, "its law raised"), (lost, "not finite")])
+def test_of_parts_with_one_function_that_which_fails_is_named(law, said, which):
+    system = mbd.System()
+    for i in range(3):
+        speed = 9.0 if i == which else 0.1
+        body = mbd.PointMass(f"p{i}", mass=1.0, position=(0.5, i, 0), velocity=(speed, 0, 0))
+        system.add(body)
+        system.add(mbd.Spring(f"s{i}", system.ground, body, at=(0, i, 0), length=0.0, law=law))
+    model = system.build()
+    assert len({x.address for x in model.laws}) == 1  # compiled once for all
+    with pytest.raises(mbd.SimulationError, match=f"s{which}: .*{said}"):
+        mbd.simulate(model, 1.0, 1e-2)
+    places = model.state.replace(q=model.state.q + 3.0 * (np.arange(9) == 3 * which))
+    with pytest.raises((ValueError, RuntimeError), match=f"s{which}: .*{said}"):
+        mbd.modes(model, state=places)
+
+
 METHODS = {
     "stabilized": {"method": mbd.GeneralizedAlpha(constraints="stabilized")},
     "velocity": {"method": mbd.GeneralizedAlpha(constraints="velocity")},

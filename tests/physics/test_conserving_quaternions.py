@@ -83,11 +83,15 @@ def test_a_free_scale_with_a_joint_and_springs(steps):
 @pytest.mark.parametrize(
     "steps", [pytest.param(2000), pytest.param(100_000, marks=pytest.mark.slow)]
 )
-@pytest.mark.parametrize("name", ["bricard", "fourbar"])
-def test_closed_loops_of_hinges(name, steps):
+@pytest.mark.parametrize(
+    ("name", "formulation"),
+    [("bricard", "euler_parameters"), ("fourbar", "euler_parameters"),
+     ("fourbar", mbd.InPlane("y"))],
+)  # fmt: skip
+def test_closed_loops_of_hinges(name, formulation, steps):
     """Of six bars with one motion against the count of rows, and of a four-bar in its plane."""
     run = {"method": EXACT, "project": True, "every": 20}
-    system = scene(name).build("euler_parameters")
+    system = scene(name).build(formulation)
     solution = mbd.simulate(system, 5e-3 * steps, 5e-3, **run)
     exchanged = np.ptp(solution.energy.kinetic)
     assert exchanged > 1.0

@@ -15,6 +15,7 @@ import numpy as np
 
 from mbd.base.door import inertia_tensor, label
 from mbd.files.robots.description import Link, LinkFrame, Origin, RobotDescription, RobotJoint
+from mbd.files.robots.options import RobotOptions
 from mbd.files.robots.xml_tree import Notes
 
 _ROUND_OFF = 1e-9  # of the largest moment: digits that a file does not have
@@ -44,28 +45,14 @@ def settle_root(robot: RobotDescription) -> Origin:
     return at
 
 
-def lump(
-    robot: RobotDescription, *, floating: bool, fixed: str, inertia: str, massless: str
-) -> None:
+def lump(robot: RobotDescription, options: RobotOptions, *, floating: bool) -> None:
     """Lump links of a robot into their parents where they cannot, or shall not, be bodies.
 
-    Parameters
-    ----------
-    robot : RobotDescription
-        Its links, joints and notes are changed.
-    floating : bool
-        Whether the root is a body.
-    fixed : {"joint", "lumped"}
-        What becomes of fixed joints between links that can be bodies.
-    inertia : {"exact", "repair"}
-        Whether inertia that no body can have is changed to the nearest one that a body can have.
-    massless : {"refuse", "repair"}
-        Whether joints at which nothing that has mass moves are left out, and links that carry mass
-        but have none get some.
+    Links, joints and notes of the robot are changed; its root is a body if it is `floating`.
     """
-    size = _size(robot)
+    size, massless = _size(robot), options.massless
     for name, link in robot.links.items():
-        robot.links[name] = _mended(link, robot.notes, size, inertia == "repair")
+        robot.links[name] = _mended(link, robot.notes, size, options.inertia == "repair")
     left_out, carried = set(), {name: link.mass for name, link in robot.links.items()}
     moving = {j.child for j in robot.joints if j.type != "fixed"}
     if floating:
@@ -75,7 +62,7 @@ def lump(
         carried[parent.name] += carried[child.name]
         if joint.type == "fixed":
             bare = not parent.mass and parent.name in moving
-            if fixed == "lumped" or bare or not _can_be_a_body(child):
+            if options.fixed == "lumped" or bare or not _can_be_a_body(child):
                 _join(robot, joint)
         elif child.name in robot.between:
             robot.links[child.name] = _almost_nothing(robot, child)

@@ -9,6 +9,7 @@ from scipy.spatial.transform import Rotation
 from mbd.base.checked import absent, shown
 from mbd.files.robots.description import Origin
 from mbd.files.robots.xml_tree import Node, parsed
+from mbd.parts.shapes import smallest_turn
 
 # tags whose defaults are one and the same object
 _ONE = {
@@ -124,7 +125,7 @@ class MjcfSource:
         if not long > 0.0:
             raise node.error(f"fromto must be two points [m], got {x.tolist()}")
         node.read |= {"pos", "quat", "axisangle", "xyaxes", "zaxis", "euler"}  # of no effect
-        return Origin(0.5 * (x[:3] + x[3:]), _to_z(along)), 0.5 * long
+        return Origin(0.5 * (x[:3] + x[3:]), smallest_turn(along / long)), 0.5 * long
 
     def rotation(self, node: Node) -> np.ndarray:
         """Return the orientation of an element, written in one of five ways."""
@@ -147,7 +148,7 @@ class MjcfSource:
             turn = self.angle(float(x[3])) * x[:3] / np.linalg.norm(x[:3])
             return np.asarray(Rotation.from_rotvec(turn).as_matrix())
         if way == "zaxis":
-            return _to_z(x)
+            return smallest_turn(x / np.linalg.norm(x))
         a = x[:3] / np.linalg.norm(x[:3])
         b = x[3:] - a * (a @ x[3:])
         if not np.linalg.norm(b) > 1e-9 * np.linalg.norm(x[3:]):
@@ -161,13 +162,3 @@ class MjcfSource:
             turn = Rotation.from_euler(letter.lower(), self.angle(float(x))).as_matrix()
             R = R @ turn if letter.islower() else turn @ R  # about moving axes, or fixed ones
         return R
-
-
-def _to_z(z: np.ndarray) -> np.ndarray:
-    """Return the smallest rotation that takes the third axis to a direction."""
-    z = z / np.linalg.norm(z)
-    axis = np.array([-z[1], z[0], 0.0])
-    sine = float(np.linalg.norm(axis))
-    if sine < 1e-15:
-        return np.eye(3) if z[2] > 0 else np.diag([1.0, -1.0, -1.0])
-    return np.asarray(Rotation.from_rotvec(axis / sine * math.atan2(sine, float(z[2]))).as_matrix())

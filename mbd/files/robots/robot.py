@@ -27,6 +27,7 @@ from mbd.files.robots.xml_tree import Notes
 from mbd.model.system import System
 from mbd.parts.bodies import RigidBody
 from mbd.parts.forces import PointForce
+from mbd.parts.joint import perpendicular
 from mbd.parts.joints import Fixed, Planar, Prismatic, Revolute, Spherical
 from mbd.parts.part import Frame
 from mbd.parts.transmissions import Coupler
@@ -74,8 +75,7 @@ def built(
     start: Origin | None = None, *, floating: bool = False,
 ) -> ModelFile:  # fmt: skip
     """Return the system of a description, and what goes with it."""
-    lump(robot, floating=floating, fixed=options.fixed, inertia=options.inertia,
-         massless=options.massless)  # fmt: skip
+    lump(robot, options, floating=floating)
     q, rate = coordinates(robot, options.positions, options.rates)
     builder = _Robot(robot, floating, start or Origin(), options, (q, rate))
     find = finder(path.parent, options.packages)
@@ -192,11 +192,9 @@ class _Robot:
 
     def frame(self, place: LinkFrame) -> Frame:
         """Return a place as a frame of a body."""
-        at = self.start @ place.origin if self._is_ground(place.link) else place.origin
+        ground = place.link == self.root and not self.floating
+        at = self.start @ place.origin if ground else place.origin
         return Frame(self.bodies[place.link], at.position, at.rotation)
-
-    def _is_ground(self, link: str) -> bool:
-        return link == self.root and not self.floating
 
     def _tie(self) -> None:
         """Add what joins coordinates and places outside the tree, and what acts on them."""
@@ -310,7 +308,7 @@ class _Robot:
             self.robot.notes.add(f"joint {joint.name!r} leaves all free: it is no part")
             self._left(joint)
             return
-        own = _third(joint.axis)
+        own = perpendicular(joint.axis)
         zero = Origin()
         if joint.type == "prismatic":
             zero = Origin(-joint.zero * joint.axis)
@@ -334,11 +332,3 @@ class _Robot:
         for what, value in acts.items():
             if value:
                 self.robot.notes.add(f"joint {joint.name!r}: its {what} is not used")
-
-
-def _third(axis: np.ndarray) -> np.ndarray:
-    """Return axes (columns) whose third one is `axis`."""
-    x = np.eye(3)[int(np.argmin(np.abs(axis)))]
-    x = x - axis * (axis @ x)
-    x /= np.linalg.norm(x)
-    return np.column_stack([x, np.cross(axis, x), axis])

@@ -59,22 +59,19 @@ def _by_friction(
     """Return what of a link meets a plane, by the coefficient of friction."""
     groups: dict[float, tuple[Visual, ...]] = {}
     for x in link.collisions:
-        if x.touch is None or x.type not in _TAKEN or not _meet(plane.touch, x.touch):
+        one, two = plane.touch, x.touch
+        if two is None or x.type not in _TAKEN:
             continue
-        if frozenset((plane.touch.body, x.touch.body)) not in robot.excluded:
-            mu = _friction(plane.touch, x.touch)
+        meet = one.contype & two.conaffinity or two.contype & one.conaffinity
+        if meet and frozenset((one.body, two.body)) not in robot.excluded:
+            mu = _friction(one, two)
             groups[mu] = (*groups.get(mu, ()), x)
     return groups
 
 
-def _meet(one: Touch, two: Touch) -> bool:
-    return bool(one.contype & two.conaffinity or two.contype & one.conaffinity)
-
-
 def _friction(one: Touch, two: Touch) -> float:
     """Return the coefficient of two; of one direction alone, the normal, there is no friction."""
-    first, second = (x.priority for x in (one, two))
-    counting = [x for x in (one, two) if x.priority == max(first, second)]
+    counting = [x for x in (one, two) if x.priority == max(one.priority, two.priority)]
     if max(x.condim for x in counting) == 1:
         return 0.0
     return max(x.friction for x in counting)

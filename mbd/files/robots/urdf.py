@@ -14,16 +14,7 @@ from scipy.spatial.transform import Rotation
 from mbd.base.checked import absent, flag, one_of
 from mbd.base.door import rotation_matrix, vector
 from mbd.files.modelfile import ModelFile
-from mbd.files.robots.description import (
-    JOINTS,
-    Limits,
-    Link,
-    Mimic,
-    Origin,
-    RobotDescription,
-    RobotJoint,
-    Visual,
-)
+from mbd.files.robots import description
 from mbd.files.robots.lumping import settle_root
 from mbd.files.robots.options import RobotOptions, reader
 from mbd.files.robots.robot import built
@@ -31,7 +22,7 @@ from mbd.files.robots.xacro import expanded
 from mbd.files.robots.xml_tree import Node, Notes, by_name, parsed, unread
 
 _OF_OTHERS = ("gazebo", "transmission", "sensor", "ros2_control", "mujoco")  # noted
-_TYPES = tuple(x for x in JOINTS if x != "ball")
+_TYPES = tuple(x for x in description.JOINTS if x != "ball")
 _BAR = (("radius", 1), ("length", 1))
 _SHAPES = {"box": (("size", 3),), "sphere": (("radius", 1),), "cylinder": _BAR, "capsule": _BAR}
 
@@ -58,7 +49,7 @@ def read_urdf(
     """
     how = RobotOptions(**{"gravity": (0.0, 0.0, -9.81), **options})
     floating = one_of("read", "base", base, ("fixed", "floating")) == "floating"
-    start = Origin(
+    start = description.Origin(
         vector("base", "position", position, "m"), rotation_matrix("base", "rotation", rotation)
     )
     robot = _parsed(path, flag("read", "xacro", xacro))
@@ -67,7 +58,7 @@ def read_urdf(
     return built(robot, path, how, {"t_end": 2.0, "step": 1e-3}, start, floating=floating)
 
 
-def _parsed(path: Path, xacro: bool) -> RobotDescription:
+def _parsed(path: Path, xacro: bool) -> description.RobotDescription:
     """Return what a file says; a xacro file is expanded if that is asked for."""
     top = parsed(path.read_bytes())
     if path.suffix == ".xacro" or _is_xacro(top):
@@ -96,7 +87,7 @@ def _parsed(path: Path, xacro: bool) -> RobotDescription:
             )
             joints[i] = replace(joint, mimic=None)
     name = top.attributes.get("name", "")
-    return RobotDescription(
+    return description.RobotDescription(
         name, links, joints, reading.notes, reading.unknown, _root(links, joints)
     )
 
@@ -119,13 +110,13 @@ class _Reading:
                 self.unknown.append(f"unknown tag <{child.tag}> in {node.who}")
                 child.passed()
 
-    def link(self, node: Node) -> Link:
+    def link(self, node: Node) -> description.Link:
         """Return a link."""
         node.called(f"link {node.attributes.get('name')!r}")
         name = node.text("name")
         self.unknown_in(node, ("inertial", "visual", "collision"))
         visuals = tuple(v for x in node.all("visual") if (v := self.visual(x)) is not None)
-        link = Link(name, visuals=visuals, collisions=tuple(self.collisions(node)))
+        link = description.Link(name, visuals=visuals, collisions=tuple(self.collisions(node)))
         inertial = node.one("inertial")
         if inertial is None:
             return link
@@ -142,7 +133,7 @@ class _Reading:
         products = [J.number(key, 0.0) for key in ("ixy", "ixz", "iyz")]
         return link.with_inertia(m, _origin(inertial), (*moments, *products))
 
-    def collisions(self, node: Node) -> Iterator[Visual]:
+    def collisions(self, node: Node) -> Iterator[description.Visual]:
         """Yield the shapes that others may touch; those that cannot be read are noted."""
         for x in node.all("collision"):
             try:
@@ -154,7 +145,7 @@ class _Reading:
             if shape is not None:
                 yield shape
 
-    def visual(self, node: Node) -> Visual | None:
+    def visual(self, node: Node) -> description.Visual | None:
         """Return a shape."""
         self.unknown_in(node, ("origin", "geometry", "material"))
         material, geometry = node.one("material"), node.one("geometry")
@@ -171,11 +162,11 @@ class _Reading:
         shape, at = shapes[0].called(f"{node.who}, {tag}"), _origin(node)
         if tag == "mesh":
             scale = shape.numbers("scale", (1.0, 1.0, 1.0), 3)
-            return Visual(tag, at, scale, shape.text("filename"), color)
+            return description.Visual(tag, at, scale, shape.text("filename"), color)
         numbers = [x for key, n in _SHAPES[tag] for x in shape.numbers(key, None, n)]
-        return Visual(tag, at, tuple(numbers), color=color)
+        return description.Visual(tag, at, tuple(numbers), color=color)
 
-    def joint(self, node: Node) -> RobotJoint:
+    def joint(self, node: Node) -> description.RobotJoint:
         """Return a joint."""
         node.called(f"joint {node.attributes.get('name')!r}")
         name = node.text("name")
@@ -197,31 +188,31 @@ class _Reading:
             for other in node.all(tag):
                 self.notes.add(f"{node.who}: <{tag}> is not used", other)
                 other.passed()
-        return RobotJoint(
+        return description.RobotJoint(
             name, joint_type, parent, child, _origin(node), axis / np.linalg.norm(axis),
             damping=damping, friction=friction, limits=_limits(node, joint_type),
             mimic=self.mimic(node, joint_type),
         )  # fmt: skip
 
-    def mimic(self, node: Node, joint_type: str) -> Mimic | None:
+    def mimic(self, node: Node, joint_type: str) -> description.Mimic | None:
         """Return which joint a joint follows."""
         mimic = node.one("mimic")
         if mimic is None:
             return None
         factor, offset = mimic.number("multiplier", 1.0), mimic.number("offset", 0.0)
-        source = Mimic(mimic.text("joint"), factor, offset)
+        source = description.Mimic(mimic.text("joint"), factor, offset)
         if joint_type == "fixed":
             self.notes.add(f"{node.who}: <mimic> is not used, the joint is fixed", mimic)
             return None
         return source
 
 
-def _origin(node: Node) -> Origin:
+def _origin(node: Node) -> description.Origin:
     at = node.one("origin")
     if at is None:
-        return Origin()
+        return description.Origin()
     turn = Rotation.from_euler("xyz", at.numbers("rpy", (0, 0, 0), 3)).as_matrix()
-    return Origin(np.array(at.numbers("xyz", (0, 0, 0), 3)), turn)
+    return description.Origin(np.array(at.numbers("xyz", (0, 0, 0), 3)), turn)
 
 
 def _color(material: Node) -> tuple[float, ...] | None:
@@ -229,15 +220,15 @@ def _color(material: Node) -> tuple[float, ...] | None:
     return None if color is None else color.numbers("rgba", None, 4)[:3]  # the fourth: opacity
 
 
-def _limits(node: Node, joint_type: str) -> Limits:
+def _limits(node: Node, joint_type: str) -> description.Limits:
     """Return the limits of a joint; only two types have a range, zero if they do not say it."""
     limit = node.one("limit")
     if limit is None:
-        return Limits()
+        return description.Limits()
     ranged = joint_type in ("revolute", "prismatic")
     maxima = {key: limit.number(key) for key in ("effort", "velocity") if key in limit.attributes}
     lower, upper = limit.number("lower", 0.0), limit.number("upper", 0.0)
-    return Limits(lower, upper, **maxima) if ranged else Limits(**maxima)
+    return description.Limits(lower, upper, **maxima) if ranged else description.Limits(**maxima)
 
 
 def _end(joint: Node, tag: str) -> str:
@@ -247,7 +238,7 @@ def _end(joint: Node, tag: str) -> str:
     return end.text("link")
 
 
-def _root(links: dict[str, Link], joints: list[RobotJoint]) -> str:
+def _root(links: dict[str, description.Link], joints: list[description.RobotJoint]) -> str:
     """Return the one link that is no child; check that the rest is a tree."""
     if not links:
         raise ValueError("has no <link>")

@@ -4,12 +4,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mbd.base.read_only import read_only
+from mbd.base.read_only import ReadOnly
 from mbd.interactions.kind import Element
 
 
 @dataclass(frozen=True)
-class Line:
+class Line(ReadOnly):
     """The sections along a part that is a beam.
 
     Attributes
@@ -31,7 +31,3 @@ class Line:
     stiffness: np.ndarray
     outline: np.ndarray
     young: np.ndarray
-
-    def __post_init__(self) -> None:
-        """Let nobody write to its numbers."""
-        read_only(vars(self))
