@@ -130,7 +130,7 @@ def _end_of_step(I: Any, F: Any, k: int, b: int, t: float, sigma: float) -> None
     F[m.W_M], F[m.W_G], F[m.W_K] = 0.0, 0.0, 1.0
     linearise(I, F)
     clear(F, b + FREE * n, n)
-    add_transposed_product(I, F, 0, y, b + FREE * n)
+    add_transposed_product(I, F, y, b + FREE * n)
     for i in range(n):
         if is_velocity(I, i):
             D = h * h * F[b + FREE * n + i]

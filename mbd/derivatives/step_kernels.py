@@ -639,12 +639,12 @@ def backward(I: Any, F: Any, k: int) -> None:
         factor(I, F, k, False)
         solve_transposed(I, F, k, w, y)
         complete(I, F, k, False, True)
-        add_transposed_product(I, F, 0, y, tau)
+        add_transposed_product(I, F, y, tau)
         for i in range(n):
             F[masked + i] = F[y + i] if is_velocity(I, i) or met_by_rate(I, F, i) else 0.0
             F[w + i] = 0.0
         fill_damping(I, F, k)
-        add_transposed_product(I, F, 0, masked, w)
+        add_transposed_product(I, F, masked, w)
         clear(F, masked, n)
         for p in range(n_p):
             program = I[I[k + PROGRAMS] + p]

@@ -42,7 +42,7 @@ rows of T. Before a method has said so an element is idle: it has no force and i
 import math
 from typing import Any
 
-from mbd.algebra.vec import cross, dot, load3, minus, plus, store3, times, unit
+from mbd.algebra.vec import add3, cross, dot, load3, minus, plus, store3, times, unit
 from mbd.base.tolerances import CONTACT_SOFT
 from mbd.interactions import pullback as on
 from mbd.interactions import set_valued as sv
@@ -136,11 +136,10 @@ def _on_face(I: Any, F: Any, base: int, a: int, w: Any) -> Any:
 
 
 @jit
-def _push_point(I: Any, F: Any, base: int, a: int, w: Any, s: float, f: Any) -> None:
-    """Add the force s f on the point with the weights w on the face of I[a]; base is FY."""
-    y = I[base] + I[a + m.ATT_Y]
+def _push_point(I: Any, F: Any, a: int, w: Any, s: float, f: Any) -> None:
+    """Add the force s f on the point with the weights w on the face of I[a]."""
     for k in range(4):
-        store3(F, y + 3 * k, plus(load3(F, y + 3 * k), times(s * w[k], f)))
+        add3(F, I[m.FY] + I[a + m.ATT_Y] + 3 * k, s * w[k], f)
 
 
 @jit
@@ -181,7 +180,7 @@ def forces(I: Any, F: Any, e: Any) -> None:
     for r in range(3):
         f = plus(f, times(p[r], load3(F, s + _AXES + 3 * r)))
     for a, y, sign in ((I[e.ends], arm, -1.0), (I[e.ends + FRAME], x, 1.0)):
-        _push_point(I, F, m.FY, a, _meets(I, F, a, y), sign, f)
+        _push_point(I, F, a, _meets(I, F, a, y), sign, f)
 
 
 @jit

@@ -25,15 +25,15 @@ def _add_transposed(F: Any, y: int, S: int, ld: int, x: int, n: int, k: int) -> 
 
 
 @jit
-def add_transposed_product(I: Any, F: Any, away: int, x: int, y: int) -> None:
-    """Do y += S^T x, vectors over the unknowns at F[x] and F[y]; S lies `away` from the fronts."""
+def add_transposed_product(I: Any, F: Any, x: int, y: int) -> None:
+    """Do y += S^T x, vectors over the unknowns at F[x] and F[y]."""
     for i in range(I[m.N_FRONTS]):
         f = front(I, i)
-        _add_transposed(F, y + f.u, f.A + away, f.lda, x + f.u, f.n_p, f.n_p)
+        _add_transposed(F, y + f.u, f.A, f.lda, x + f.u, f.n_p, f.n_p)
         for j in range(f.n_g):
             g = group(I, f, j)
-            _add_transposed(F, y + g.u, f.W + away + g.column, f.ldw, x + f.u, f.n_p, g.n)
-            _add_transposed(F, y + f.u + g.k, g.L + away, g.ld, x + g.u, g.n, f.n_p - g.k)
+            _add_transposed(F, y + g.u, f.W + g.column, f.ldw, x + f.u, f.n_p, g.n)
+            _add_transposed(F, y + f.u + g.k, g.L, g.ld, x + g.u, g.n, f.n_p - g.k)
 
 
 @kernel
