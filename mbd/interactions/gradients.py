@@ -14,21 +14,10 @@ from functools import cache
 from typing import Any
 
 from mbd.algebra.vec import ZERO, dot, load3, minus, plus, store3, times
+from mbd.interactions import measures as ms
 from mbd.interactions import pullback as on
 from mbd.interactions.kind import Kind
-from mbd.interactions.measures import (
-    GRAD,
-    HESS,
-    HXD,
-    KAPPA,
-    MU,
-    NORMAL,
-    XA,
-    XD,
-    Measure,
-    along,
-    hessian_times,
-)
+from mbd.interactions.measures import Measure
 from mbd.interactions.pullback import at, each
 from mbd.interactions.turns import counted, keep, remember
 from mbd.machine import buffer as m
@@ -47,7 +36,7 @@ def vectors(I: Any, of: Any, which: int) -> int:
 @jit
 def gradient(I: Any, F: Any, of: Any, a: int) -> Any:
     """Return the gradient of a measure by attachment a."""
-    return load3(F, vectors(I, of, GRAD) + 3 * a)
+    return load3(F, vectors(I, of, ms.GRAD) + 3 * a)
 
 
 @cache
@@ -61,7 +50,7 @@ def evaluation(measure: Measure, first: int, bends: bool = False) -> Any:
 
         @jit
         def full(I: Any, F: Any, e: Any) -> float:
-            x, k = vectors(I, of, XA), e.numbers + first
+            x, k = vectors(I, of, ms.XA), e.numbers + first
             return measure_call(address_at(I, e.code), F, x, k, flag)  # type: ignore[no-any-return]
 
         return full
@@ -90,7 +79,7 @@ def value_of(measure: Measure, first: int = 0, bends: bool = False) -> Any:
         moves = rates or (periodic and F[m.T] != F[m.T_LAST])
         _load(I, F, e, of, moves or of.full)
         u = evaluate(I, F, e)
-        rate = _rate(I, F, of, GRAD) if moves else 0.0
+        rate = _rate(I, F, of, ms.GRAD) if moves else 0.0
         if periodic:
             u = counted(I, F, e.memory, u, rate)
         return u, rate
@@ -132,7 +121,7 @@ def unwrapped_angle(measure: Measure) -> Kind:
 @jit
 def _load(I: Any, F: Any, e: Any, of: Any, rates: bool) -> None:
     """Leave the vectors, with ``rates`` theirs too."""
-    x, xd = vectors(I, of, XA), vectors(I, of, XD)
+    x, xd = vectors(I, of, ms.XA), vectors(I, of, ms.XD)
     for a in range(of.n):
         store3(F, x + 3 * a, at(I, F, m.Y, I[e.ends + a]))
         if rates:
@@ -142,7 +131,7 @@ def _load(I: Any, F: Any, e: Any, of: Any, rates: bool) -> None:
 @jit
 def _rate(I: Any, F: Any, of: Any, which: int) -> float:
     """Return g.x' of the vectors, or n.x'."""
-    g, xd, total = vectors(I, of, which), vectors(I, of, XD), 0.0
+    g, xd, total = vectors(I, of, which), vectors(I, of, ms.XD), 0.0
     for a in range(of.n):
         total += dot(load3(F, g + 3 * a), load3(F, xd + 3 * a))
     return total
@@ -151,7 +140,7 @@ def _rate(I: Any, F: Any, of: Any, which: int) -> float:
 @jit
 def _turn(I: Any, F: Any, of: Any, rate: float) -> float:
     """Return n.x', where a rate asks for it and there is an n."""
-    return _rate(I, F, of, NORMAL) if rate != 0.0 and not of.full else 0.0
+    return _rate(I, F, of, ms.NORMAL) if rate != 0.0 and not of.full else 0.0
 
 
 @jit
@@ -159,11 +148,11 @@ def second_rate(I: Any, F: Any, e: Any, of: Any, ud: float) -> float:
     """Return g.x'' + x'.H x', the second time derivative; ud = g.x' was evaluated just now."""
     total = 0.0
     if of.full:
-        hx, xd = vectors(I, of, HXD), vectors(I, of, XD)
+        hx, xd = vectors(I, of, ms.HXD), vectors(I, of, ms.XD)
         for a in range(of.n):
             total += dot(load3(F, hx + 3 * a), load3(F, xd + 3 * a))
     else:
-        total = along(F, I[m.SCRATCH], of, ud)
+        total = ms.along(F, I[m.SCRATCH], of, ud)
     for a in range(of.n):
         total += dot(gradient(I, F, of, a), at(I, F, m.YDD, I[e.ends + a]))
     return total
@@ -173,10 +162,10 @@ def second_rate(I: Any, F: Any, e: Any, of: Any, ud: float) -> float:
 def change_of_gradient(I: Any, F: Any, of: Any, a: int, ud: float, turn: float) -> Any:
     """Return (H x')_a with ud = g.x' and turn = n.x'."""
     if of.full:
-        return load3(F, vectors(I, of, HXD) + 3 * a)
+        return load3(F, vectors(I, of, ms.HXD) + 3 * a)
     s = I[m.SCRATCH]
-    hx = hessian_times(F, s, of.n, a, ud, turn)
-    return plus(hx, times(F[s + MU] * turn, load3(F, s + NORMAL + 3 * a))) if of.bent else hx
+    hx = ms.hessian_times(F, s, of.n, a, ud, turn)
+    return plus(hx, times(F[s + ms.MU] * turn, load3(F, s + ms.NORMAL + 3 * a))) if of.bent else hx
 
 
 @jit
@@ -203,7 +192,7 @@ def add_products(I: Any, F: Any, e: Any, n: int, two: bool) -> None:
 def add_hessian(I: Any, F: Any, e: Any, of: Any, weight: float) -> None:
     """Add weight h_ab P_a P_T,b^T of all attachments; of a full measure weight P_a H_ab P_T,b^T."""
     n = of.n
-    h = vectors(I, of, NORMAL) if of.full else I[m.SCRATCH] + HESS
+    h = vectors(I, of, ms.NORMAL) if of.full else I[m.SCRATCH] + ms.HESS
     for a in range(n):
         for b in range(n):
             if of.full:
@@ -221,10 +210,10 @@ def add_hessian(I: Any, F: Any, e: Any, of: Any, weight: float) -> None:
 def gather_hessian(I: Any, F: Any, e: Any, of: Any, r: int, a: int, weight: float) -> None:
     """Add the part of attachment a to nu, and to weight times what gamma and nu go with."""
     s, trial, n_v = I[m.SCRATCH], on.map_of(I, a, m.PT), I[I[e.ends + a] + m.ATT_N]
-    g, nu = load3(F, s + GRAD + 3 * a), load3(F, s + NORMAL + 3 * a)
+    g, nu = load3(F, s + ms.GRAD + 3 * a), load3(F, s + ms.NORMAL + 3 * a)
     on.add_through(F, on.vector(I, r, NU), on.map_of(I, a, m.P), n_v, 1.0, nu)
-    on.add_through(F, on.vector(I, r, X), trial, n_v, weight, minus(times(F[s + KAPPA], g), nu))
-    mu = F[s + MU] if of.bent else 0.0
+    on.add_through(F, on.vector(I, r, X), trial, n_v, weight, minus(times(F[s + ms.KAPPA], g), nu))
+    mu = F[s + ms.MU] if of.bent else 0.0
     on.add_through(F, on.vector(I, r, Z), trial, n_v, weight, minus(times(mu, nu), g))
 
 

@@ -8,16 +8,8 @@ from typing import Any
 
 from mbd.algebra.vec import add, clear, cross, load3, mat_vec, minus, plus, store3, times
 from mbd.joint_tree import layout as t
-from mbd.joint_tree.recursions import (
-    body_pose,
-    dot6,
-    inertia_times,
-    load6,
-    place_inertia,
-    plus6,
-    store6,
-    turned_force,
-)
+from mbd.joint_tree import recursions as r
+from mbd.joint_tree.recursions import dot6, load6, store6
 from mbd.machine.jit import jit, kernel
 
 
@@ -30,7 +22,7 @@ def _link(I: Any, F: Any, k: int) -> int:
 @jit
 def _point(I: Any, F: Any, k: int, l: int) -> Any:
     """Return the point that is asked for, about O."""
-    x, R = body_pose(I, F, l)
+    x, R = r.body_pose(I, F, l)
     return plus(x, mat_vec(R, load3(F, I[k + t.T_ARGUMENT] + 1)))
 
 
@@ -69,7 +61,7 @@ def momentum(I: Any, F: Any, k: int) -> None:
     for l in t.links_inward(I, k):
         J, below = I[l + t.L_NUMBERS] + t.N_INERTIA, I[l + t.L_PARENT] + t.N_INERTIA
         for j in t.columns(I, l):
-            about, along = inertia_times(F, J, load6(F, t.numbers_of(I, k, j)))
+            about, along = r.inertia_times(F, J, load6(F, t.numbers_of(I, k, j)))
             store6(F, to + 6 * j, (along, about))
         add(F, below, 1.0, J, 10)
     c = times(1.0 / F[ground], load3(F, ground + 1))
@@ -92,14 +84,14 @@ def regressor(I: Any, F: Any, k: int) -> None:
     for l in t.links(I, k):
         if I[l + t.L_FACE] == 0:
             continue
-        link, (x, R) = I[l + t.L_NUMBERS], body_pose(I, F, l)
+        link, (x, R) = I[l + t.L_NUMBERS], r.body_pose(I, F, l)
         V, A = load6(F, link + t.N_V), load6(F, link + t.N_A)
         for p in range(10):
             for j in range(10):
                 F[scratch + j] = 1.0 if j == p else 0.0
-            place_inertia(F, scratch, R, x, scratch + 10)
-            momentum = inertia_times(F, scratch + 10, V)
-            f = plus6(inertia_times(F, scratch + 10, A), 1.0, turned_force(V, momentum))
+            r.place_inertia(F, scratch, R, x, scratch + 10)
+            momentum = r.inertia_times(F, scratch + 10, V)
+            f = r.plus6(r.inertia_times(F, scratch + 10, A), 1.0, r.turned_force(V, momentum))
             j = I[l + t.L_LAST] - 1
             while j >= 0:
                 F[to + j * width + 10 * body + p] = dot6(load6(F, t.numbers_of(I, k, j)), f)
