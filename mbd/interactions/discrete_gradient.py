@@ -34,17 +34,8 @@ from typing import Any
 
 from mbd.algebra.vec import load3, plus, store3, times
 from mbd.base.tolerances import ROUND_OFF
+from mbd.interactions import gradients as gr
 from mbd.interactions import pullback as on
-from mbd.interactions.gradients import (
-    GAMMA,
-    X,
-    add_hessian,
-    add_products,
-    evaluation,
-    gradient,
-    value_of,
-    vectors,
-)
 from mbd.interactions.laws import evaluate_law
 from mbd.interactions.measures import HXD, LAW_IN, LAW_OUT, NORMAL, XA, Measure
 from mbd.interactions.pullback import at, each, push
@@ -187,14 +178,14 @@ def discrete_gradient(measure: Measure, mean: Any, size: int, row: bool = False)
     ``row``.
     """
     n, of, secant, curved = measure.n, measure.shape, measure.secant, measure.curved
-    evaluate, value = evaluation(measure, size), value_of(measure, size)
-    bent_value = value_of(measure, size, bends=True)
+    evaluate, value = gr.evaluation(measure, size), gr.value_of(measure, size)
+    bent_value = gr.value_of(measure, size, bends=True)
     size += measure.numbers
 
     @jit
     def look_at_end(I: Any, F: Any, e: Any, h: float) -> None:
         """Evaluate the measure at the end of the step, x + x' h/2."""
-        to = vectors(I, of, XA)
+        to = gr.vectors(I, of, XA)
         for a in range(n):
             x = plus(at(I, F, m.Y, I[e.ends + a]), times(0.5 * h, at(I, F, m.YD, I[e.ends + a])))
             store3(F, to + 3 * a, x)
@@ -223,7 +214,7 @@ def discrete_gradient(measure: Measure, mean: Any, size: int, row: bool = False)
             if row:
                 F[I[m.A] + e.u] = f
             for a in range(n):
-                push(I, F, m.FY, I[e.ends + a], f, gradient(I, F, of, a))
+                push(I, F, m.FY, I[e.ends + a], f, gr.gradient(I, F, of, a))
 
     @each
     def tangent(I: Any, F: Any, e: Any) -> None:
@@ -233,10 +224,10 @@ def discrete_gradient(measure: Measure, mean: Any, size: int, row: bool = False)
         Hessian of a full measure.
         """
         s, h, wK = I[m.SCRATCH], F[m.ROW_RATE], F[m.W_K]
-        last = vectors(I, of, NORMAL) + 9 * n * n if of.full else s + HXD
+        last = gr.vectors(I, of, NORMAL) + 9 * n * n if of.full else s + HXD
         look_at_end(I, F, e, h)
         for a in range(n):
-            store3(F, last + 3 * a, gradient(I, F, of, a))
+            store3(F, last + 3 * a, gr.gradient(I, F, of, a))
         u, _ = bent_value(I, F, e, False)
         f, stiff, damp = acting(I, F, e, u)
         on.form_maps(I, F, e, n, False)
@@ -245,17 +236,17 @@ def discrete_gradient(measure: Measure, mean: Any, size: int, row: bool = False)
             if r < 0:
                 continue
             if r == a:
-                on.clear(F, on.vector(I, a, GAMMA), 3)
-            by_end = times(stiff + 2 * damp / h, gradient(I, F, of, a))
+                on.clear(F, on.vector(I, a, gr.GAMMA), 3)
+            by_end = times(stiff + 2 * damp / h, gr.gradient(I, F, of, a))
             if curved:
                 by_end = plus(by_end, times(2 * f, load3(F, s + NORMAL + 3 * a)))
             n_v = I[I[e.ends + a] + m.ATT_N]
-            on.add_through(F, on.vector(I, r, GAMMA), on.map_of(I, a, m.P), n_v, wK, by_end)
+            on.add_through(F, on.vector(I, r, gr.GAMMA), on.map_of(I, a, m.P), n_v, wK, by_end)
             on.add_through(
-                F, on.vector(I, r, X), on.map_of(I, a, m.PT), n_v, 1.0, load3(F, last + 3 * a)
+                F, on.vector(I, r, gr.X), on.map_of(I, a, m.PT), n_v, 1.0, load3(F, last + 3 * a)
             )
-        add_products(I, F, e, n, False)
-        add_hessian(I, F, e, of, wK * f)
+        gr.add_products(I, F, e, n, False)
+        gr.add_hessian(I, F, e, of, wK * f)
         if row:
             on.subtract_own(I, F, e, 1, 1.0)
 

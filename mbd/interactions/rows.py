@@ -39,16 +39,8 @@ from mbd.algebra.vec import (
     times,
     transposed,
 )
+from mbd.interactions import gradients as gr
 from mbd.interactions import pullback as on
-from mbd.interactions.gradients import (
-    GAMMA,
-    ROW,
-    accept_of,
-    add_measured_row,
-    gradient,
-    second_rate,
-    value_of,
-)
 from mbd.interactions.kind import Kind
 from mbd.interactions.measures import DOT, Measure
 from mbd.interactions.pullback import at, each, push
@@ -103,7 +95,7 @@ def add_gradient(I: Any, F: Any, e: Any, a: int, r: int, g: Any, rate: Any) -> N
     with g' = H x'.
     """
     turn = F[m.POSITION_TURN]
-    x, column, n_v = on.vector(I, a, ROW), on.vector(I, a, GAMMA), I[I[e.ends + a] + m.ATT_N]
+    x, column, n_v = on.vector(I, a, gr.ROW), on.vector(I, a, gr.GAMMA), I[I[e.ends + a] + m.ATT_N]
     on.set_through(
         F, x, on.map_of(I, a, m.PT) if turn == 0.0 else on.velocity_map(I, F, e, a), n_v, 1.0, g
     )
@@ -281,30 +273,30 @@ def row(measure: Measure) -> Kind:
     Numbers are c and those of the measure. A periodic measure has one number of memory: the angle
     last accepted.
     """
-    n, of, value = measure.n, measure.shape, value_of(measure, 1)
-    bent_value = value_of(measure, 1, bends=True)
+    n, of, value = measure.n, measure.shape, gr.value_of(measure, 1)
+    bent_value = gr.value_of(measure, 1, bends=True)
 
     @each
     def forces(I: Any, F: Any, e: Any) -> None:
         u, _ = value(I, F, e, False)
         F[I[m.X] + e.u] = u - F[e.numbers]
         for a in range(n):
-            push(I, F, m.FY, I[e.ends + a], F[I[m.A] + e.u], gradient(I, F, of, a))
+            push(I, F, m.FY, I[e.ends + a], F[I[m.A] + e.u], gr.gradient(I, F, of, a))
 
     @each
     def tangent(I: Any, F: Any, e: Any) -> None:
         lam = F[m.W_K] * F[I[m.A] + e.u]
         _, ud = bent_value(I, F, e, F[m.POSITION_TURN] != 0.0)
-        add_measured_row(I, F, e, of, False, ud, 1.0, lam)
+        gr.add_measured_row(I, F, e, of, False, ud, 1.0, lam)
 
     @each
     def rates(I: Any, F: Any, e: Any) -> None:
         _, rate = value(I, F, e, True)
         F[I[m.PHID] + e.u] = rate
-        F[I[m.PHIDD] + e.u] = second_rate(I, F, e, of, rate)
+        F[I[m.PHIDD] + e.u] = gr.second_rate(I, F, e, of, rate)
 
     return Kind(
         f"{measure.name} row", n, 1, measure.all_pairs, forces, tangent, rates,
-        accept_of(measure), turns=measure.periodic, smooth=True, secant=not measure.curved,
+        gr.accept_of(measure), turns=measure.periodic, smooth=True, secant=not measure.curved,
         work=measure.work, code=measure.code, unit=measure.unit,
     )  # fmt: skip
