@@ -54,7 +54,7 @@ def no_trace(text):
 
 
 # --- Ctrl-C in a program --------------------------------------------------------------------------
-@many(8, 400)
+@many(5, 400)
 def test_ctrl_c_in_a_program(tmp_path, n, seed):
     """Once or twice, at any instant: what was computed comes back, and the next run is right."""
     found = stopped("SIGINT", ["call"], tmp_path, n, seed)
