@@ -80,9 +80,9 @@ ALLOWED = {
     "XS": {"linear", "machine", "derivatives"},
     "DIAG": {MODEL},
     "AL": {METHODS, "control"},  # at a jump of a load
-    "AN": {METHODS, "control"},
+    "AN": {METHODS, "control", *AGAIN},
     "AB": {METHODS, "control"},
-    "VN": {METHODS},
+    "VN": {METHODS, *AGAIN},
     "V": {METHODS, "linear", *AGAIN},  # onto the rows; of recorded instants
     "Q": {METHODS, MODEL, "derivatives"},  # back to the start of a step; of an angle looked at
     "QN": {METHODS, MODEL, "linear", "control", *AGAIN},  # of poses at which multipliers are read
