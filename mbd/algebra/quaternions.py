@@ -33,6 +33,14 @@ def load4(F: Any, i: int) -> Any:
 
 
 @jit
+def store_unit4(F: Any, i: int, p: Any) -> None:
+    """Write a quaternion whose length is nearly one, at length one."""
+    s = 1.5 - 0.5 * dot4(p, p)
+    for k in range(4):
+        F[i + k] = s * p[k]
+
+
+@jit
 def dot4(a: Any, b: Any) -> Any:
     """Return a . b."""
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3]

@@ -1,4 +1,4 @@
-"""Small vectors and matrices as tuples: 3-vectors, 3x3 matrices row by row (9 numbers)."""
+"""Small vectors and matrices as tuples, 3x3 row by row (9 numbers); ranges of numbers in F."""
 
 from typing import Any
 
@@ -6,6 +6,14 @@ from mbd.machine.buffer import MAP_ROW
 from mbd.machine.jit import jit
 
 # ruff: noqa: E501
+
+ZERO, EYE = (0.0,) * 9, (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)  # 3x3
+
+
+@jit
+def unit(i: int) -> Any:
+    """Return the unit vector e_i."""
+    return 1.0 * (i == 0), 1.0 * (i == 1), 1.0 * (i == 2)
 
 
 @jit
@@ -56,6 +64,27 @@ def store_multiple(F: Any, i: int, s: float) -> None:
     store_column(F, i, (s, 0.0, 0.0))
     store_column(F, i + 1, (0.0, s, 0.0))
     store_column(F, i + 2, (0.0, 0.0, s))
+
+
+@jit
+def copy(F: Any, to: int, source: int, n: int) -> None:
+    """F[to] = F[source], n numbers."""
+    for i in range(n):
+        F[to + i] = F[source + i]
+
+
+@jit
+def add(F: Any, to: int, weight: float, source: int, n: int) -> None:
+    """F[to] += weight F[source], n numbers."""
+    for i in range(n):
+        F[to + i] += weight * F[source + i]
+
+
+@jit
+def clear(F: Any, to: int, n: int) -> None:
+    """F[to] = 0, n numbers."""
+    for i in range(n):
+        F[to + i] = 0.0
 
 
 @jit
@@ -116,6 +145,21 @@ def mat_mat(A: Any, B: Any) -> Any:
         A[3] * B[0] + A[4] * B[3] + A[5] * B[6], A[3] * B[1] + A[4] * B[4] + A[5] * B[7], A[3] * B[2] + A[4] * B[5] + A[5] * B[8],
         A[6] * B[0] + A[7] * B[3] + A[8] * B[6], A[6] * B[1] + A[7] * B[4] + A[8] * B[7], A[6] * B[2] + A[7] * B[5] + A[8] * B[8],
     )  # fmt: skip
+
+
+@jit
+def transposed(A: Any) -> Any:
+    """Return A^T."""
+    return (A[0], A[3], A[6], A[1], A[4], A[7], A[2], A[5], A[8])
+
+
+@jit
+def inner(A: Any, B: Any) -> float:
+    """Return the sum of the products of the entries."""
+    total = 0.0
+    for i in range(9):
+        total += A[i] * B[i]
+    return total
 
 
 @jit

@@ -101,13 +101,12 @@ def check_tangents(
 def _all_velocities(model: Model, state: State) -> None:
     """Refuse a formulation that leaves numbers of the velocities of its faces as they were."""
     work = Workspace(model, state)
-    rates = work.vector(m.YD, 12 * (model.n_faces + 1))[12:]
+    rates = work.faces(m.YD)[1:]
     rates[:] = np.nan
-    for velocities, at in model.kernels[m.VELOCITIES]:
-        velocities(work.I, work.F, at)
+    work.run_each(model.kernels[m.VELOCITIES])
     for name, first in model.faces.items():
         n = model.nodes[name].formulation.n_faces
-        if not np.isfinite(rates[12 * first :][: 12 * n]).all():
+        if not np.isfinite(rates[first : first + n]).all():
             raise ValueError(
                 f"{name}: face_velocity of {model.nodes[name].formulation.name!r} must write all "
                 f"{12 * n} numbers of its faces, those that stay zero too"

@@ -13,7 +13,7 @@ from mbd.analyses.stability import Stability, stability
 from mbd.base.checked import mapping, one_of, shown, whole
 from mbd.base.door import number, vector
 from mbd.base.html_tables import facts, page, table
-from mbd.front.solution import Solution
+from mbd.front.solution import Solution, solution_of
 from mbd.history.beams import beyond_limits
 from mbd.history.trajectory import Trajectory
 from mbd.integration.consistent import consistent, limits, violated, violations
@@ -22,7 +22,6 @@ from mbd.model.frozen import state_of
 from mbd.model.model import Model
 from mbd.model.state import State
 from mbd.model.system import System, model_of
-from mbd.model.turns_so_far import turns_so_far
 from mbd.model.values import declared
 from mbd.model.workspace import Workspace, displaced
 from mbd.small_motions.small_motion import SmallMotion, small_motion
@@ -88,11 +87,7 @@ class Equilibrium:
     @cached_property
     def solution(self) -> Solution:
         """The pose as a Solution of one instant."""
-        s = self.state
-        return Solution(
-            self.model, np.array([s.t]), s.q[None], s.v[None], s.a[None], s.lam[None],
-            message=self.message, last=s, before=turns_so_far(self.model, s),
-        )  # fmt: skip
+        return solution_of(self.model, [self.state], message=self.message)
 
     def __getitem__(self, name: str) -> "PartAtPose":
         return PartAtPose(self.solution[name])

@@ -17,7 +17,7 @@ import numpy as np
 from mbd.base.checked import shown, sized
 from mbd.base.door import array, speaking_as
 from mbd.base.tolerances import POSE_STEP
-from mbd.front.solution import Solution
+from mbd.front.solution import Solution, solution_of
 from mbd.integration.consistent import consistent, limits
 from mbd.joint_tree.coordinates import JointCoordinates
 from mbd.linear.saddle import accelerate, anew_kernel
@@ -90,11 +90,9 @@ def inverse_dynamics(system: System | Model, times: Any, *, state: State | None 
         work.F[m.T] = now
         tree.put(work, q, ())
         history.append(_balanced(model, work))
-    records = (np.array([getattr(x, name) for x in history]) for name in ("q", "v", "a", "lam"))
-    return Solution(
-        model, t, *records, message=f"inverse dynamics at {len(t)} instants",
-        stats={"steps": len(t)}, last=of_state(work), before=turns_so_far(model, first),
-    )  # fmt: skip
+    message, before = f"inverse dynamics at {len(t)} instants", turns_so_far(model, first)
+    facts = {"message": message, "stats": {"steps": len(t)}, "before": before}
+    return solution_of(model, history, last=of_state(work), **facts)
 
 
 def _refuse_freedoms(model: Model, tree: JointCoordinates) -> None:

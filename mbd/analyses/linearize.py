@@ -10,7 +10,13 @@ import numpy as np
 import scipy.sparse as sp
 
 from mbd.analyses.equilibrium import Equilibrium, base_motion
-from mbd.analyses.ports import Output, OutputRows, input_column, named_coordinates, output_rows
+from mbd.analyses.ports import (
+    Output,
+    OutputRows,
+    input_column,
+    output_rows,
+    refuse_other_coordinates,
+)
 from mbd.base.checked import extra, flag, listed, names, shown
 from mbd.base.door import array
 from mbd.model.assembly import compliance
@@ -317,7 +323,7 @@ def linearize(
     base = minimal(motion) if frozen else steady(motion)
     linear = Linearized(base, *ports_about(motion, *ports), ports)
     if wanted := names("linearize", "coordinates", coordinates):
-        named_coordinates("linearize", motion, wanted)
+        refuse_other_coordinates(motion.model, wanted)
         states = [output_rows(motion, name + x) for x in ("", "_rate") for name in wanted]
         linear.in_coordinates(tuple(wanted), states)
     return linear

@@ -18,13 +18,12 @@ from mbd.base.checked import extra, flag, is_whole, one_of, shown, whole
 from mbd.base.door import number
 from mbd.base.html_tables import table
 from mbd.base.tolerances import NEUTRAL_MANY
-from mbd.front.solution import Solution
+from mbd.front.solution import Solution, solution_of
 from mbd.integration.consistent import consistent
 from mbd.machine import buffer as m
 from mbd.model.model import Model
 from mbd.model.state import State
 from mbd.model.system import System
-from mbd.model.turns_so_far import turns_so_far
 from mbd.model.workspace import Workspace, displaced
 from mbd.runs.progress import Progress
 from mbd.small_motions.eigenvalues import alike, damping_ratio, dense, grows, sparse
@@ -325,17 +324,16 @@ def _kinetic_of_elements(model: Model, state: State, rates: Sequence[np.ndarray]
         return energies
     work = Workspace(model, state)
     work.evaluate()
-    yd, p = (work.vector(x, 12 * (model.n_faces + 1)) for x in (m.YD, m.FY))
-    firsts = [12 * (1 + model.faces[name]) for name in model.nodes]
-    faces = [slice(first, first + 3 * len(x)) for first, x in zip(firsts, rates, strict=True)]
+    yd, p = (work.faces(x).reshape(-1, 3) for x in (m.YD, m.FY))
+    firsts = [4 * (1 + model.faces[name]) for name in model.nodes]
+    faces = [slice(first, first + len(x)) for first, x in zip(firsts, rates, strict=True)]
     for i in range(energies.shape[1]):
         for part in (np.real, np.imag):
             for face, x in zip(faces, rates, strict=True):
-                yd[face] = part(x[..., i]).ravel()
+                yd[face] = part(x[..., i])
             p[:] = 0.0
-            for kernel, record in kernels:
-                kernel(work.I, work.F, record)
-            energies[:, i] += [p[face] @ yd[face] for face in faces]
+            work.run_each(kernels)
+            energies[:, i] += [np.vdot(p[face], yd[face]) for face in faces]
     return energies
 
 
@@ -408,13 +406,10 @@ class Mode:
         if instants > _MOST:
             raise ValueError(f"Mode.history: instants must not exceed {_MOST}, got {instants}")
         period = 1.0 / self.frequency if self.frequency > 0.0 else 1.0
-        t = np.linspace(0.0, period, instants)
-        states = [self.state(amplitude, 2 * np.pi * x / period) for x in t]
-        q, v, a, lam = (np.array([getattr(s, x) for s in states]) for x in ("q", "v", "a", "lam"))
-        return Solution(
-            self.modes.model, t, q, v, a, lam, message=f"mode {self.index}: {self.label}",
-            last=states[-1], before=turns_so_far(self.modes.model, states[0]),
-        )  # fmt: skip
+        t = np.linspace(0.0, period, instants).tolist()
+        states = [self.state(amplitude, 2 * np.pi * x / period).replace(t=x) for x in t]
+        message = f"mode {self.index}: {self.label}"
+        return solution_of(self.modes.model, states, message=message)
 
     def animate(
         self, path: str | Path | None = None, *, amplitude: float = 0.2, **options: Any

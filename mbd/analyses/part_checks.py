@@ -25,7 +25,6 @@ from mbd.base.checked import whole
 from mbd.base.door import number
 from mbd.machine import buffer as m
 from mbd.model.workspace import Workspace
-from mbd.parts.part import Part
 
 
 def check_part(part: Any, *, tolerance: float = 1e-6, seed: int = 60427) -> CheckReport:
@@ -72,7 +71,9 @@ def check_part(part: Any, *, tolerance: float = 1e-6, seed: int = 60427) -> Chec
     rng = np.random.default_rng(whole("check_part", "seed", seed, 0))
     tangents = check_tangents(part, tolerance=tolerance, seed=seed)
     model = system.build()
-    properties = _reconstruction(part)
+    again = part.call.maker(*part.call.args, **part.call.options)
+    same = type(again) is type(part) and part.agrees_with(again)
+    properties = [PropertyError("made again", 0.0 if same else np.inf)]
     state = random_state(model, rng)
     lam = state.lam.copy()
     for name in model.nodes:  # rows that bodies have of their own are no concern of the part
@@ -95,19 +96,11 @@ def check_part(part: Any, *, tolerance: float = 1e-6, seed: int = 60427) -> Chec
     return report
 
 
-def _reconstruction(part: Part) -> list[PropertyError]:
-    """Construct the part again from its recorded arguments, and compare."""
-    again = part.call.maker(*part.call.args, **part.call.options)
-    same = type(again) is type(part) and part.agrees_with(again)
-    return [PropertyError("made again", 0.0 if same else np.inf)]
-
-
 def _faces(work: Workspace) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return faces, rates and forces (n, 4, 3) of ground and all bodies."""
-    size = 12 * (work.model.n_faces + 1)
-    work.vector(m.FY, 12)[:] = 0.0  # ground's, which nobody else needs
+    work.faces(m.FY)[0] = 0.0  # ground's, which nobody else needs
     work.evaluate()
-    y, yd, f = (work.vector(x, size).reshape(-1, 4, 3).copy() for x in (m.Y, m.YD, m.FY))
+    y, yd, f = (work.faces(x).copy() for x in (m.Y, m.YD, m.FY))
     return y, yd, f
 
 
@@ -125,15 +118,14 @@ def _reaction(work: Workspace) -> list[PropertyError]:
 
 def _rate_of_momenta(work: Workspace) -> tuple[Any, Any, Any]:
     """Return the rates of kinetic energy, linear and angular momentum of elements with mass."""
-    kernels, size = work.model.kernels[m.MOMENTA], 12 * (work.model.n_faces + 1)
+    kernels = work.model.kernels[m.MOMENTA]
     if not kernels:
         return 0.0, np.zeros(3), np.zeros(3)
 
     def momenta() -> np.ndarray:
-        work.vector(m.FY, size)[:] = 0.0
-        for kernel, record in kernels:
-            kernel(work.I, work.F, record)
-        y, yd, p = (work.vector(x, size).reshape(-1, 4, 3) for x in (m.Y, m.YD, m.FY))
+        y, yd, p = (work.faces(x) for x in (m.Y, m.YD, m.FY))
+        p[:] = 0.0
+        work.run_each(kernels)
         return np.array([0.5 * np.sum(p * yd), *p[:, 0].sum(0), *np.cross(y, p).sum((0, 1))])
 
     rate = _along(work, momenta)
@@ -201,12 +193,10 @@ def _power(work: Workspace) -> PropertyError:
     work.evaluate()
     _, dissipated, supplied = energies()
     change = _along(work, lambda: energies()[0])
-    size = 12 * (model.n_faces + 1)
-    force = work.vector(m.FY, size)
+    force = work.faces(m.FY)
     force[:] = 0.0
-    for kernel, record in model.kernels[m.LOADS]:
-        kernel(work.I, F, record)
-    supplied -= float(force @ work.vector(m.YD, size))
+    work.run_each(model.kernels[m.LOADS])
+    supplied -= float(np.vdot(force, work.faces(m.YD)))
     power, gained = -float(np.sum(f * yd)), _rate_of_momenta(work)[0]
     error = power + of_rows.sum() - (supplied - dissipated - change - gained)
     told_numbers = [f * yd, of_rows, dissipated, supplied, change, gained]

@@ -8,6 +8,7 @@ of one newton or newton metre. An output is
 in inertial axes, or in those of the frame where the base motion turns.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +16,7 @@ import numpy as np
 
 from mbd.algebra.differences import FOURTH
 from mbd.algebra.norms import norms
-from mbd.base.checked import absent, meant, names, shown
+from mbd.base.checked import absent, meant, shown
 from mbd.base.door import unit_vector, vector
 from mbd.history.joints import JointHistory
 from mbd.history.observed import gradient_of
@@ -67,8 +68,7 @@ def face_at(model: Model, state: State, place: str) -> np.ndarray:
     name, _, face = place.partition("/")
     work = Workspace(model, state)
     work.evaluate()
-    y = work.vector(m.Y, 12 * (model.n_faces + 1)).reshape(-1, 4, 3)
-    return y[model.faces[name] + int(face or 0) + 1]
+    return work.faces(m.Y)[model.faces[name] + int(face or 0) + 1]
 
 
 # --- inputs ---------------------------------------------------------------------------------------
@@ -210,20 +210,16 @@ def name_of_body(model: Model, body: Any) -> str:
     return str(name)
 
 
-def named_coordinates(who: str, motion: SmallMotion, wanted: Any) -> list[str]:
-    """Return names of coordinates, which joints must leave free; without any, all that they do."""
-    joints = motion.model.system.joints
+def refuse_other_coordinates(model: Model, wanted: Iterable[str]) -> None:
+    """Refuse names of coordinates that no joint leaves free."""
+    joints = model.system.joints
     there = [f"{joint}.{x}" for joint in joints for x in joints[joint].coordinates]
-    if wanted is None:
-        return there
-    several = list(names(who, "coordinates", wanted))
-    for name in several:
+    for name in wanted:
         if name not in there:
             raise ValueError(
-                f"{who}: there is no coordinate {shown(name)}{meant(name, there)}; joints leave "
-                f"free {', '.join(there) or 'none'}"
+                f"linearize: there is no coordinate {shown(name)}{meant(name, there)}; joints "
+                f"leave free {', '.join(there) or 'none'}"
             )
-    return several
 
 
 # --- outputs --------------------------------------------------------------------------------------

@@ -19,11 +19,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import scipy.sparse as sp
 
-from mbd.base.tolerances import (
-    HELD,
-    NEUTRAL_MANY,
-    ROUND_OFF,
-)
+from mbd.base.tolerances import HELD, NEUTRAL_MANY, ROUND_OFF
 from mbd.linear.arnoldi import largest
 from mbd.linear.inertia import Inertia
 from mbd.model.model import Model

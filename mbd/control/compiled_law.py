@@ -104,29 +104,21 @@ def _evaluation(
     law: Any, n_y: int, n_u: int, n_x: int | None, forms: tuple[int, ...]
 ) -> Callable[[Any, Any], int]:
     """Return the function (inputs, outputs) -> status of a law with answers of these forms."""
+    write, *others = map(_writer, forms)
     if n_x is None:
-        return _of_outputs(law, n_y, n_u, _writer(*forms))
-    return _of_states(law, (n_y, n_u, n_x), *map(_writer, forms))
 
+        def evaluate(inputs: Any, outputs: Any) -> int:
+            return write(law(inputs[0], vector_at(inputs, 1, n_y)), outputs, 0, n_u)  # type: ignore[no-any-return]
 
-def _of_outputs(law: Any, n_y: int, n_u: int, write: Any) -> Callable[[Any, Any], int]:
-    def evaluate(inputs: Any, outputs: Any) -> int:
-        return write(law(inputs[0], vector_at(inputs, 1, n_y)), outputs, 0, n_u)  # type: ignore[no-any-return]
+        return evaluate
+    (write_states,) = others
 
-    return _guarded(evaluate)
-
-
-def _of_states(
-    law: Any, sizes: tuple[int, int, int], write: Any, write_states: Any
-) -> Callable[[Any, Any], int]:
-    n_y, n_u, n_x = sizes
-
-    def evaluate(inputs: Any, outputs: Any) -> int:
+    def with_states(inputs: Any, outputs: Any) -> int:
         y, x = vector_at(inputs, 1, n_y), vector_at(inputs, 1 + n_y, n_x)
         u, new = law(inputs[0], y, x)
         return max(write(u, outputs, 0, n_u), write_states(new, outputs, n_u, n_x))
 
-    return _guarded(evaluate)
+    return with_states
 
 
 def _guarded(function: Callable[[Any, Any], int]) -> Callable[[Any, Any], int]:

@@ -15,6 +15,7 @@ is one of :math:`O(h^3)` in positions, as the step has itself. The residual with
 
 from typing import Any
 
+from mbd.algebra.vec import clear, copy
 from mbd.base.tolerances import LARGEST
 from mbd.history.program import write
 from mbd.integration.newton_loop import CONVERGED, FAILED, by_fronts, set_weights
@@ -102,10 +103,8 @@ def meet_jump(I: Any, F: Any, k: int) -> None:
     jumped = I[k + C_EXCHANGE] + JUMPED
     if F[jumped] == 0.0:
         return
-    for i in range(I[m.N_Q]):
-        F[I[m.QN] + i] = F[I[m.Q] + i]
-    for i in range(I[m.N_U]):
-        F[I[m.D] + i] = 0.0
+    copy(F, I[m.QN], I[m.Q], I[m.N_Q])
+    clear(F, I[m.D], I[m.N_U])
     set_weights(I, F)
     evaluate(I, F)
     if ints(F)[m.BAD_HOW] == m.RAISED:

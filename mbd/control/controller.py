@@ -18,15 +18,9 @@ import numpy as np
 from mbd.base.checked import flag, floats, function, names, shown, sized, whole
 from mbd.base.door import array, label, number
 from mbd.base.tolerances import CONTINUOUS_SHARE, CONTINUOUS_STEPS, LARGEST, WHOLE_STEPS
+from mbd.control import compiled_loop as cl
 from mbd.control.compiled_law import CompiledLaw, compiled_law
-from mbd.control.compiled_loop import (
-    DONE,
-    HALF_WAY,
-    LAW_FAILED,
-    CompiledLoop,
-    LoopLaw,
-    closed_loop_kernel,
-)
+from mbd.control.compiled_loop import CompiledLoop, LoopLaw
 from mbd.control.stepper import PIECE, Stepper
 from mbd.front.simulate import SimulationError
 from mbd.front.solution import Solution
@@ -388,23 +382,23 @@ def _compiled_steps(
     step with care.
     """
     run, S, G = stepper.run, stepper.run.work.S, compiled.floats
-    done = int(G[DONE])
+    done = int(G[cl.DONE])
     while done < n and not interrupt.stop:
         S[m.N_RECORDED], S[m.N_STEPS] = 0, min(n - done, run.capacity * every, PIECE)
         with run.helper:
-            closed_loop_kernel(compiled.tables, run.work.F, compiled.record)
+            cl.closed_loop_kernel(compiled.tables, run.work.F, compiled.record)
         status, gap = int(S[m.STATUS]), int(S[m.N_STEPS])
-        run.done += int(G[DONE]) - done
-        done = int(G[DONE])
+        run.done += int(G[cl.DONE]) - done
+        done = int(G[cl.DONE])
         for x, rows, states in zip(loops, compiled.rows(), compiled.states(), strict=True):
             x.rows += [rows] * (len(rows) > 0)
             x.x = states
-        if G[HALF_WAY]:
+        if G[cl.HALF_WAY]:
             taken, status = stepper.go_on(gap)
             _keep(stepper)
             return done + taken, status
         _keep(stepper)
-        if status == LAW_FAILED:
+        if status == cl.LAW_FAILED:
             if raised := next((x.raised for x in loops if x.raised), None):
                 raise raised
             return done, CONVERGED

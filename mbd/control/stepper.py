@@ -9,17 +9,9 @@ import numpy as np
 from mbd.base.checked import flag, listed, names, shown, whole
 from mbd.base.door import array, number
 from mbd.base.tolerances import LARGEST
-from mbd.control.compiled_step import (
-    C_SIZE,
-    EXCHANGE_HEAD,
-    JUMPED,
-    REFUSED,
-    renew_kernel,
-    step_kernel,
-)
+from mbd.control import compiled_step as cs
 from mbd.control.inputs import Settable, inputs_of
 from mbd.control.linear_model import LinearModel, linear_model
-from mbd.front.solution import Solution
 from mbd.history.observation import Observation
 from mbd.integration.acting_rows import Past
 from mbd.integration.consistent import settled
@@ -29,7 +21,6 @@ from mbd.model.frozen import state_of
 from mbd.model.model import Model
 from mbd.model.state import State
 from mbd.model.system import System, model_of
-from mbd.model.turns_so_far import turns_so_far
 from mbd.runs.interrupts import Interrupt
 from mbd.runs.methods import checked_method, usual
 from mbd.runs.plan import Plan
@@ -134,18 +125,18 @@ class Stepper:
         self.observation = Observation(self.model, self._observed, _WHO)
         self._read: dict[str, Observation] = {}
         n_u, n_y = len(inputs.labels), len(self.observation)
-        room = EXCHANGE_HEAD + n_u + n_y + len(inputs.slopes)
+        room = cs.EXCHANGE_HEAD + n_u + n_y + len(inputs.slopes)
         over = TakenOver(continued, saddle, room, reused)
         self.run = run = Stretch(self.model, first, self.method, plan, Interrupt(), taken_over=over)
         F, exchange, k = run.work.F, run.exchange, len(self.model.I)
         serves = self.method.facts.weights is not None and run.own is None
         record = [
             *m.halves(run.advance.address), run.leaves, serves, exchange, n_u, len(inputs.places),
-            k + C_SIZE, n_y, *m.halves(self.observation.table),
+            k + cs.C_SIZE, n_y, *m.halves(self.observation.table),
         ]  # fmt: skip
         self.record, self.tables = k, m.entries(self.model.I, record, inputs.places.ravel())
         F[exchange : run.at] = 0.0
-        ends = np.cumsum([EXCHANGE_HEAD, n_u, n_y])
+        ends = np.cumsum([cs.EXCHANGE_HEAD, n_u, n_y])
         self._flags, self._u, self._y, slopes = np.split(F[exchange : run.at], ends)
         slopes[:] = inputs.slopes
         self._u[:] = inputs.of(F)
@@ -188,12 +179,12 @@ class Stepper:
     def _met(self) -> Iterator[Stretch]:
         """Give the run the accelerations of the loads that act now; afterwards it is as before."""
         self._call(0)
-        if not self._flags[JUMPED]:
+        if not self._flags[cs.JUMPED]:
             yield self.run
             return
         before = self.snapshot()
         try:
-            renew_kernel(self.run.work.I, self.run.work.F)
+            cs.renew_kernel(self.run.work.I, self.run.work.F)
             self.run.work.check_laws()
             yield self.run
         finally:
@@ -209,7 +200,7 @@ class Stepper:
     def floats(self) -> np.ndarray:
         """Its numbers F, with the accelerations of the loads that act now; not to be written to."""
         with self._met() as run:
-            return run.work.F.copy() if self._flags[JUMPED] else run.work.F
+            return run.work.F.copy() if self._flags[cs.JUMPED] else run.work.F
 
     def observe(self) -> np.ndarray:
         """Return ``y``, of the present instant with the inputs that are set now."""
@@ -222,10 +213,10 @@ class Stepper:
         run, work = self.run, self.run.work
         work.S[m.N_STEPS], work.S[m.STEPS_DONE] = n, 0
         with run.helper:
-            step_kernel(self.tables, work.F, self.record)
-        if self._flags[REFUSED]:
-            j = int(self._flags[REFUSED]) - 1
-            self._flags[REFUSED] = 0.0
+            cs.step_kernel(self.tables, work.F, self.record)
+        if self._flags[cs.REFUSED]:
+            j = int(self._flags[cs.REFUSED]) - 1
+            self._flags[cs.REFUSED] = 0.0
             raise ValueError(
                 f"{_WHO}: u[{j}], {self.inputs.labels[j]!r}, must be a number, none beyond "
                 f"{LARGEST:g} [SI], got {self._u[j]}; nothing was done"
@@ -234,15 +225,15 @@ class Stepper:
     def meet(self) -> None:
         """Let loads that have jumped act now: find accelerations and multipliers again."""
         self._call(0)
-        if self._flags[JUMPED]:
-            renew_kernel(self.run.work.I, self.run.work.F)
+        if self._flags[cs.JUMPED]:
+            cs.renew_kernel(self.run.work.I, self.run.work.F)
             self.run.work.check_laws()
-            self._flags[JUMPED] = 0.0
+            self._flags[cs.JUMPED] = 0.0
 
     def hold(self) -> None:
         """Let the inputs act from the next step on, as those at its end: no jump of loads."""
         self._call(0)
-        self._flags[JUMPED] = 0.0
+        self._flags[cs.JUMPED] = 0.0
 
     def take(self, n: int) -> tuple[int, int]:
         """Take up to n steps; return their number and a status. A law that raises raises here."""
@@ -267,7 +258,7 @@ class Stepper:
     def go_on(self, n: int) -> tuple[int, int]:
         """Take what is left of n steps for which compiled code was called; see `take`."""
         run, S = self.run, self.run.work.S
-        if self._flags[JUMPED]:  # a law raised where accelerations were looked for
+        if self._flags[cs.JUMPED]:  # a law raised where accelerations were looked for
             run.work.check_laws()
         taken, status = run.steps(n, called=True)
         self._call(0)  # observe
@@ -339,9 +330,8 @@ class Stepper:
         acting = self.run.acting
         past = None if acting is None else acting.past
         self._call(0)
-        return StepperSnapshot(
-            self.run.work.snapshot(), self.run.done, bool(self._flags[JUMPED]), past, self._before
-        )
+        numbers, jumped = self.run.work.snapshot(), bool(self._flags[cs.JUMPED])
+        return StepperSnapshot(numbers, self.run.done, jumped, past, self._before)
 
     def restore(self, snapshot: StepperSnapshot) -> None:
         """Go back to a snapshot of this stepper; what follows has the same bits as before."""
@@ -349,7 +339,7 @@ class Stepper:
         self.observe()
 
     def _put_back(self, snapshot: StepperSnapshot) -> None:
-        numbers, self.run.done, self._flags[JUMPED], past, self._before = snapshot
+        numbers, self.run.done, self._flags[cs.JUMPED], past, self._before = snapshot
         self.run.work.restore(numbers)
         self._u[:] = self.inputs.of(numbers)
         if self.run.acting is not None and past is not None:
@@ -361,7 +351,7 @@ class Stepper:
             self.settable[name] = Settable(_WHO, self.model, name)
         F = self.run.work.F
         if self.settable[name].set(F, value):
-            self._flags[JUMPED] = 1.0
+            self._flags[cs.JUMPED] = 1.0
         if name in self.inputs.slices:
             here = self.inputs.slices[name]
             self._u[here] = np.reshape(value, -1)
@@ -391,9 +381,9 @@ class Stepper:
             )
         self._call(0)
         tree.put(work, closed, v)
-        renew_kernel(work.I, work.F)
+        cs.renew_kernel(work.I, work.F)
         work.check_laws()
-        self._flags[JUMPED] = 0.0
+        self._flags[cs.JUMPED] = 0.0
         self.observe()
 
     def linear(self) -> LinearModel:
@@ -408,9 +398,3 @@ class Stepper:
             A, B, C, D, the rates f and observations g at the state; ``held(h)`` is over a time.
         """
         return linear_model(self)
-
-
-def solution_at(model: Model, state: State) -> Solution:
-    """Return a solution of one instant."""
-    raw = (x[None] for x in (state.q, state.v, state.a, state.lam))
-    return Solution(model, np.array([state.t]), *raw, before=turns_so_far(model, state))

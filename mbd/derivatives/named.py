@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from mbd.algebra.vec import clear, copy
 from mbd.derivatives.parameters import Stencil
 from mbd.history.history import History
-from mbd.linear.onto_rows import clear, copy
 from mbd.machine import buffer as m
 from mbd.machine.jit import kernel
 from mbd.model.evaluation import stage

@@ -26,6 +26,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from mbd.algebra.vec import clear
 from mbd.analyses.equilibrium import Equilibrium, PartAtPose, remembers_at_rest
 from mbd.base.tolerances import BEGIN_REACH, DERIVATIVE_EXACT
 from mbd.derivatives.differences import PAIRS
@@ -35,7 +36,6 @@ from mbd.derivatives.parameters import Stencil, stencils
 from mbd.derivatives.step_kernels import DA, DQ
 from mbd.derivatives.variations import add_variation, by_parameter, flows
 from mbd.interactions.laws import check
-from mbd.linear.onto_rows import clear
 from mbd.machine import buffer as m
 from mbd.machine.jit import kernel
 from mbd.model.appendix import Appendix

@@ -29,10 +29,10 @@ Pose and velocities at the start stay: parameters that move them are differenced
 
 from typing import Any
 
+from mbd.algebra.vec import clear, copy
 from mbd.base.tolerances import START_DIFFERENCE
 from mbd.derivatives import step_kernels as at
 from mbd.derivatives.variations import N_RANGES, RANGES, add_variation, variation_along
-from mbd.linear.onto_rows import clear, copy
 from mbd.linear.products import add_transposed_product
 from mbd.linear.saddle import accelerations, evaluate_unmet, factor_saddle
 from mbd.machine import buffer as m
@@ -130,7 +130,7 @@ def _end_of_step(I: Any, F: Any, k: int, b: int, t: float, sigma: float) -> None
     F[m.W_M], F[m.W_G], F[m.W_K] = 0.0, 0.0, 1.0
     linearise(I, F)
     clear(F, b + FREE * n, n)
-    add_transposed_product(I, F, 0, y, b + FREE * n)
+    add_transposed_product(I, F, y, b + FREE * n)
     for i in range(n):
         if is_velocity(I, i):
             D = h * h * F[b + FREE * n + i]

@@ -35,10 +35,10 @@ and added again. Those with mass go with the nodes.
 from typing import Any
 
 from mbd.algebra.newmark import change_rates
+from mbd.algebra.vec import add, clear, copy
 from mbd.derivatives.variations import add_variation, subtracted_from, variation_along
 from mbd.integration.newton_loop import set_weights
 from mbd.interactions.laws import STEP
-from mbd.linear.onto_rows import add, clear, copy
 from mbd.linear.products import add_transposed_product
 from mbd.machine import buffer as m
 from mbd.machine.jit import address_at, call, ints, jit, loop
@@ -639,12 +639,12 @@ def backward(I: Any, F: Any, k: int) -> None:
         factor(I, F, k, False)
         solve_transposed(I, F, k, w, y)
         complete(I, F, k, False, True)
-        add_transposed_product(I, F, 0, y, tau)
+        add_transposed_product(I, F, y, tau)
         for i in range(n):
             F[masked + i] = F[y + i] if is_velocity(I, i) or met_by_rate(I, F, i) else 0.0
             F[w + i] = 0.0
         fill_damping(I, F, k)
-        add_transposed_product(I, F, 0, masked, w)
+        add_transposed_product(I, F, masked, w)
         clear(F, masked, n)
         for p in range(n_p):
             program = I[I[k + PROGRAMS] + p]

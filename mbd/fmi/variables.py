@@ -10,8 +10,9 @@ from mbd.base.checked import floats, names, shown
 from mbd.base.door import speaking_as
 from mbd.base.parameter import evaluated
 from mbd.control.inputs import Settable
-from mbd.control.stepper import Stepper, solution_at
+from mbd.control.stepper import Stepper
 from mbd.drawing.curves import curves
+from mbd.front.solution import solution_of
 from mbd.history.columns import parts
 from mbd.history.observation import Observation, refuse_sum
 from mbd.model import description
@@ -71,7 +72,7 @@ def inputs_of(model: Model, sources: Sequence[str]) -> list[Variable]:
 
 def outputs_of(stepper: Stepper, sources: Any) -> list[Variable]:
     """Return quantities by the names of results; None stands for the main ones of every part."""
-    model, solution = stepper.model, solution_at(stepper.model, stepper.state)
+    model, solution = stepper.model, solution_of(stepper.model, [stepper.state])
     sources = [*parts(solution.columns)] if sources is None else sources
     wanted: dict[str, None] = {}
     for source in names("export_fmu", "outputs", sources):

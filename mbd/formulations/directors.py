@@ -18,6 +18,7 @@ import numpy as np
 from mbd.algebra.so3 import quaternion_exp, quaternion_matrix
 from mbd.algebra.vec import (
     add_identity,
+    copy,
     cross,
     dot,
     load3,
@@ -27,7 +28,13 @@ from mbd.algebra.vec import (
     store_multiple,
     times,
 )
-from mbd.formulations.formulation import Formulation, mass_matrix, vector_space
+from mbd.formulations.formulation import (
+    Array,
+    Formulation,
+    InitialValues,
+    mass_matrix,
+    vector_space,
+)
 from mbd.machine.buffer import DIRECTOR, GX, OWN, POSITION_TURN, TRANSLATION, W_K, W_M
 from mbd.machine.jit import jit
 
@@ -39,9 +46,7 @@ def constants(mass: float, center: np.ndarray, second: np.ndarray) -> np.ndarray
     return mass_matrix(mass, center, second).reshape(*second.shape[:-2], 16)
 
 
-def initial(
-    position: np.ndarray, rotation: np.ndarray, velocity: np.ndarray, omega: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
+def initial(position: Array, rotation: Array, velocity: Array, omega: Array) -> InitialValues:
     """Return the face and its velocity."""
     directors = np.swapaxes(rotation, -1, -2)
     rates, nine = np.cross(omega[..., None, :], directors), (*omega.shape[:-1], 9)
@@ -52,22 +57,19 @@ def initial(
 @jit
 def face(F: Any, n: Any) -> None:
     """Copy the coordinates."""
-    for i in range(12):
-        F[n.y + i] = F[n.q + i]
+    copy(F, n.y, n.q, 12)
 
 
 @jit
 def face_velocity(F: Any, n: Any) -> None:
     """Copy the velocities."""
-    for i in range(12):
-        F[n.yd + i] = F[n.v + i]
+    copy(F, n.yd, n.v, 12)
 
 
 @jit
 def face_acceleration(F: Any, n: Any) -> None:
     """Copy the accelerations."""
-    for i in range(12):
-        F[n.ydd + i] = F[n.a + i]
+    copy(F, n.ydd, n.a, 12)
 
 
 @jit

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
+from mbd.algebra.vec import clear
 from mbd.formulations.formulation import Formulation, MapRecord, NodeRecord, SecondMapRecord
 from mbd.machine import buffer as m
 from mbd.machine.jit import ints, jit, kernel, maps_kernel
@@ -64,8 +65,7 @@ def _weights(I: Any, a: int, i: int) -> int:
 def _clear(F: Any, to: int, size: int, n_v: int, columns: int) -> None:
     """Write zeros after the columns of the velocities, in the rows of some maps."""
     for row in range(to, to + size, m.MAP_ROW):
-        for j in range(n_v, columns):
-            F[row + j] = 0.0
+        clear(F, row + n_v, columns - n_v)
 
 
 def _every_node(function: Callable[..., Any], n_v: int) -> Any:
@@ -85,8 +85,7 @@ def _family(formulation: Formulation) -> Family:
     form, n_v, n_faces = formulation, formulation.n_v, formulation.n_faces
     columns, own_map, galerkin = m.padded(n_v), m.P if form.galerkin else m.PV, form.galerkin
     retract, face, own_rates = form.retract, form.face, form.own_rates
-    face_velocity, face_acceleration = form.face_velocity, form.face_acceleration
-    residual_of, tangent_of, energy_of = form.residual, form.tangent, form.energy
+    face_acceleration, residual_of = form.face_acceleration, form.residual
     maps_of, second_maps_of = form.maps, form.second_maps
     flow_of, convect_of, carry_of = form.flow, form.convect, form.carry
 
@@ -94,28 +93,24 @@ def _family(formulation: Formulation) -> Family:
         """Return the kernel of a function, None of one that is not there."""
         return None if needed is None else _every_node(function, n_v)
 
+    def as_it_is(function: Any) -> Any:
+        """Return the kernel that calls a function of one node, None of one that is not there."""
+
+        def of_node(I: Any, F: Any, n: Any) -> None:
+            function(F, n)
+
+        of_node.__name__ = getattr(function, "__name__", "")  # for what does not compile
+        return every_node(of_node, function)
+
     def place(I: Any, F: Any, n: Any) -> None:
         """Move every node to q = q_n [+] d and show its faces; clear the face forces."""
         retract(F, n)
         face(F, n)
-        for j in range(12 * n_faces):
-            F[n.f + j] = 0.0
-
-    def velocities(I: Any, F: Any, n: Any) -> None:
-        """Write the velocity of every face."""
-        face_velocity(F, n)
+        clear(F, n.f, 12 * n_faces)
 
     def residual(I: Any, F: Any, n: Any) -> None:
         """Write the residual of every node."""
         residual_of(F, n, F[m.SCALE_R])
-
-    def tangent(I: Any, F: Any, n: Any) -> None:
-        """Add the diagonal block of every node."""
-        tangent_of(F, n)
-
-    def accelerations(I: Any, F: Any, n: Any) -> None:
-        """Write the acceleration of every face."""
-        face_acceleration(F, n)
 
     def rates(I: Any, F: Any, n: Any) -> None:
         """Write the acceleration of every face; of own rows both derivatives."""
@@ -133,10 +128,6 @@ def _family(formulation: Formulation) -> Family:
     def carry(I: Any, F: Any, n: Any) -> None:
         """Write D and V of the motion in vector 0 of the method, at the velocities in its 1."""
         carry_of(F, n, I[m.METHOD] + n.u, own_vector(I, 1) + n.u)
-
-    def energy(I: Any, F: Any, n: Any) -> None:
-        """Add what every node stores and dissipates."""
-        energy_of(F, n)
 
     def maps(I: Any, F: Any, a: int, to: int, rate: int) -> None:
         """Write the maps of one attachment, with zeros after the columns of its velocities."""
@@ -159,12 +150,12 @@ def _family(formulation: Formulation) -> Family:
         second_maps_of(F, _record(I, i, n_v), places)
 
     return Family(
-        place=every_node(place), velocities=every_node(velocities), residual=every_node(residual),
-        maps=maps_kernel(maps), accelerations=every_node(accelerations),
+        place=every_node(place), velocities=as_it_is(form.face_velocity), maps=maps_kernel(maps),
+        residual=every_node(residual), accelerations=as_it_is(face_acceleration),
         second_maps=None if second_maps_of is None else maps_kernel(second_maps),
-        tangent=every_node(tangent), rates=every_node(rates), flow=every_node(flow, flow_of),
+        tangent=as_it_is(form.tangent), rates=every_node(rates), flow=every_node(flow, flow_of),
         convect=every_node(convect, convect_of), carry=every_node(carry, carry_of),
-        energy=every_node(energy, energy_of),
+        energy=as_it_is(form.energy),
     )  # fmt: skip
 
 
@@ -196,8 +187,7 @@ def _conserving_family(formulation: Formulation) -> Family:
             for j in range(size):
                 first, last = F[n.yd + j], F[n.y + j]
                 F[n.y + j], F[n.yd + j] = 0.5 * (first + last), (last - first) / F[m.ROW_RATE]
-        for j in range(size):
-            F[n.f + j] = 0.0
+        clear(F, n.f, size)
 
     def velocities(I: Any, F: Any, n: Any) -> None:
         """Write the velocity of every face, where it is not a difference."""

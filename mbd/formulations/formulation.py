@@ -15,12 +15,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from mbd.algebra.vec import copy
 from mbd.base.checked import shown, whole
 from mbd.base.recorded_call import reduced
 from mbd.machine.buffer import DIRECTOR, FORCE, MAP_ROW, MOMENT, OWN, ROTATION, TRANSLATION
 from mbd.machine.jit import PYTHON, is_compiled, jit
 
 NodeFunction = Callable[..., Any]
+Array = np.ndarray
+InitialValues = tuple[Array, Array]  # q and v
 
 # what the loops of families.py call the functions of a node with
 _ARGUMENTS = {
@@ -312,6 +315,11 @@ class Formulation:
         return len(self.own_rows)
 
 
+@jit
+def no_rates(F: Any, n: Any) -> None:
+    """No own rows."""
+
+
 def vector_space(n_q: int) -> tuple[Any, Any]:
     """Return ``retract`` and ``flow`` of n_q coordinates of a vector space, v = q'."""
 
@@ -324,8 +332,7 @@ def vector_space(n_q: int) -> tuple[Any, Any]:
     @jit
     def flow(F: Any, n: Any, k: int) -> None:
         """Write the rates."""
-        for i in range(n_q):
-            F[k + i] = F[n.v + i]
+        copy(F, k, n.v, n_q)
 
     return retract, flow
 

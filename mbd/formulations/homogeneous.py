@@ -59,7 +59,7 @@ from mbd.algebra.vec import (
     store_multiple,
     times,
 )
-from mbd.formulations.formulation import Formulation, vector_space
+from mbd.formulations.formulation import Array, Formulation, InitialValues, no_rates, vector_space
 from mbd.formulations.homogeneous_steps import conserving
 from mbd.machine import buffer as m
 from mbd.machine.jit import jit
@@ -76,9 +76,7 @@ def constants(mass: Any, center: np.ndarray, second: np.ndarray) -> np.ndarray:
     return np.concatenate([mass, mass * center, second.reshape(nine), J.reshape(nine)], -1)
 
 
-def initial(
-    position: np.ndarray, rotation: np.ndarray, velocity: np.ndarray, omega: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
+def initial(position: Array, rotation: Array, velocity: Array, omega: Array) -> InitialValues:
     """Return (r, p) at unit length and the rates, (omega, 0) p / 2."""
     p = quaternion_from_matrix(rotation)
     rate = 0.5 * H(rotation.T @ omega) @ p  # L^T w = H(w) p
@@ -129,11 +127,6 @@ def own_rates(F: Any, n: Any) -> None:
     sd = first / (3 * s)
     F[n.rate] = 0.5 * sd
     F[n.second] = 0.5 * (both / 3 - sd * sd) / s
-
-
-@jit
-def no_rates(F: Any, n: Any) -> None:
-    """No own rows."""
 
 
 @jit

@@ -45,9 +45,12 @@ from typing import Any, NamedTuple
 from mbd.algebra.quaternions import bilinear, columns, dot4, load4, mix4, slopes, times_L
 from mbd.algebra.so3 import quaternion_product
 from mbd.algebra.vec import (
+    EYE,
+    ZERO,
     add_identity,
     cross,
     dot,
+    inner,
     load3,
     load9,
     mat_mat_t,
@@ -61,14 +64,12 @@ from mbd.algebra.vec import (
     store_multiple,
     tilde_mat,
     times,
+    unit,
     vec_mat,
 )
 from mbd.formulations.formulation import Conserving
 from mbd.machine import buffer as m
 from mbd.machine.jit import jit
-
-_ZERO = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
-_ONE = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
 
 
 class Step(NamedTuple):
@@ -123,7 +124,7 @@ def _moved(rigid: bool) -> Any:
         x = _over(plus(load3(F, n.d), mat_vec(half, c)), h)
         u = times(2.0 / h, minus(x, x0))
         cc = dot(mc, c)
-        J = mat_plus(load9(F, n.par + 13), -cc, _ONE)
+        J = mat_plus(load9(F, n.par + 13), -cc, EYE)
         J = mat_plus(J, 1.0, outer(mc, c))
         trace = F[n.par + 4] + F[n.par + 8] + F[n.par + 12] - cc
         return Step(
@@ -146,7 +147,7 @@ def _growth(at: Any) -> Any:
     """Return the matrix of the sigma_k, R_0 (I + tilde(theta)/2)."""
     turn = times(0.5, mat_vec(at.D0, at.theta))
     S = mat_plus(at.D0, 1.0 / at.s0, tilde_mat(turn, at.D0))
-    return mat_plus(_ZERO, 1.0 / at.s0, S)
+    return mat_plus(ZERO, 1.0 / at.s0, S)
 
 
 @jit
@@ -154,15 +155,6 @@ def _rows(at: Any, growth: float, turn: Any) -> Any:
     """Return the four rows of both moments."""
     t = times(2.0 / at.s0, turn)
     return quaternion_product((2 * growth, t[0], t[1], t[2]), at.p0)
-
-
-@jit
-def _inner(A: Any, B: Any) -> Any:
-    """Return the sum of the products of the entries."""
-    total = 0.0
-    for i in range(9):
-        total += A[i] * B[i]
-    return total
 
 
 @jit
@@ -184,7 +176,7 @@ def _residual(rigid: bool) -> Any:
         store3(F, n.x, times(s, plus(times(F[n.par], u), load3(F, n.f))))
         spin = minus(mat_vec(at.D1, mat_vec(at.J, at.w1)), mat_vec(at.D0, mat_vec(at.J, at.w0)))
         turn = plus(times(1.0 / h, spin), _turning(at.mean, P))
-        growth = at.trace * at.grown / h - dot(at.w, Jw) / at.s + _inner(_growth(at), P)
+        growth = at.trace * at.grown / h - dot(at.w, Jw) / at.s + inner(_growth(at), P)
         if rigid:
             growth += 0.5 * F[n.a + 7]
             F[n.x + 7] = 0.5 * dot4(at.p1, at.p1) - 0.5
@@ -210,17 +202,14 @@ def _tangent(rigid: bool) -> Any:
         force = s * 2 * mass / (h * h)  # by the increment of the centre of mass
         add_identity(F, n.S, n.ld, force)
         for i in range(3):
-            e = (1.0 if i == 0 else 0.0, 1.0 if i == 1 else 0.0, 1.0 if i == 2 else 0.0)
+            e = unit(i)
             t = _rows(at, force * grown[i], times(force, cross(arm, e)))
             for k in range(4):
                 F[n.S + (3 + k) * n.ld + i] += t[k]
         slope = slopes(at.p1)
         for j in range(4):
-            unit = (
-                1.0 if j == 0 else 0.0, 1.0 if j == 1 else 0.0,
-                1.0 if j == 2 else 0.0, 1.0 if j == 3 else 0.0,
-            )  # fmt: skip
-            theta = minus(times(2.0, times_L(at.p0, unit)), times(at.p0[j], at.theta))
+            by_p = times_L(at.p0, (1.0 * (j == 0), *unit(j - 1)))
+            theta = minus(times(2.0, by_p), times(at.p0[j], at.theta))
             theta = times(1.0 / at.part, theta)
             w = times(1.0 / h, plus(times(at.p1[j], at.theta), times(at.s, theta)))
             half = slope[j]  # of the mean directors

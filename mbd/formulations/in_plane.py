@@ -42,6 +42,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from mbd.algebra.quaternions import load4, store_unit4
 from mbd.algebra.rotations import quaternion_from_matrix
 from mbd.algebra.so3 import quaternion_matrix, quaternion_product
 from mbd.algebra.vec import (
@@ -62,9 +63,9 @@ from mbd.base.checked import one_of
 from mbd.base.dual import plain
 from mbd.base.recorded_call import remembered
 from mbd.base.tolerances import ROWS_MET
-from mbd.formulations.formulation import Conserving, Formulation
+from mbd.formulations.formulation import Array, Conserving, Formulation, InitialValues, no_rates
 from mbd.formulations.so3 import constants as of_spatial
-from mbd.formulations.so3 import face, own_rates, rotation, write_rates, write_second_rates
+from mbd.formulations.so3 import face, rotation, write_rates, write_second_rates
 from mbd.machine.buffer import GX, ROTATION, ROW_RATE, SCALE_R, TRANSLATION, W_G, W_K, W_M
 from mbd.machine.jit import jit
 
@@ -86,23 +87,14 @@ def _in_plane(F: Any, n: Any, i: int) -> Any:
 
 
 @jit
-def _quaternion(F: Any, i: int) -> Any:
-    """Return the quaternion of a pose at F[i]."""
-    return F[i + 3], F[i + 4], F[i + 5], F[i + 6]
-
-
-@jit
 def retract(F: Any, n: Any) -> None:
     """Write x + d_1 e_1 + d_2 e_2 and exp(d_3 n) R, the quaternion at unit length."""
     shift, _ = _in_plane(F, n, n.d)
     store3(F, n.q, plus(load3(F, n.q0), shift))
     half = 0.5 * F[n.d + 2]
     axis = times(np.sin(half), load3(F, n.par + _N))
-    turn = (np.cos(half), axis[0], axis[1], axis[2])
-    p = quaternion_product(turn, _quaternion(F, n.q0))
-    s = 1.5 - 0.5 * (p[0] * p[0] + p[1] * p[1] + p[2] * p[2] + p[3] * p[3])
-    for i in range(4):
-        F[n.q + 3 + i] = s * p[i]
+    p = load4(F, n.q0 + 3)
+    store_unit4(F, n.q + 3, quaternion_product((np.cos(half), axis[0], axis[1], axis[2]), p))
 
 
 @jit
@@ -215,7 +207,7 @@ def flow(F: Any, n: Any, k: int) -> None:
 def carry(F: Any, n: Any, motion: int, twist: int) -> None:
     """Write what of the translation, the turn and their rates is in the plane."""
     e1, e2, normal = _axes(F, n)
-    W = vec_mat(normal, quaternion_matrix(_quaternion(F, n.q0)))  # the same in all poses
+    W = vec_mat(normal, quaternion_matrix(load4(F, n.q0 + 3)))  # the same in all poses
     for at, x in ((n.d, motion), (n.v, twist)):
         moved = load3(F, x)
         F[at] = dot(e1, moved)
@@ -242,10 +234,10 @@ def _moved(F: Any, n: Any, v0: int) -> Any:
     """Return the step of the increment d, from the velocities at v0."""
     h, mass, normal = F[ROW_RATE], F[n.par], load3(F, n.par + _N)
     center = times(1.0 / mass, load3(F, n.par + 1))
-    R0 = quaternion_matrix(_quaternion(F, n.q0))
+    R0 = quaternion_matrix(load4(F, n.q0 + 3))
     W = vec_mat(normal, R0)
     c0 = cross(normal, mat_vec(R0, center))
-    c1 = cross(normal, mat_vec(quaternion_matrix(_quaternion(F, n.q)), center))
+    c1 = cross(normal, mat_vec(quaternion_matrix(load4(F, n.q + 3)), center))
     c = times(0.5, plus(c0, c1))
     theta = 2.0 * math.tan(0.5 * F[n.d + 2])
     start, spin = _in_plane(F, n, v0)
@@ -326,9 +318,7 @@ def _formulation(axis: int) -> Formulation:
         spatial = of_spatial(mass, center, second)
         return np.concatenate([spatial, np.broadcast_to(columns, (*spatial.shape[:-1], 9))], -1)
 
-    def initial(
-        position: np.ndarray, rotation: np.ndarray, velocity: np.ndarray, omega: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def initial(position: Array, rotation: Array, velocity: Array, omega: Array) -> InitialValues:
         """Return q = (x, p) and v."""
         for what, vector, out in (
             ("velocity", plain(velocity), [axis]), ("angular_velocity", plain(omega), [i, j]),
@@ -356,7 +346,7 @@ def _formulation(axis: int) -> Formulation:
         velocity_kinds=(TRANSLATION,) * 2 + (ROTATION,), own_rows=(), own_kinds=(), n_q=7,
         quaternion=3, axes=True, stacks=True, retract=retract, face=face,
         face_velocity=face_velocity, face_acceleration=face_acceleration, residual=residual,
-        tangent=tangent, maps=maps, own_rates=own_rates, flow=flow, carry=carry,
+        tangent=tangent, maps=maps, own_rates=no_rates, flow=flow, carry=carry,
         second_maps=second_maps,
         conserving=Conserving(step_residual, step_tangent, step_maps, ending), **facts,
     )  # fmt: skip

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from mbd.algebra.vec import add_identity, load3, minus, plus, store3, store_multiple, times
-from mbd.formulations.formulation import Formulation
+from mbd.algebra.vec import add_identity, clear, load3, minus, plus, store3, store_multiple, times
+from mbd.formulations.formulation import Array, Formulation, InitialValues, no_rates
 from mbd.machine.buffer import GX, TRANSLATION, W_M
 from mbd.machine.jit import jit
 
@@ -18,9 +18,7 @@ def constants(mass: float, center: np.ndarray, second: np.ndarray) -> np.ndarray
     return np.array(mass)[..., None]
 
 
-def initial(
-    position: np.ndarray, rotation: np.ndarray, velocity: np.ndarray, omega: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
+def initial(position: Array, rotation: Array, velocity: Array, omega: Array) -> InitialValues:
     """Return position and velocity."""
     return position.copy(), velocity.copy()
 
@@ -41,8 +39,7 @@ def face(F: Any, n: Any) -> None:
 def face_velocity(F: Any, n: Any) -> None:
     """Write the velocity of the origin, and zeros: what is not written is no number in a step."""
     store3(F, n.yd, load3(F, n.v))
-    for i in range(3, 12):
-        F[n.yd + i] = 0.0
+    clear(F, n.yd + 3, 9)
 
 
 @jit
@@ -81,11 +78,6 @@ def second_maps(F: Any, n: Any, to: Any) -> None:
 
 
 @jit
-def own_rates(F: Any, n: Any) -> None:
-    """No own rows."""
-
-
-@jit
 def flow(F: Any, n: Any, k: int) -> None:
     """Write the velocity."""
     store3(F, k, load3(F, n.v))
@@ -102,6 +94,6 @@ POINT = Formulation(
     name="point", velocities=("x", "y", "z"), velocity_kinds=(TRANSLATION,) * 3, own_rows=(),
     own_kinds=(), n_q=3, axes=False, constants=constants, initial=initial, stacks=True,
     retract=retract, face=face, face_velocity=face_velocity, face_acceleration=face_acceleration,
-    residual=residual, tangent=tangent, maps=maps, own_rates=own_rates, flow=flow, carry=carry,
+    residual=residual, tangent=tangent, maps=maps, own_rates=no_rates, flow=flow, carry=carry,
     second_maps=second_maps, linear=True,
 )  # fmt: skip

@@ -23,18 +23,9 @@ from typing import Any
 
 import numpy as np
 
-from mbd.algebra.expressions import (
-    Operation,
-    along,
-    gradient,
-    jacobian,
-    program,
-    record,
-    substituted,
-    variables,
-)
+from mbd.algebra import expressions as ex
 from mbd.formulations.directors import constants as of_rigid_body
-from mbd.formulations.formulation import Formulation, vector_space
+from mbd.formulations.formulation import Array, Formulation, InitialValues, vector_space
 from mbd.machine.buffer import GX, MAP_ROW, OWN, POSITION_TURN, W_G, W_K, W_M
 from mbd.machine.jit import jit
 
@@ -43,39 +34,41 @@ class _Map:
     """A smooth map z(x) as expressions, with its Jacobian."""
 
     def __init__(self, who: str, function: Callable[..., Any], n: int) -> None:
-        self.x = variables("x", n)
-        self.z = record(who, function, self.x)
-        self.slope = jacobian(self.z, self.x).reshape(-1, n)
+        self.x = ex.variables("x", n)
+        self.z = ex.record(who, function, self.x)
+        self.slope = ex.jacobian(self.z, self.x).reshape(-1, n)
 
     def rate(self, A: np.ndarray, u: np.ndarray) -> np.ndarray:
         """Return the change of a matrix of expressions while x changes with u."""
-        return np.reshape(along(A.ravel(), self.x, u), A.shape)
+        return np.reshape(ex.along(A.ravel(), self.x, u), A.shape)
 
     def curvature(self, f: np.ndarray) -> np.ndarray:
         """Return the sum of f_i times the second derivatives of z_i, where f is not varied."""
-        fixed, n = variables("f", len(f)), len(self.x)
-        second = jacobian(gradient(fixed @ self.z, self.x), self.x) if len(f) else np.zeros((n, n))
-        return np.reshape(substituted(second.ravel(), fixed, f), (n, n))
+        fixed, n = ex.variables("f", len(f)), len(self.x)
+        second = (
+            ex.jacobian(ex.gradient(fixed @ self.z, self.x), self.x) if len(f) else np.zeros((n, n))
+        )
+        return np.reshape(ex.substituted(second.ravel(), fixed, f), (n, n))
 
     def slope_at(self, x: np.ndarray) -> np.ndarray:
         """Return the Jacobian at numbers; nan where it has none."""
-        flat = substituted(self.slope.ravel(), self.x, x.tolist())
+        flat = ex.substituted(self.slope.ravel(), self.x, x.tolist())
         return np.reshape(flat.astype(float), self.slope.shape)
 
 
 def _are_numbers(values: np.ndarray) -> bool:
     """Tell whether nothing depends on a variable."""
-    return not any(isinstance(x, Operation) for x in values.ravel())
+    return not any(isinstance(x, ex.Operation) for x in values.ravel())
 
 
 def _functions(face: _Map, rows: _Map) -> dict[str, Any]:
     """Return the functions of a node."""
     q, Y, n_q, n_own = face.x, face.slope, len(face.x), len(rows.z)
     size = len(face.z)
-    v, a, f, w = (variables(*x) for x in (("v", n_q), ("a", n_q), ("f", size), ("w", size // 3)))
-    yd, ydd, lam = (variables(*x) for x in (("yd", size), ("ydd", size), ("lam", n_own)))
-    (wM, wG, wK, turn), gravity = variables("w", 4), variables("g", 3)
-    W = variables("W", (size // 3) ** 2).reshape(size // 3, -1)
+    v, a, f, w = (ex.variables(*x) for x in (("v", n_q), ("a", n_q), ("f", size), ("w", size // 3)))
+    yd, ydd, lam = (ex.variables(*x) for x in (("yd", size), ("ydd", size), ("lam", n_own)))
+    (wM, wG, wK, turn), gravity = ex.variables("w", 4), ex.variables("g", 3)
+    W = ex.variables("W", (size // 3) ** 2).reshape(size // 3, -1)
     W = np.triu(W) + np.triu(W, 1).T
     reads = {
         "n.q": q, "n.v": v, "n.a": [*a, *lam], "n.y": rows.x, "n.yd": yd, "n.ydd": ydd, "n.f": f,
@@ -92,7 +85,7 @@ def _functions(face: _Map, rows: _Map) -> dict[str, Any]:
         return {f"{to} + {MAP_ROW * c}": of_w[c] for c in range(3)}
 
     def compiled(name: str, writes: dict[str, Any], arguments: str = "F, n", add: str = "=") -> Any:
-        return program(name, arguments, {str(k): x for k, x in reads.items()}, writes, add)
+        return ex.program(name, arguments, {str(k): x for k, x in reads.items()}, writes, add)
 
     Yd = face.rate(Y, v)
     acceleration = Y @ a + Yd @ v
@@ -221,7 +214,7 @@ def pulled(
             f"{len(shown.z)} and {len(held.z)}"
         )
     linear = _are_numbers(shown.slope)
-    if linear and not _are_numbers(jacobian(held.slope.ravel(), held.x)):
+    if linear and not _are_numbers(ex.jacobian(held.slope.ravel(), held.x)):
         raise ValueError(
             f"pulled: rows of {name} must be at most quadratic in its faces, which are linear in "
             "its coordinates (EnergyMomentum relies on it); write them as products"
@@ -243,9 +236,7 @@ def pulled(
         """Return the faces (k, 4, 3)."""
         return np.reshape(np.asarray(face(q), float), (n_faces, 4, 3))
 
-    def initial(
-        position: np.ndarray, rotation: np.ndarray, velocity: np.ndarray, omega: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def initial(position: Array, rotation: Array, velocity: Array, omega: Array) -> InitialValues:
         """Return q and the v with Y v = y' that keeps the own rows."""
         q = np.asarray(coordinates(position, rotation), float)
         first = np.concatenate([position, rotation.T.ravel()])

@@ -44,6 +44,7 @@ import numpy as np
 from mbd.algebra.local_maps import EXPONENTIAL
 from mbd.algebra.rotations import in_body_axes, quaternion_from_matrix
 from mbd.algebra.vec import (
+    EYE,
     add_identity,
     cross,
     load3,
@@ -61,31 +62,22 @@ from mbd.algebra.vec import (
     tilde,
     tilde_mat,
     times,
+    unit,
     vec_mat,
 )
 from mbd.base.dual import plain
 from mbd.base.recorded_call import remembered
 from mbd.base.tolerances import ROWS_MET
-from mbd.formulations.formulation import Formulation
+from mbd.formulations.formulation import Array, Formulation, InitialValues, no_rates
 from mbd.formulations.se3 import body_forces, increments
-from mbd.formulations.so3 import (
-    constants,
-    face,
-    own_rates,
-    rotation,
-    write_rates,
-    write_second_rates,
-)
+from mbd.formulations.so3 import constants, face, rotation, write_rates, write_second_rates
 from mbd.machine.buffer import GX, ROTATION, TRANSLATION, W_G, W_K, W_M
 from mbd.machine.jit import jit
 
-_I = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
 _move, _tangent = increments(EXPONENTIAL)[:2]
 
 
-def initial(
-    position: np.ndarray, rotation: np.ndarray, velocity: np.ndarray, omega: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
+def initial(position: Array, rotation: Array, velocity: Array, omega: Array) -> InitialValues:
     """Return q = (x, p) and v = (velocity, w1, w2)."""
     q = np.concatenate([position, quaternion_from_matrix(rotation)], -1)
     W = in_body_axes(rotation, omega)
@@ -102,11 +94,6 @@ def initial(
 def _spin(F: Any, i: int) -> Any:
     """Return (F[i + 3], F[i + 4], 0), what turns the body, in body axes."""
     return F[i + 3], F[i + 4], 0.0
-
-
-@jit
-def _unit(k: int) -> Any:
-    return 1.0 * (k == 0), 1.0 * (k == 1), 1.0 * (k == 2)
 
 
 @jit
@@ -153,10 +140,10 @@ def add_tangent(F: Any, n: Any) -> None:
     K, trace = mat_tilde(E, gamma), 0.0
     for k in range(3):
         phi = vec_mat(load3(F, n.f + 3 + 3 * k), R)
-        e = _unit(k)
+        e = unit(k)
         K = mat_plus(K, 1.0, outer(phi, e))
         trace += phi[0] * e[0] + phi[1] * e[1] + phi[2] * e[2]
-    K = mat_plus(K, -trace, _I)
+    K = mat_plus(K, -trace, EYE)
     G = mat_plus(tilde_mat(W, J), -1.0, tilde(mat_vec(J, W)))
     c = plus(cross(dW, s), cross(W, cross(W, s)))
     # of the negative upper right block
@@ -188,7 +175,7 @@ def maps(F: Any, n: Any, to: Any) -> None:
         store_multiple(F, to.DP, 0.0)
     for j in range(2):
         turn = (T[j], T[3 + j], T[6 + j])
-        store_column(F, to.P + 3 + j, mat_vec(R, cross(_unit(j), b)))
+        store_column(F, to.P + 3 + j, mat_vec(R, cross(unit(j), b)))
         store_column(F, to.PT + 3 + j, mat_vec(R, cross(turn, b)))
         if to.rate:
             store_column(F, to.DP + 3 + j, mat_vec(R, cross(turn, cross(W, b))))
@@ -203,7 +190,7 @@ def second_maps(F: Any, n: Any, to: Any) -> None:
     store_multiple(F, to.AV, 0.0)
     store_multiple(F, to.AQ, 0.0)
     for j in range(2):
-        e = _unit(j)
+        e = unit(j)
         both = plus(cross(e, cross(W, b)), cross(W, cross(e, b)))
         store_column(F, to.AV + 3 + j, mat_vec(R, both))
         store_column(F, to.AQ + 3 + j, mat_vec(R, cross((T[j], T[3 + j], T[6 + j]), second)))
@@ -216,7 +203,7 @@ def _formulation() -> Formulation:
         velocity_kinds=(TRANSLATION,) * 3 + (ROTATION,) * 2, own_rows=(), own_kinds=(), n_q=7,
         quaternion=3, axes=True, constants=constants, initial=initial, stacks=True, retract=retract,
         face=face, face_velocity=face_velocity, face_acceleration=face_acceleration,
-        residual=residual, tangent=add_tangent, maps=maps, own_rates=own_rates,
+        residual=residual, tangent=add_tangent, maps=maps, own_rates=no_rates,
         second_maps=second_maps, holonomic=False,
     )  # fmt: skip
 

@@ -52,6 +52,7 @@ from mbd.algebra.rotations import in_body_axes, quaternion_from_matrix
 from mbd.algebra.se3 import inverse_tangent
 from mbd.algebra.so3 import quaternion_exp, quaternion_product, tangent
 from mbd.algebra.vec import (
+    ZERO,
     add_identity,
     cross,
     load3,
@@ -68,21 +69,20 @@ from mbd.algebra.vec import (
     tilde,
     tilde_mat,
     times,
-    vec_mat,
+    transposed,
+    unit,
 )
 from mbd.base.checked import flag, one_of
 from mbd.base.recorded_call import remembered
-from mbd.formulations.formulation import Formulation
-from mbd.formulations.homogeneous import constants, face, formulation, no_rates, own_rates
+from mbd.formulations.formulation import Array, Formulation, InitialValues, no_rates
+from mbd.formulations.homogeneous import constants, face, formulation, own_rates
 from mbd.machine.buffer import DIRECTOR, GX, OWN, ROTATION, TRANSLATION, W_G, W_K, W_M
 from mbd.machine.jit import jit
 
 _SMALL = 1e-2  # below it nine terms of the series are exact to round-off
 
 
-def initial(
-    position: np.ndarray, rotation: np.ndarray, velocity: np.ndarray, omega: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
+def initial(position: Array, rotation: Array, velocity: Array, omega: Array) -> InitialValues:
     """Return (r, A) at unit length and (velocity, 0, angular velocity in body axes)."""
     q = np.concatenate([position, quaternion_from_matrix(rotation)], -1)
     rate = np.zeros_like(velocity[..., :1])
@@ -122,8 +122,7 @@ def pose(F: Any, q: int) -> Any:
     """Return s and the rotation matrix R."""
     A = load4(F, q + 3)
     s = dot4(A, A)
-    D = bilinear(A, A)
-    return s, mat_plus((0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0), 1.0 / s, D)
+    return s, mat_plus(ZERO, 1.0 / s, bilinear(A, A))
 
 
 @jit
@@ -162,15 +161,6 @@ def moments(P: Any) -> Any:
 
 
 @jit
-def turned_back(R: Any, X: Any) -> Any:
-    """Return R^T X."""
-    return (
-        *vec_mat((R[0], R[3], R[6]), X), *vec_mat((R[1], R[4], R[7]), X),
-        *vec_mat((R[2], R[5], R[8]), X),
-    )  # fmt: skip
-
-
-@jit
 def operator(F: Any, q: int, d: int) -> Any:
     """Return s kappa' d_w and s kappa T(-theta) of the tangent operator."""
     A = load4(F, q + 3)
@@ -191,7 +181,7 @@ def _residual(rigid: bool) -> Any:
         r = plus(times(F[n.par], u), plus(mat_vec(R, mat_vec(B, mc)), load3(F, n.f)))
         store3(F, n.x, times(s, r))
         X = mat_plus(columns(F, n.f + 3), 1.0, outer(u, mc))
-        t = moments(mat_plus(mat_mat(B, load9(F, n.par + 4)), 1.0, turned_back(R, X)))
+        t = moments(mat_plus(mat_mat(B, load9(F, n.par + 4)), 1.0, mat_mat(transposed(R), X)))
         for i in range(4):
             F[n.x + 3 + i] = s * t[i]
         if rigid:
@@ -210,7 +200,7 @@ def _tangent(rigid: bool) -> Any:
         nu, w = F[n.v + 3], load3(F, n.v + 4)
         B = body_acceleration(s, nu, w, F[n.a + 3], load3(F, n.a + 4))
         mc, u, E = load3(F, n.par + 1), minus(load3(F, n.a), load3(F, GX)), load9(F, n.par + 4)
-        X = turned_back(R, mat_plus(columns(F, n.f + 3), 1.0, outer(u, mc)))
+        X = mat_mat(transposed(R), mat_plus(columns(F, n.f + 3), 1.0, outer(u, mc)))
         V = spread9(nu, w)
         WV, Bc = tilde_mat(w, V), mat_vec(B, mc)
         low, J = operator(F, n.q, n.d)
@@ -221,7 +211,7 @@ def _tangent(rigid: bool) -> Any:
                 C = mat_plus(spread9(wM, e), wG / s, tilde(w))
                 C = mat_plus(C, -wK / (s * s), WV)
             else:
-                e = (1.0 if j == 1 else 0.0, 1.0 if j == 2 else 0.0, 1.0 if j == 3 else 0.0)
+                e = unit(j - 1)
                 turn = mat_vec(J, e)
                 U = tilde(e)
                 half = mat_plus(tilde_mat(e, V), 1.0, tilde_mat(w, U))
@@ -261,7 +251,7 @@ def maps(F: Any, n: Any, to: Any) -> None:
         store_multiple(F, to.DP, 0.0)
         store_column(F, to.DP + 3, mat_vec(R, cross(low, moved)))
     for j in range(3):
-        e = (1.0 if j == 0 else 0.0, 1.0 if j == 1 else 0.0, 1.0 if j == 2 else 0.0)
+        e = unit(j)
         turn = mat_vec(J, e)
         store_column(F, to.P + 4 + j, mat_vec(R, cross(e, u)))
         store_column(F, to.PT + 4 + j, mat_vec(R, cross(turn, u)))
@@ -283,7 +273,7 @@ def second_maps(F: Any, n: Any, to: Any) -> None:
     grown = minus(cross(low, x), times(1.0 / s, cross(omega, moved)))
     store_column(F, to.AQ + 3, mat_vec(R, times(1.0 / s, grown)))
     for j in range(3):
-        e = (1.0 if j == 0 else 0.0, 1.0 if j == 1 else 0.0, 1.0 if j == 2 else 0.0)
+        e = unit(j)
         both = plus(cross(e, moved), cross(omega, cross(e, u)))
         store_column(F, to.AV + 4 + j, mat_vec(R, times(1.0 / s, both)))
         store_column(F, to.AQ + 4 + j, mat_vec(R, times(1.0 / s, cross(mat_vec(J, e), x))))

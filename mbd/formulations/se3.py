@@ -31,9 +31,11 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from mbd.algebra.local_maps import EXPONENTIAL, LocalMap, local_map_of
+from mbd.algebra.quaternions import load4, store_unit4
 from mbd.algebra.rotations import in_body_axes, quaternion_from_matrix
 from mbd.algebra.so3 import quaternion_exp, quaternion_matrix, quaternion_product
 from mbd.algebra.vec import (
+    ZERO,
     add_identity,
     add_mat,
     cross,
@@ -52,22 +54,13 @@ from mbd.algebra.vec import (
     vec_mat,
 )
 from mbd.base.recorded_call import remembered
-from mbd.formulations.formulation import Formulation
-from mbd.formulations.so3 import (
-    constants,
-    face,
-    own_rates,
-    rotation,
-    write_rates,
-    write_second_rates,
-)
+from mbd.formulations.formulation import Array, Formulation, InitialValues, no_rates
+from mbd.formulations.so3 import constants, face, rotation, write_rates, write_second_rates
 from mbd.machine.buffer import GX, MAP_ROW, ROTATION, TRANSLATION, W_G, W_K, W_M
 from mbd.machine.jit import jit
 
 
-def initial(
-    position: np.ndarray, rotation: np.ndarray, velocity: np.ndarray, omega: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
+def initial(position: Array, rotation: Array, velocity: Array, omega: Array) -> InitialValues:
     """Return q = (x, p) and v = (R^T velocity, R^T omega)."""
     q = np.concatenate([position, quaternion_from_matrix(rotation)], -1)
     v = in_body_axes(rotation, velocity), in_body_axes(rotation, omega)
@@ -169,23 +162,23 @@ def write_maps(
     """
     R = rotation(F, n.y)
     w0, b = F[to.w], load3(F, to.w + 1)
-    Rb, zero = mat_tilde(R, b), (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    Rb = mat_tilde(R, b)
     if to.still:
         for P in (to.P, to.PT):
-            _write9(F, P, mat_plus(zero, w0, R))
-            _write9(F, P + 3, mat_plus(zero, -1.0, Rb))
+            _write9(F, P, mat_plus(ZERO, w0, R))
+            _write9(F, P + 3, mat_plus(ZERO, -1.0, Rb))
         return
     T, C = blocks(u, theta)
     A = mat_plus(mat_mat(Rb, T), -w0, mat_mat(R, C))
     B = mat_mat(R, T)
-    _write9(F, to.P, mat_plus(zero, w0, R))
-    _write9(F, to.P + 3, mat_plus(zero, -1.0, Rb))
-    _write9(F, to.PT, mat_plus(zero, w0, B))
-    _write9(F, to.PT + 3, mat_plus(zero, -1.0, A))
+    _write9(F, to.P, mat_plus(ZERO, w0, R))
+    _write9(F, to.P + 3, mat_plus(ZERO, -1.0, Rb))
+    _write9(F, to.PT, mat_plus(ZERO, w0, B))
+    _write9(F, to.PT + 3, mat_plus(ZERO, -1.0, A))
     if to.rate:
         c = plus(times(w0, U), cross(Omega, b))
-        _write9(F, to.DP, zero)
-        _write9(F, to.DP + 3, mat_plus(zero, -1.0, mat_mat(mat_tilde(R, c), T)))
+        _write9(F, to.DP, ZERO)
+        _write9(F, to.DP + 3, mat_plus(ZERO, -1.0, mat_mat(mat_tilde(R, c), T)))
 
 
 @jit
@@ -194,14 +187,13 @@ def write_second_maps(
 ) -> None:
     """Write R [w0 Omega~, -w0 U~ - c~ - Omega~ b~], c = Omega x b, and R [0, -x''~] T."""
     R, w0, b = rotation(F, n.y), F[to.w], load3(F, to.w + 1)
-    zero = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
     x = plus(times(w0, plus(dU, cross(Omega, U))), cross(dOmega, b))
     x = plus(x, cross(Omega, cross(Omega, b)))
     turned = mat_plus(tilde(plus(times(w0, U), cross(Omega, b))), 1.0, tilde_mat(Omega, tilde(b)))
-    _write9(F, to.AV, mat_plus(zero, w0, mat_tilde(R, Omega)))
-    _write9(F, to.AV + 3, mat_plus(zero, -1.0, mat_mat(R, turned)))
-    _write9(F, to.AQ, zero)
-    _write9(F, to.AQ + 3, mat_plus(zero, -1.0, mat_mat(mat_tilde(R, x), T)))
+    _write9(F, to.AV, mat_plus(ZERO, w0, mat_tilde(R, Omega)))
+    _write9(F, to.AV + 3, mat_plus(ZERO, -1.0, mat_mat(R, turned)))
+    _write9(F, to.AQ, ZERO)
+    _write9(F, to.AQ + 3, mat_plus(ZERO, -1.0, mat_mat(mat_tilde(R, x), T)))
 
 
 class Increments(NamedTuple):
@@ -226,18 +218,13 @@ def increments(local_map: LocalMap) -> Increments:
 
     @jit
     def move(F: Any, q0: int, u: Any, theta: Any, q: int) -> None:
-        p = (F[q0 + 3], F[q0 + 4], F[q0 + 5], F[q0 + 6])
+        p = load4(F, q0 + 3)
         r, t = quaternion(theta), vec_mat(u, tangent(theta))
         # R t = t + 2 e x (e x t + p0 t)
         e = (p[1], p[2], p[3])
         c = plus(cross(e, t), times(p[0], t))
         store3(F, q, plus(load3(F, q0), plus(t, times(2.0, cross(e, c)))))
-        p = quaternion_product(p, r)
-        s = 1.5 - 0.5 * (p[0] * p[0] + p[1] * p[1] + p[2] * p[2] + p[3] * p[3])
-        F[q + 3] = s * p[0]
-        F[q + 4] = s * p[1]
-        F[q + 5] = s * p[2]
-        F[q + 6] = s * p[3]
+        store_unit4(F, q + 3, quaternion_product(p, r))
 
     @jit
     def rates(u: Any, theta: Any, U: Any, Omega: Any) -> Any:
@@ -247,7 +234,7 @@ def increments(local_map: LocalMap) -> Increments:
     @jit
     def motion(F: Any, q0: int, d: int, w: int) -> Any:
         turn = load3(F, d + 3)
-        p = (F[q0 + 3], F[q0 + 4], F[q0 + 5], F[q0 + 6])
+        p = load4(F, q0 + 3)
         turned = quaternion_matrix(quaternion_product(p, quaternion_exp(turn)))
         x, theta = vec_mat(load3(F, d), quaternion_matrix(p)), coordinates(turn)
         T, _ = inverse_blocks(theta, theta)
@@ -329,7 +316,7 @@ def _formulation(name: str, local_map: LocalMap) -> Formulation:
         velocity_kinds=(TRANSLATION,) * 3 + (ROTATION,) * 3, own_rows=(), own_kinds=(), n_q=7,
         quaternion=3, axes=True, constants=constants, initial=initial, stacks=True, retract=retract,
         face=face, face_velocity=face_velocity, face_acceleration=face_acceleration,
-        residual=residual, tangent=add_tangent, maps=maps, own_rates=own_rates, flow=flow,
+        residual=residual, tangent=add_tangent, maps=maps, own_rates=no_rates, flow=flow,
         carry=carry, second_maps=second_maps, canonical=local_map is EXPONENTIAL,
     )  # fmt: skip
 

@@ -27,9 +27,11 @@ from typing import Any, Literal
 import numpy as np
 
 from mbd.algebra.local_maps import EXPONENTIAL, LocalMap, local_map_of
+from mbd.algebra.quaternions import load4, store_unit4
 from mbd.algebra.rotations import quaternion_from_matrix
 from mbd.algebra.so3 import quaternion_exp, quaternion_matrix, quaternion_product
 from mbd.algebra.vec import (
+    EYE,
     add_identity,
     add_mat,
     cross,
@@ -50,11 +52,12 @@ from mbd.algebra.vec import (
     tilde,
     tilde_mat,
     times,
+    unit,
     vec_mat,
     weighted,
 )
 from mbd.base.recorded_call import remembered
-from mbd.formulations.formulation import Formulation
+from mbd.formulations.formulation import Array, Formulation, InitialValues, no_rates
 from mbd.machine.buffer import GX, ROTATION, TRANSLATION, W_G, W_K, W_M
 from mbd.machine.jit import jit
 
@@ -67,9 +70,7 @@ def constants(mass: float, center: np.ndarray, second: np.ndarray) -> np.ndarray
     return np.concatenate([m, m * center, inertia], -1)
 
 
-def initial(
-    position: np.ndarray, rotation: np.ndarray, velocity: np.ndarray, omega: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
+def initial(position: Array, rotation: Array, velocity: Array, omega: Array) -> InitialValues:
     """Return q = (x, p) and v = (velocity, omega), inertial components."""
     q = np.concatenate([position, quaternion_from_matrix(rotation)], -1)
     return q, np.concatenate([velocity, omega], -1)
@@ -88,7 +89,7 @@ def rotation(F: Any, y: int) -> Any:
 @jit
 def face(F: Any, n: Any) -> None:
     """Write x and the columns of R."""
-    R = quaternion_matrix((F[n.q + 3], F[n.q + 4], F[n.q + 5], F[n.q + 6]))
+    R = quaternion_matrix(load4(F, n.q + 3))
     store3(F, n.y, load3(F, n.q))
     store3(F, n.y + 3, (R[0], R[3], R[6]))
     store3(F, n.y + 6, (R[1], R[4], R[7]))
@@ -173,7 +174,7 @@ def add_tangent(F: Any, n: Any, tangent: Any) -> None:
         dk, fk = load3(F, n.y + k), load3(F, n.f + k)
         K = mat_plus(K, 1.0, outer(dk, fk))
         trace += dot(dk, fk)
-    K = mat_plus(K, -trace, (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0))
+    K = mat_plus(K, -trace, EYE)
     G = mat_plus(tilde_mat(omega, J), -1.0, tilde(mat_vec(J, omega)))
 
     add_mat(F, n.S + 3 * n.ld + 3, n.ld, wG, G)
@@ -222,16 +223,11 @@ def write_second_maps(F: Any, n: Any, to: Any, tangent: Any) -> None:
     store_multiple(F, to.AV, 0.0)
     store_multiple(F, to.AQ, 0.0)
     for k in range(3):
-        e = (1.0 * (k == 0), 1.0 * (k == 1), 1.0 * (k == 2))
+        e = unit(k)
         both = plus(cross(e, cross(omega, b)), cross(omega, cross(e, b)))
         store_column(F, to.AV + 3 + k, both)
         db = cross((T[k], T[3 + k], T[6 + k]), b)
         store_column(F, to.AQ + 3 + k, plus(cross(alpha, db), cross(omega, cross(omega, db))))
-
-
-@jit
-def own_rates(F: Any, n: Any) -> None:
-    """No own rows."""
 
 
 @cache
@@ -244,13 +240,8 @@ def _formulation(name: str, local_map: LocalMap) -> Formulation:
     def retract(F: Any, n: Any) -> None:
         """Write x + d_x and psi(d_theta) R, the quaternion at unit length."""
         store3(F, n.q, plus(load3(F, n.q0), load3(F, n.d)))
-        p = (F[n.q0 + 3], F[n.q0 + 4], F[n.q0 + 5], F[n.q0 + 6])
-        p = quaternion_product(quaternion(load3(F, n.d + 3)), p)
-        s = 1.5 - 0.5 * (p[0] * p[0] + p[1] * p[1] + p[2] * p[2] + p[3] * p[3])
-        F[n.q + 3] = s * p[0]
-        F[n.q + 4] = s * p[1]
-        F[n.q + 5] = s * p[2]
-        F[n.q + 6] = s * p[3]
+        p = load4(F, n.q0 + 3)
+        store_unit4(F, n.q + 3, quaternion_product(quaternion(load3(F, n.d + 3)), p))
 
     @jit
     def tangent_of(F: Any, n: Any) -> None:
@@ -281,7 +272,7 @@ def _formulation(name: str, local_map: LocalMap) -> Formulation:
     def carry(F: Any, n: Any, motion: int, twist: int) -> None:
         """Write the translation and R_0 theta; the velocity and R Omega."""
         theta = load3(F, motion + 3)
-        p = (F[n.q0 + 3], F[n.q0 + 4], F[n.q0 + 5], F[n.q0 + 6])
+        p = load4(F, n.q0 + 3)
         turned = quaternion_product(p, quaternion_exp(theta))
         store3(F, n.d, load3(F, motion))
         store3(F, n.d + 3, mat_vec(quaternion_matrix(p), coordinates(theta)))
@@ -293,7 +284,7 @@ def _formulation(name: str, local_map: LocalMap) -> Formulation:
         velocity_kinds=(TRANSLATION,) * 3 + (ROTATION,) * 3, own_rows=(), own_kinds=(), n_q=7,
         quaternion=3, axes=True, constants=constants, initial=initial, stacks=True, retract=retract,
         face=face, face_velocity=face_velocity, face_acceleration=face_acceleration,
-        residual=residual, tangent=tangent_of, maps=maps, own_rates=own_rates, flow=flow,
+        residual=residual, tangent=tangent_of, maps=maps, own_rates=no_rates, flow=flow,
         convect=convect, carry=carry, second_maps=second_maps, canonical=local_map is EXPONENTIAL,
     )  # fmt: skip
 

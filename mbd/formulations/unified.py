@@ -23,14 +23,14 @@ from typing import Any, Literal
 import numpy as np
 
 from mbd.algebra.local_maps import EXPONENTIAL, LocalMap, local_map_of
-from mbd.algebra.vec import load3, store3, times
+from mbd.algebra.vec import clear, load3, store3, times
 from mbd.base.checked import numbers, one_of
 from mbd.base.dual import value_of
 from mbd.base.recorded_call import remembered
 from mbd.formulations import se3
-from mbd.formulations.formulation import Formulation
+from mbd.formulations.formulation import Formulation, no_rates
 from mbd.formulations.so3 import constants as rigid_constants
-from mbd.formulations.so3 import face, own_rates
+from mbd.formulations.so3 import face
 from mbd.formulations.velocity_sets import hexahedral, inverse, projection, six, tetrahedral
 from mbd.machine.buffer import MAP_ROW, TRANSLATION
 from mbd.machine.jit import jit
@@ -191,8 +191,7 @@ def _formulation(
         U, Omega = halves(F, n.q, n.v)
         _, theta = halves(F, n.q, n.d)
         work = n.par + _CONSTANTS + 36
-        for i in range(work, work + 36):
-            F[i] = 0.0
+        clear(F, work, 36)
         se3.add_blocks(F, n, U, Omega, tangent_of(theta), work, 6)
         if sized:
             s = 1.0 / F[n.q + 7]
@@ -240,7 +239,7 @@ def _formulation(
         velocity_kinds=(TRANSLATION,) * 6, own_rows=(), own_kinds=(), n_q=8 if sized else 7,
         quaternion=3, axes=True, constants=constants, initial=initial, retract=retract, face=face,
         face_velocity=face_velocity, face_acceleration=face_acceleration, residual=residual,
-        tangent=tangent, maps=maps, own_rates=own_rates, flow=flow, carry=carry,
+        tangent=tangent, maps=maps, own_rates=no_rates, flow=flow, carry=carry,
         second_maps=second_maps, sized=sized, canonical=local_map is EXPONENTIAL,
     )  # fmt: skip
 

@@ -5,10 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from mbd.base.above import MovingPicture, from_above
 from mbd.base.html_tables import facts, page, table
 from mbd.history.columns import parts
 from mbd.history.history import History
+from mbd.model.model import Model
+from mbd.model.state import State
+from mbd.model.turns_so_far import turns_so_far
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -196,3 +201,12 @@ class Solution(History):
     def __repr__(self) -> str:
         n = int(self.stats.get("steps", 0))
         return f"Solution({len(self.t)} instants, {n} steps, {self.message})"
+
+
+def solution_of(model: Model, states: Sequence[State], **facts: Any) -> Solution:
+    """Return the solution whose instants are some states; ``facts`` are other arguments of it."""
+    names = "t", "q", "v", "a", "lam"
+    histories = [np.array([getattr(x, name) for x in states]) for name in names]
+    before = facts.pop("before", None) or turns_so_far(model, states[0])
+    last = facts.pop("last", states[-1])
+    return Solution(model, *histories, last=last, before=before, **facts)

@@ -32,6 +32,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from mbd.algebra.vec import add, clear, copy
 from mbd.base.checked import one_of, whole
 from mbd.base.tolerances import HALVED, NEWTON_ROUND_OFF
 from mbd.formulations.families import conserving_family, family
@@ -40,7 +41,6 @@ from mbd.integration.method import Facts
 from mbd.integration.one_step import begin_step
 from mbd.integration.updates import back_to_start
 from mbd.integration.verdicts import measure_rows
-from mbd.linear.onto_rows import add, clear, copy
 from mbd.machine import buffer as m
 from mbd.machine.jit import call, ints, jit, loop
 from mbd.machine.subnormal import flushing

@@ -43,7 +43,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from mbd.algebra.vec import larger
+from mbd.algebra.vec import add, clear, copy, larger
 from mbd.base import tolerances
 from mbd.base.checked import one_of
 from mbd.integration import newton_loop, one_step
@@ -53,7 +53,7 @@ from mbd.integration.explicit_tableaus import TABLEAUS, Tableau, tableau
 from mbd.integration.method import Facts, FreeSteps, once, says
 from mbd.integration.radau_collocation import RadauCollocation
 from mbd.integration.updates import record
-from mbd.linear.onto_rows import add, clear, copy, onto_rows
+from mbd.linear.onto_rows import onto_rows
 from mbd.machine import buffer as m
 from mbd.machine.jit import ints, jit
 from mbd.machine.unknowns import is_velocity, own_vector

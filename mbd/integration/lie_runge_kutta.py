@@ -38,7 +38,7 @@ from typing import Any, Literal
 import numpy as np
 
 from mbd.algebra.se3 import inverse_tangent
-from mbd.algebra.vec import cross, dot, load3, mat_vec, plus, store3
+from mbd.algebra.vec import add, clear, copy, cross, dot, load3, mat_vec, plus, store3
 from mbd.base.checked import one_of
 from mbd.formulations.families import family
 from mbd.formulations.formulation import Formulation
@@ -47,7 +47,6 @@ from mbd.integration.explicit_runge_kutta import explicit
 from mbd.integration.explicit_tableaus import tableau
 from mbd.integration.method import Facts, says
 from mbd.integration.one_step import go_on
-from mbd.linear.onto_rows import add, clear, copy
 from mbd.machine import buffer as m
 from mbd.machine.buffer import NODE_SIZE, NODE_U, NODE_Y
 from mbd.machine.jit import call, ints, jit

@@ -34,13 +34,13 @@ no end of a step sees it, is no event.
 import math
 from typing import Any
 
+from mbd.algebra.vec import clear, copy
 from mbd.base.tolerances import ROUND_OFF, ROWS_MET
 from mbd.integration import newton_loop, nonsmooth
 from mbd.integration import set_valued_laws as sv
 from mbd.integration.one_step import AT_START
 from mbd.integration.updates import keep_start
 from mbd.interactions import set_valued as c
-from mbd.linear.onto_rows import clear, copy
 from mbd.machine import buffer as m
 from mbd.machine.jit import ints, jit, loop
 from mbd.machine.subnormal import flushing

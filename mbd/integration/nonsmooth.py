@@ -58,14 +58,13 @@ References
 import math
 from typing import Any
 
-from mbd.algebra.vec import load3
+from mbd.algebra.vec import add, clear, copy, load3
 from mbd.base.tolerances import CONTACT_SOFT, NEWTON_FREE, ROWS_MET
 from mbd.integration import set_valued_laws as sv
 from mbd.integration.newton_loop import CONVERGED, FAILED, has_aged, keep_record, next_time
 from mbd.integration.one_step import AT_START
 from mbd.integration.updates import keep_start
 from mbd.interactions import set_valued as c
-from mbd.linear.onto_rows import add, clear, copy
 from mbd.machine import buffer as m
 from mbd.machine.jit import call, ints, jit, kernel, loop
 from mbd.machine.subnormal import flushing

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from mbd.algebra.vec import clear, copy
 from mbd.base.tolerances import ERROR_SLOW, ROUND_OFF
 from mbd.formulations.families import family
 from mbd.integration.adaptive import SHRINKS, add_time, factor_after, factor_refused, next_size
@@ -18,7 +19,7 @@ from mbd.integration.newton_loop import CONVERGED, FAILED, REFUSED, keep_record
 from mbd.integration.starting_values import Nearby
 from mbd.integration.updates import back_to_start, keep_start, record
 from mbd.integration.verdicts import dropped_open
-from mbd.linear.onto_rows import clear, copy, once_onto_rows, onto_rows
+from mbd.linear.onto_rows import once_onto_rows, onto_rows
 from mbd.linear.saddle import Saddle
 from mbd.machine import buffer as m
 from mbd.machine.jit import call, ints, jit, loop

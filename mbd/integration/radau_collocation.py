@@ -42,7 +42,7 @@ from typing import Any, Literal
 import numpy as np
 
 from mbd.algebra.radau_points import STAGES, cardinal, integral, radau
-from mbd.algebra.vec import larger
+from mbd.algebra.vec import add, clear, copy, larger
 from mbd.base import tolerances
 from mbd.base.checked import whole
 from mbd.base.door import number
@@ -50,7 +50,7 @@ from mbd.integration import newton_loop, one_step
 from mbd.integration.adaptive import GROWS, SAFE, share_of_step
 from mbd.integration.method import Facts, FreeSteps, once, says
 from mbd.integration.updates import record
-from mbd.linear.onto_rows import add, clear, copy, onto_rows
+from mbd.linear.onto_rows import onto_rows
 from mbd.machine import buffer as m
 from mbd.machine.jit import call, ints, jit, loop
 from mbd.machine.subnormal import flushing

@@ -29,9 +29,9 @@ References
 import math
 from typing import Any, NamedTuple
 
+from mbd.algebra.vec import clear
 from mbd.base.tolerances import CONTACT_RESOLVED, CONTACT_SOFT, CONTACT_UNMET, ROUND_OFF
 from mbd.interactions import set_valued as c
-from mbd.linear.onto_rows import clear
 from mbd.machine import buffer as m
 from mbd.machine.jit import jit
 from mbd.machine.unknowns import own_vector

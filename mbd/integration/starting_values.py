@@ -28,10 +28,9 @@ from typing import Any
 import numpy as np
 
 from mbd.algebra.newmark import Weights
-from mbd.algebra.vec import larger
+from mbd.algebra.vec import clear, copy, larger
 from mbd.base.tolerances import START_DIFFERENCE, START_SMOOTH
 from mbd.integration.consistent import settled
-from mbd.linear.onto_rows import clear, copy
 from mbd.linear.saddle import Saddle, evaluate_unmet, factor_saddle, subtract
 from mbd.machine import buffer as m
 from mbd.machine.jit import call, ints, jit, kernel

@@ -7,7 +7,7 @@ not matter.
 import math
 from typing import Any
 
-from mbd.linear.onto_rows import copy
+from mbd.algebra.vec import copy
 from mbd.machine import buffer as m
 from mbd.machine.jit import ints, jit
 from mbd.machine.two_threads import by_sides

@@ -39,12 +39,10 @@ _PAIRS = ((0, 0), (0, 1), (1, 0), (1, 1))
 
 
 @jit
-def _mean(
-    I: Any, F: Any, s: int, numbers: int, law: int, first: float, last: float, rate: float
-) -> Any:
+def _mean(I: Any, F: Any, e: Any, first: float, last: float, rate: float) -> Any:
     """Return the mean tension of a step, twice its derivative by the last measure, zero."""
-    f, _, _ = motion(I, F, numbers, law)
-    k = 1.0 / F[numbers + COMPLIANCE]
+    f, _, _ = motion(I, F, e)
+    k = 1.0 / F[e.numbers + COMPLIANCE]
     return k * (0.5 * (first + last) - f), k, 0.0
 
 
@@ -63,7 +61,7 @@ def compliant(measure: Measure) -> Kind:
     def forces(I: Any, F: Any, e: Any) -> None:
         S, lam, x = ints(F), I[m.A] + e.u, I[m.X] + e.u
         phase, C = S[m.PHASE], F[e.numbers + COMPLIANCE]
-        f, _, _ = motion(I, F, e.numbers, e.law)
+        f, _, _ = motion(I, F, e)
         u, ud = value(I, F, e, phase == m.STRESS_AHEAD)
         if S[m.ELASTIC]:
             F[x] = 0.0
@@ -90,7 +88,7 @@ def compliant(measure: Measure) -> Kind:
     @each
     def energy(I: Any, F: Any, e: Any) -> None:
         """Add lam C lam / 2, free of the round-off of positions, and the power of the motion."""
-        lam, (_, speed, _) = F[I[m.A] + e.u], motion(I, F, e.numbers, e.law)
+        lam, (_, speed, _) = F[I[m.A] + e.u], motion(I, F, e)
         F[m.POTENTIAL] += 0.5 * F[e.numbers + COMPLIANCE] * lam * lam
         F[m.SUPPLIED] -= lam * speed
 

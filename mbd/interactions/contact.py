@@ -42,45 +42,19 @@ rows of T. Before a method has said so an element is idle: it has no force and i
 import math
 from typing import Any
 
-from mbd.algebra.vec import cross, dot, load3, minus, plus, store3, times
+from mbd.algebra.vec import add3, cross, dot, load3, minus, plus, store3, times, unit
 from mbd.base.tolerances import CONTACT_SOFT
+from mbd.interactions import pullback as on
+from mbd.interactions import set_valued as sv
 from mbd.interactions.kind import Kind
-from mbd.interactions.pullback import (
-    add_column,
-    add_row,
-    add_through,
-    at,
-    clear,
-    each,
-    form_maps,
-    map_of,
-    vector,
-    velocity_map,
-)
-from mbd.interactions.set_valued import (
-    ACTIVE,
-    BRANCH,
-    DELASSUS_N,
-    DELASSUS_T,
-    E1,
-    E2,
-    FIRST,
-    FRICTION,
-    IDLE,
-    OPEN,
-    ROOM,
-    SECOND,
-    SHARE,
-    SLIP,
-    STICK,
-)
+from mbd.interactions.pullback import at, each
 from mbd.machine import buffer as m
 from mbd.machine.jit import jit
 from mbd.machine.simd import add4
 
 N = 8  # vectors of both frames: Q, b1, b2, b3, P, a1, a2, a3
 FRAME = 4
-RADIUS, OTHER = FIRST, SECOND  # OTHER: s R, infinite of a plane
+RADIUS, OTHER = sv.FIRST, sv.SECOND  # OTHER: s R, infinite of a plane
 
 # places in the scratch space: the weights c, the directions n, t1, t2 and their rates
 _C, _AXES, _RATES = 0, 8, 17
@@ -99,10 +73,7 @@ def _across(n: Any) -> int:
 @jit
 def _along(n: Any, i: int) -> Any:
     """Return the part of inertial axis i that is normal to n."""
-    return (
-        (1.0 if i == 0 else 0.0) - n[0] * n[i], (1.0 if i == 1 else 0.0) - n[1] * n[i],
-        (1.0 if i == 2 else 0.0) - n[2] * n[i],
-    )  # fmt: skip
+    return minus(unit(i), times(n[i], n))
 
 
 @jit
@@ -165,11 +136,10 @@ def _on_face(I: Any, F: Any, base: int, a: int, w: Any) -> Any:
 
 
 @jit
-def _push_point(I: Any, F: Any, base: int, a: int, w: Any, s: float, f: Any) -> None:
-    """Add the force s f on the point with the weights w on the face of I[a]; base is FY."""
-    y = I[base] + I[a + m.ATT_Y]
+def _push_point(I: Any, F: Any, a: int, w: Any, s: float, f: Any) -> None:
+    """Add the force s f on the point with the weights w on the face of I[a]."""
     for k in range(4):
-        store3(F, y + 3 * k, plus(load3(F, y + 3 * k), times(s * w[k], f)))
+        add3(F, I[m.FY] + I[a + m.ATT_Y] + 3 * k, s * w[k], f)
 
 
 @jit
@@ -205,64 +175,64 @@ def forces(I: Any, F: Any, e: Any) -> None:
     gap, arm, x = directions(I, F, e)
     s, p, f = I[m.SCRATCH], load3(F, I[m.A] + e.u), (0.0, 0.0, 0.0)
     store3(F, I[m.X] + e.u, (0.0, 0.0, 0.0))
-    if F[e.numbers + ACTIVE] != IDLE:
+    if F[e.numbers + sv.ACTIVE] != sv.IDLE:
         F[I[m.X] + e.u] = -gap
     for r in range(3):
         f = plus(f, times(p[r], load3(F, s + _AXES + 3 * r)))
     for a, y, sign in ((I[e.ends], arm, -1.0), (I[e.ends + FRAME], x, 1.0)):
-        _push_point(I, F, m.FY, a, _meets(I, F, a, y), sign, f)
+        _push_point(I, F, a, _meets(I, F, a, y), sign, f)
 
 
 @jit
 def _add_frame(I: Any, F: Any, e: Any, first: int, branch: float) -> None:
     """Add rows and columns of the frame whose vectors begin with `first`."""
-    s, test, trial = I[m.SCRATCH] + _C, vector(I, first, 0), vector(I, first + 1, 0)
-    column, row = vector(I, first, _COLUMN), vector(I, first, _ROW)
+    s, test, trial = I[m.SCRATCH] + _C, on.vector(I, first, 0), on.vector(I, first + 1, 0)
+    column, row = on.vector(I, first, _COLUMN), on.vector(I, first, _ROW)
     n_v = I[I[e.ends + first] + m.ATT_N]
-    clear(F, test, 3)
-    clear(F, trial, 3)
+    on.clear(F, test, 3)
+    on.clear(F, trial, 3)
     for b in range(first, first + FRAME):
         if I[I[e.ends + b] + m.ATT_N] > 0:
-            add4(F, test, -F[s + b], map_of(I, b, m.P), 3 * m.MAP_ROW)
-            add4(F, trial, -F[s + b], velocity_map(I, F, e, b), 3 * m.MAP_ROW)
-    q, e1, e2 = F[e.numbers + SHARE], F[e.numbers + E1], F[e.numbers + E2]
+            add4(F, test, -F[s + b], on.map_of(I, b, m.P), 3 * m.MAP_ROW)
+            add4(F, trial, -F[s + b], on.velocity_map(I, F, e, b), 3 * m.MAP_ROW)
+    q, e1, e2 = F[e.numbers + sv.SHARE], F[e.numbers + sv.E1], F[e.numbers + sv.E2]
     for r in range(3):
         d = load3(F, I[m.SCRATCH] + _AXES + 3 * r)
-        clear(F, column, 2)
-        add_through(F, column, test, n_v, 1.0, d)
-        add_column(I, F, e, first, r, 1.0, column)
-        if branch == OPEN:
+        on.clear(F, column, 2)
+        on.add_through(F, column, test, n_v, 1.0, d)
+        on.add_column(I, F, e, first, r, 1.0, column)
+        if branch == sv.OPEN:
             continue
-        if branch == SLIP and r > 0:  # Q B_T
+        if branch == sv.SLIP and r > 0:  # Q B_T
             other = load3(F, I[m.SCRATCH] + _AXES + 3 * (3 - r))
             own = e1 if r == 1 else e2
             d = minus(times(q * (1.0 - own * own), d), times(q * e1 * e2, other))
-        add_through(F, row, trial, n_v, 1.0, d)
-        add_row(I, F, e, first, r, 1.0, row)
+        on.add_through(F, row, trial, n_v, 1.0, d)
+        on.add_row(I, F, e, first, r, 1.0, row)
 
 
 @each
 def tangent(I: Any, F: Any, e: Any) -> None:
     """Add rows and columns by the branch that acts."""
     to, ld = I[e.pairs - 2], I[e.pairs - 1]
-    branch = F[e.numbers + BRANCH] if F[e.numbers + ACTIVE] != IDLE else OPEN
+    branch = F[e.numbers + sv.BRANCH] if F[e.numbers + sv.ACTIVE] != sv.IDLE else sv.OPEN
     weights(I, F, e)
-    form_maps(I, F, e, N, False)
+    on.form_maps(I, F, e, N, False)
     for first in range(0, N, FRAME):
         if I[I[e.ends + first] + m.ATT_N] > 0:
             _add_frame(I, F, e, first, branch)
-    D_n, D_t = F[e.numbers + DELASSUS_N], F[e.numbers + DELASSUS_T]
-    if branch == OPEN:
+    D_n, D_t = F[e.numbers + sv.DELASSUS_N], F[e.numbers + sv.DELASSUS_T]
+    if branch == sv.OPEN:
         for r in range(3):
             F[to + r * (ld + 1)] -= 1.0
         return
     F[to] -= CONTACT_SOFT * D_n
-    if branch == STICK:
+    if branch == sv.STICK:
         F[to + ld + 1] -= CONTACT_SOFT * D_t
         F[to + 2 * (ld + 1)] -= CONTACT_SOFT * D_t
         return
-    q, mu = F[e.numbers + SHARE], F[e.numbers + FRICTION]
-    e1, e2 = F[e.numbers + E1], F[e.numbers + E2]
+    q, mu = F[e.numbers + sv.SHARE], F[e.numbers + sv.FRICTION]
+    e1, e2 = F[e.numbers + sv.E1], F[e.numbers + sv.E2]
     F[to + ld] += D_t * mu * e1
     F[to + 2 * ld] += D_t * mu * e2
     F[to + ld + 1] -= D_t * (1.0 - q * (1.0 - e1 * e1) + CONTACT_SOFT)
@@ -274,7 +244,7 @@ def tangent(I: Any, F: Any, e: Any) -> None:
 @each
 def rates(I: Any, F: Any, e: Any) -> None:
     """Write -u along n, a1, a2 and its time derivative; of an idle contact zeros."""
-    if F[e.numbers + ACTIVE] == IDLE:
+    if F[e.numbers + sv.ACTIVE] == sv.IDLE:
         store3(F, I[m.PHID] + e.u, (0.0, 0.0, 0.0))
         store3(F, I[m.PHIDD] + e.u, (0.0, 0.0, 0.0))
         return
@@ -298,5 +268,5 @@ def rates(I: Any, F: Any, e: Any) -> None:
 
 CONTACT = Kind(
     "contact", N, 3, (), forces, tangent, rates, damped=True,
-    room=ROOM, own_block=True, set_valued=True, unit="m",
+    room=sv.ROOM, own_block=True, set_valued=True, unit="m",
 )  # fmt: skip

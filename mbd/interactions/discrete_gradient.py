@@ -34,30 +34,11 @@ from typing import Any
 
 from mbd.algebra.vec import load3, plus, store3, times
 from mbd.base.tolerances import ROUND_OFF
-from mbd.interactions.gradients import (
-    GAMMA,
-    X,
-    add_hessian,
-    add_products,
-    evaluation,
-    gradient,
-    value_of,
-    vectors,
-)
+from mbd.interactions import gradients as gr
+from mbd.interactions import pullback as on
 from mbd.interactions.laws import evaluate_law
 from mbd.interactions.measures import HXD, LAW_IN, LAW_OUT, NORMAL, XA, Measure
-from mbd.interactions.pullback import (
-    add_through,
-    at,
-    clear,
-    each,
-    face,
-    form_maps,
-    map_of,
-    push,
-    subtract_own,
-    vector,
-)
+from mbd.interactions.pullback import at, each, push
 from mbd.machine import buffer as m
 from mbd.machine.jit import ints, jit
 
@@ -76,9 +57,9 @@ _RULE = tuple(
 
 
 @jit
-def mean_of_law(I: Any, F: Any, s: int, law: int, first: float, last: float) -> Any:
+def mean_of_law(I: Any, F: Any, law: int, first: float, last: float) -> Any:
     """Return the means of f, of 2 x df/du with x from 0 to 1, and of df/d(rate)."""
-    turn = last - first
+    s, turn = I[m.SCRATCH], last - first
     mean, stiff, damp, size = 0.0, 0.0, 0.0, 0.0
     at, width = 0.0, 1.0
     for piece in range(_PIECES):
@@ -107,24 +88,20 @@ def mean_of_law(I: Any, F: Any, s: int, law: int, first: float, last: float) -> 
 
 
 @jit
-def mean_tension(
-    I: Any, F: Any, s: int, number: int, law: int, first: float, last: float, rate: float
-) -> Any:
+def mean_tension(I: Any, F: Any, e: Any, first: float, last: float, rate: float) -> Any:
     """Return the mean of f, twice its derivative by the last measure, and that by the rate."""
-    if law == 0:
-        k, c, u0 = F[number], F[number + 1], F[number + 2]
+    if e.law == 0:
+        k, c, u0 = load3(F, e.numbers)
         return k * (0.5 * (first + last) - u0) + c * rate, k, c
-    F[s + LAW_IN + 1] = rate
-    F[s + LAW_IN + 2] = F[m.T]
-    return mean_of_law(I, F, s, law, first, last)
+    F[I[m.SCRATCH] + LAW_IN + 1] = rate
+    F[I[m.SCRATCH] + LAW_IN + 2] = F[m.T]
+    return mean_of_law(I, F, e.law, first, last)
 
 
 @jit
-def mean_held(
-    I: Any, F: Any, s: int, number: int, law: int, first: float, last: float, rate: float
-) -> Any:
+def mean_held(I: Any, F: Any, e: Any, first: float, last: float, rate: float) -> Any:
     """Return a tension that is a number, and its derivatives."""
-    return F[number], 0.0, 0.0
+    return F[e.numbers], 0.0, 0.0
 
 
 @jit
@@ -172,24 +149,20 @@ def load_stop(F: Any, number: int) -> Any:
 
 
 @jit
-def mean_push(
-    I: Any, F: Any, s: int, number: int, law: int, first: float, last: float, rate: float
-) -> Any:
+def mean_push(I: Any, F: Any, e: Any, first: float, last: float, rate: float) -> Any:
     """Return the mean tension of two stops k d^n (1 + e d') and its derivatives, the same two."""
-    k, e, low, high, n = load_stop(F, number)
+    k, lost, low, high, n = load_stop(F, e.numbers)
     up, by_up = _mean_power(first - high, last - high, n)
     down, by_down = _mean_power(low - first, low - last, n)
-    above, below = max(1.0 + e * rate, 0.0), max(1.0 - e * rate, 0.0)
-    damp = k * e * ((up if above > 0.0 else 0.0) + (down if below > 0.0 else 0.0))
+    above, below = max(1.0 + lost * rate, 0.0), max(1.0 - lost * rate, 0.0)
+    damp = k * lost * ((up if above > 0.0 else 0.0) + (down if below > 0.0 else 0.0))
     return k * (above * up - below * down), k * (above * by_up + below * by_down), damp
 
 
 @jit
-def mean_pull(
-    I: Any, F: Any, s: int, number: int, law: int, first: float, last: float, rate: float
-) -> Any:
+def mean_pull(I: Any, F: Any, e: Any, first: float, last: float, rate: float) -> Any:
     """Return the mean of max(k (u - u0) + c u', 0) and its derivatives, the same two."""
-    k, c, u0 = F[number], F[number + 1], F[number + 2]
+    k, c, u0 = load3(F, e.numbers)
     one, two = first - u0 + c * rate / k, last - u0 + c * rate / k
     depth, by_last = _mean_depth(one, two)
     share = 1.0 if two > 0.0 else 0.0  # of the step in which it pulls
@@ -205,14 +178,14 @@ def discrete_gradient(measure: Measure, mean: Any, size: int, row: bool = False)
     ``row``.
     """
     n, of, secant, curved = measure.n, measure.shape, measure.secant, measure.curved
-    evaluate, value = evaluation(measure, size), value_of(measure, size)
-    bent_value = value_of(measure, size, bends=True)
+    evaluate, value = gr.evaluation(measure, size), gr.value_of(measure, size)
+    bent_value = gr.value_of(measure, size, bends=True)
     size += measure.numbers
 
     @jit
     def look_at_end(I: Any, F: Any, e: Any, h: float) -> None:
         """Evaluate the measure at the end of the step, x + x' h/2."""
-        to = vectors(I, of, XA)
+        to = gr.vectors(I, of, XA)
         for a in range(n):
             x = plus(at(I, F, m.Y, I[e.ends + a]), times(0.5 * h, at(I, F, m.YD, I[e.ends + a])))
             store3(F, to + 3 * a, x)
@@ -223,7 +196,7 @@ def discrete_gradient(measure: Measure, mean: Any, size: int, row: bool = False)
         """Leave the secant gradient; return the mean tension and its derivatives."""
         s, first, last = I[m.SCRATCH], F[e.numbers + size], F[e.numbers + size + 1]
         secant(F, s, u, first, last)
-        return mean(I, F, s, e.numbers, e.law, first, last, (last - first) / F[m.ROW_RATE])
+        return mean(I, F, e, first, last, (last - first) / F[m.ROW_RATE])
 
     @each
     def forces(I: Any, F: Any, e: Any) -> None:
@@ -241,7 +214,7 @@ def discrete_gradient(measure: Measure, mean: Any, size: int, row: bool = False)
             if row:
                 F[I[m.A] + e.u] = f
             for a in range(n):
-                push(I, F, m.FY, I[e.ends + a], f, gradient(I, F, of, a))
+                push(I, F, m.FY, I[e.ends + a], f, gr.gradient(I, F, of, a))
 
     @each
     def tangent(I: Any, F: Any, e: Any) -> None:
@@ -251,28 +224,30 @@ def discrete_gradient(measure: Measure, mean: Any, size: int, row: bool = False)
         Hessian of a full measure.
         """
         s, h, wK = I[m.SCRATCH], F[m.ROW_RATE], F[m.W_K]
-        last = vectors(I, of, NORMAL) + 9 * n * n if of.full else s + HXD
+        last = gr.vectors(I, of, NORMAL) + 9 * n * n if of.full else s + HXD
         look_at_end(I, F, e, h)
         for a in range(n):
-            store3(F, last + 3 * a, gradient(I, F, of, a))
+            store3(F, last + 3 * a, gr.gradient(I, F, of, a))
         u, _ = bent_value(I, F, e, False)
         f, stiff, damp = acting(I, F, e, u)
-        form_maps(I, F, e, n, False)
+        on.form_maps(I, F, e, n, False)
         for a in range(n):
-            r = face(I, e, a)
+            r = on.face(I, e, a)
             if r < 0:
                 continue
             if r == a:
-                clear(F, vector(I, a, GAMMA), 3)
-            by_end = times(stiff + 2 * damp / h, gradient(I, F, of, a))
+                on.clear(F, on.vector(I, a, gr.GAMMA), 3)
+            by_end = times(stiff + 2 * damp / h, gr.gradient(I, F, of, a))
             if curved:
                 by_end = plus(by_end, times(2 * f, load3(F, s + NORMAL + 3 * a)))
             n_v = I[I[e.ends + a] + m.ATT_N]
-            add_through(F, vector(I, r, GAMMA), map_of(I, a, m.P), n_v, wK, by_end)
-            add_through(F, vector(I, r, X), map_of(I, a, m.PT), n_v, 1.0, load3(F, last + 3 * a))
-        add_products(I, F, e, n, False)
-        add_hessian(I, F, e, of, wK * f)
+            on.add_through(F, on.vector(I, r, gr.GAMMA), on.map_of(I, a, m.P), n_v, wK, by_end)
+            on.add_through(
+                F, on.vector(I, r, gr.X), on.map_of(I, a, m.PT), n_v, 1.0, load3(F, last + 3 * a)
+            )
+        gr.add_products(I, F, e, n, False)
+        gr.add_hessian(I, F, e, of, wK * f)
         if row:
-            subtract_own(I, F, e, 1, 1.0)
+            on.subtract_own(I, F, e, 1, 1.0)
 
     return forces, tangent

@@ -41,22 +41,30 @@ from mbd.algebra.so3 import (
     quaternion_product,
     tangent,
 )
-from mbd.algebra.vec import cross, dot, load3, mat_mat, mat_plus, mat_vec, outer, plus, tilde, times
+from mbd.algebra.vec import (
+    EYE,
+    ZERO,
+    cross,
+    dot,
+    load3,
+    mat_mat,
+    mat_plus,
+    mat_vec,
+    outer,
+    plus,
+    tilde,
+    times,
+    transposed,
+)
 from mbd.interactions.kind import Kind
-from mbd.interactions.laws import evaluate_law
-from mbd.interactions.measures import LAW_IN, LAW_OUT
+from mbd.interactions.laws import evaluate_now
 from mbd.interactions.pullback import add_multiple, at, each, form_maps, push
 from mbd.interactions.rows import add_gradient
 from mbd.machine import buffer as m
-from mbd.machine.buffer import ATT_N
 from mbd.machine.jit import jit
 
-A, FY, PHID, PHIDD, SCRATCH, T, W_K, X, Y, YD, YDD = (
-    m.A, m.FY, m.PHID, m.PHIDD, m.SCRATCH, m.T, m.W_K, m.X, m.Y, m.YD, m.YDD,
-)  # fmt: skip
 WITH_RATES, VALUES = 9, 15  # numbers that a law gives
 SECOND = 3  # number of the first attachment of the second frame
-_ZERO, _EYE = (0.0,) * 9, (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
 
 
 @jit
@@ -102,8 +110,8 @@ def _turned_by(F: Any, at: int, p: Any) -> Any:
 def _present(I: Any, F: Any, e: Any) -> Any:
     """Return the rotation that the frames have, a_k . b_c row by row."""
     a, b = e.ends, e.ends + SECOND
-    a1, a2, a3 = at(I, F, Y, I[a]), at(I, F, Y, I[a + 1]), at(I, F, Y, I[a + 2])
-    b1, b2, b3 = at(I, F, Y, I[b]), at(I, F, Y, I[b + 1]), at(I, F, Y, I[b + 2])
+    a1, a2, a3 = at(I, F, m.Y, I[a]), at(I, F, m.Y, I[a + 1]), at(I, F, m.Y, I[a + 2])
+    b1, b2, b3 = at(I, F, m.Y, I[b]), at(I, F, m.Y, I[b + 1]), at(I, F, m.Y, I[b + 2])
     k = 1 / math.sqrt(dot(a1, a1) * dot(b1, b1))
     return (
         k * dot(a1, b1), k * dot(a1, b2), k * dot(a1, b3),
@@ -136,7 +144,7 @@ def _nearer(I: Any, F: Any, e: Any, R: Any) -> Any:
     From half a turn off, the step tan 1.176 = 2.4 rad of Newton's method ends 0.74 rad from R.
     """
     C = _present(I, F, e)
-    S = mat_mat((C[0], C[3], C[6], C[1], C[4], C[7], C[2], C[5], C[8]), R)
+    S = mat_mat(transposed(C), R)
     if S[0] + S[4] + S[8] >= 1.0 or S[1] * S[1] + S[5] * S[5] + S[6] * S[6] > 1e-4:
         return R
     return mat_mat(C, quaternion_matrix(quaternion_exp(times(1.176, _axis(S)))))
@@ -145,24 +153,20 @@ def _nearer(I: Any, F: Any, e: Any, R: Any) -> Any:
 @jit
 def _target(I: Any, F: Any, e: Any) -> Any:
     """Return R, R', R'' row by row."""
-    s = I[SCRATCH]
     if e.law == 0:
-        return _present(I, F, e), _ZERO, _ZERO
-    F[s + LAW_IN] = F[T]
-    evaluate_law(I, F, e.law)
-    h, o = F[e.numbers], s + LAW_OUT
+        return _present(I, F, e), ZERO, ZERO
+    h, o = F[e.numbers], evaluate_now(I, F, e.law)
+    p = quaternion_exp(load3(F, o))
     if h == 0.0:
-        p = quaternion_exp(load3(F, o))
         w, alpha = spin(load3(F, o), load3(F, o + 3), load3(F, o + 6))
     else:
-        p = quaternion_exp(load3(F, o))
         a, b = _turned_by(F, o + 3, p), _turned_by(F, o + 6, p)
         d, e = _turned_by(F, o + 9, p), _turned_by(F, o + 12, p)
         w = plus(times(8 / (12 * h), plus(d, times(-1.0, b))),
                  times(-1 / (12 * h), plus(e, times(-1.0, a))))  # fmt: skip
         alpha = plus(times(16 / (12 * h * h), plus(b, d)), times(-1 / (12 * h * h), plus(a, e)))
     R, W = quaternion_matrix(p), tilde(w)
-    second = mat_plus(mat_plus(tilde(alpha), 1.0, outer(w, w)), -dot(w, w), _EYE)
+    second = mat_plus(mat_plus(tilde(alpha), 1.0, outer(w, w)), -dot(w, w), EYE)
     return R, mat_mat(W, R), mat_mat(second, R)
 
 
@@ -182,11 +186,11 @@ def forces(I: Any, F: Any, e: Any) -> None:
     for r in range(3):
         a, c = (r + 1) % 3, (r + 2) % 3
         B = I[e.ends + SECOND + a]
-        lam, b, tau = F[I[A] + e.u + r], at(I, F, Y, B), _column(I, F, Y, e, R, c)
-        F[I[X] + e.u + r] = dot(b, tau)
-        push(I, F, FY, B, lam, tau)
+        lam, b, tau = F[I[m.A] + e.u + r], at(I, F, m.Y, B), _column(I, F, m.Y, e, R, c)
+        F[I[m.X] + e.u + r] = dot(b, tau)
+        push(I, F, m.FY, B, lam, tau)
         for k in range(3):
-            push(I, F, FY, I[e.ends + k], lam * R[3 * k + c], b)
+            push(I, F, m.FY, I[e.ends + k], lam * R[3 * k + c], b)
 
 
 @each
@@ -195,14 +199,14 @@ def tangents(I: Any, F: Any, e: Any) -> None:
     R, Rd, _ = _target(I, F, e)
     R = _nearer(I, F, e, R)
     form_maps(I, F, e, 6, True)
-    first, second = I[I[e.ends] + ATT_N] > 0, I[I[e.ends + SECOND] + ATT_N] > 0
+    first, second = I[I[e.ends] + m.ATT_N] > 0, I[I[e.ends + SECOND] + m.ATT_N] > 0
     for r in range(3):
         a, c = (r + 1) % 3, (r + 2) % 3
-        B, lam = I[e.ends + SECOND + a], F[W_K] * F[I[A] + e.u + r]
-        b, bd = at(I, F, Y, B), at(I, F, YD, B)
+        B, lam = I[e.ends + SECOND + a], F[m.W_K] * F[I[m.A] + e.u + r]
+        b, bd = at(I, F, m.Y, B), at(I, F, m.YD, B)
         if second:
-            rate = plus(_column(I, F, Y, e, Rd, c), _column(I, F, YD, e, R, c))
-            add_gradient(I, F, e, SECOND + a, r, _column(I, F, Y, e, R, c), rate)
+            rate = plus(_column(I, F, m.Y, e, Rd, c), _column(I, F, m.YD, e, R, c))
+            add_gradient(I, F, e, SECOND + a, r, _column(I, F, m.Y, e, R, c), rate)
         for k in range(3):
             h = R[3 * k + c]
             if first:
@@ -220,13 +224,13 @@ def rates(I: Any, F: Any, e: Any) -> None:
     for r in range(3):
         a, c = (r + 1) % 3, (r + 2) % 3
         B = I[e.ends + SECOND + a]
-        b, bd, bdd = at(I, F, Y, B), at(I, F, YD, B), at(I, F, YDD, B)
-        tau = _column(I, F, Y, e, R, c)
-        first = plus(_column(I, F, Y, e, Rd, c), _column(I, F, YD, e, R, c))
-        second = plus(_column(I, F, Y, e, Rdd, c), _column(I, F, YDD, e, R, c))
-        second = plus(second, times(2.0, _column(I, F, YD, e, Rd, c)))
-        F[I[PHID] + e.u + r] = dot(bd, tau) + dot(b, first)
-        F[I[PHIDD] + e.u + r] = dot(bdd, tau) + 2 * dot(bd, first) + dot(b, second)
+        b, bd, bdd = at(I, F, m.Y, B), at(I, F, m.YD, B), at(I, F, m.YDD, B)
+        tau = _column(I, F, m.Y, e, R, c)
+        first = plus(_column(I, F, m.Y, e, Rd, c), _column(I, F, m.YD, e, R, c))
+        second = plus(_column(I, F, m.Y, e, Rdd, c), _column(I, F, m.YDD, e, R, c))
+        second = plus(second, times(2.0, _column(I, F, m.YD, e, Rd, c)))
+        F[I[m.PHID] + e.u + r] = dot(bd, tau) + dot(b, first)
+        F[I[m.PHIDD] + e.u + r] = dot(bdd, tau) + 2 * dot(bd, first) + dot(b, second)
 
 
 @each
@@ -235,8 +239,8 @@ def energy(I: Any, F: Any, e: Any) -> None:
     _, Rd, _ = _target(I, F, e)
     for r in range(3):
         a, c = (r + 1) % 3, (r + 2) % 3
-        driven = dot(at(I, F, Y, I[e.ends + SECOND + a]), _column(I, F, Y, e, Rd, c))
-        F[m.SUPPLIED] += F[I[A] + e.u + r] * driven
+        driven = dot(at(I, F, m.Y, I[e.ends + SECOND + a]), _column(I, F, m.Y, e, Rd, c))
+        F[m.SUPPLIED] += F[I[m.A] + e.u + r] * driven
 
 
 _PAIRS = tuple(p for k in range(3) for a in range(3) for p in ((k, SECOND + a), (SECOND + a, k)))

@@ -15,13 +15,15 @@ for each measure.
 The laws of one measure are compiled once and chained, whatever the sum.
 """
 
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
+from mbd.algebra.vec import load3, plus
 from mbd.interactions.gradients import add_measured_row, gradient, second_rate, value_of
 from mbd.interactions.kind import Kind
-from mbd.interactions.laws import evaluate_law
-from mbd.interactions.measures import LAW_IN, LAW_OUT, Measure
+from mbd.interactions.laws import evaluate_now
+from mbd.interactions.measures import Measure
 from mbd.interactions.pullback import ElementRecord, each, push
 from mbd.interactions.turns import remember
 from mbd.machine import buffer as m
@@ -31,17 +33,13 @@ CONSTANT, SLOPE, FACTORS = 0, 1, 2  # places of the numbers
 
 
 @jit
-def motion(I: Any, F: Any, numbers: int, law: int) -> Any:
+def motion(I: Any, F: Any, e: Any) -> Any:
     """Return c + s t + f(t) and its two derivatives."""
-    s, slope = I[m.SCRATCH], F[numbers + SLOPE]
-    f, f1, f2 = F[numbers + CONSTANT] + slope * F[m.T], slope, 0.0
-    if law != 0:
-        F[s + LAW_IN] = F[m.T]
-        evaluate_law(I, F, law)
-        f += F[s + LAW_OUT]
-        f1 += F[s + LAW_OUT + 1]
-        f2 += F[s + LAW_OUT + 2]
-    return f, f1, f2
+    slope = F[e.numbers + SLOPE]
+    f, f1, f2 = F[e.numbers + CONSTANT] + slope * F[m.T], slope, 0.0
+    if e.law == 0:
+        return f, f1, f2
+    return plus((f, f1, f2), load3(F, evaluate_now(I, F, e.law)))
 
 
 # --- the record of one term of the sum: its factor, the memory of its angle, its attachments ------
@@ -67,13 +65,13 @@ def _following(e: Any, of: Any, numbers: int) -> Any:
 def _begin_with_the_law(I: Any, F: Any, e: Any) -> None:
     """Let the angle last accepted be that of the law, where no step is made."""
     if F[m.T] == F[m.T_STEP]:
-        f, _, _ = motion(I, F, e.numbers, e.law)
+        f, _, _ = motion(I, F, e)
         F[e.memory] = f / F[e.numbers + FACTORS]
 
 
 @cache
-def _forces(measures: tuple[Measure, ...]) -> Any:
-    """Return a function that adds lam k g of all measures, and returns sum k u and sum k du/dt."""
+def _summed(term: Callable[..., Any], measures: tuple[Measure, ...], *options: bool) -> Any:
+    """Return a function of the first record and lam: the sums of what a `term` of each returns."""
     if not measures:
 
         @jit
@@ -81,8 +79,21 @@ def _forces(measures: tuple[Measure, ...]) -> Any:
             return 0.0, 0.0
 
         return nothing
-    value, of, following = value_of(measures[0], 1), measures[0].shape, _forces(measures[1:])
-    n, numbers = of.n, measures[0].numbers
+    own, following = term(measures[0], *options), _summed(term, measures[1:], *options)
+    of, numbers = measures[0].shape, measures[0].numbers
+
+    @jit
+    def both(I: Any, F: Any, e: Any, lam: float) -> Any:
+        x, y = own(I, F, e, lam)
+        others = following(I, F, _following(e, of, numbers), lam)
+        return x + others[0], y + others[1]
+
+    return both
+
+
+def _forces(measure: Measure) -> Any:
+    """Return a function that adds lam k g, and returns k u and k du/dt."""
+    value, of, n = value_of(measure, 1), measure.shape, measure.n
 
     @jit
     def forces(I: Any, F: Any, e: Any, lam: float) -> Any:
@@ -90,64 +101,56 @@ def _forces(measures: tuple[Measure, ...]) -> Any:
         u, ud = value(I, F, e, True)
         for a in range(n):
             push(I, F, m.FY, I[e.ends + a], lam * k, gradient(I, F, of, a))
-        rest, rest_rate = following(I, F, _following(e, of, numbers), lam)
-        return k * u + rest, k * ud + rest_rate
+        return k * u, k * ud
 
     return forces
 
 
-@cache
-def _second_rates(measures: tuple[Measure, ...]) -> Any:
-    """Return a function that returns the second time derivative of sum k u."""
-    if not measures:
-
-        @jit
-        def nothing(I: Any, F: Any, e: Any) -> float:
-            return 0.0
-
-        return nothing
-    value, of, following = value_of(measures[0], 1), measures[0].shape, _second_rates(measures[1:])
-    numbers = measures[0].numbers
+def _second_rates(measure: Measure) -> Any:
+    """Return a function that returns the second time derivative of k u, and zero."""
+    value, of = value_of(measure, 1), measure.shape
 
     @jit
-    def second(I: Any, F: Any, e: Any) -> float:
+    def second(I: Any, F: Any, e: Any, lam: float) -> Any:
         _, ud = value(I, F, e, True)
-        udd = second_rate(I, F, e, of, ud)
-        return F[e.numbers] * udd + following(I, F, _following(e, of, numbers))
+        return F[e.numbers] * second_rate(I, F, e, of, ud), 0.0
 
     return second
 
 
-@cache
-def _tangent(measures: tuple[Measure, ...], rate: bool) -> Any:
-    """Return a function that adds the blocks of all measures."""
-    if not measures:
-
-        @jit
-        def nothing(I: Any, F: Any, e: Any, lam: float) -> None:
-            pass
-
-        return nothing
-    value, of, add_following = (
-        value_of(measures[0], 1, bends=True), measures[0].shape, _tangent(measures[1:], rate),
-    )  # fmt: skip
-    numbers = measures[0].numbers
+def _tangent(measure: Measure, rate: bool) -> Any:
+    """Return a function that adds the blocks of a measure, and returns zeros."""
+    value, of = value_of(measure, 1, bends=True), measure.shape
 
     @jit
-    def tangent(I: Any, F: Any, e: Any, lam: float) -> None:
+    def tangent(I: Any, F: Any, e: Any, lam: float) -> Any:
         _, ud = value(I, F, e, True)
         add_measured_row(I, F, e, of, rate, ud, F[e.numbers], lam)
-        add_following(I, F, _following(e, of, numbers), lam)
+        return 0.0, 0.0
 
     return tangent
+
+
+def _remembered(measure: Measure) -> Any:
+    """Return a function that remembers an angle, and returns zeros."""
+    value, periodic = value_of(measure, 1), measure.periodic
+
+    @jit
+    def store(I: Any, F: Any, e: Any, lam: float) -> Any:
+        if periodic:
+            u, ud = value(I, F, e, True)
+            remember(I, F, e.memory, u, ud)
+        return 0.0, 0.0
+
+    return store
 
 
 @cache
 def total(measures: tuple[Measure, ...], rate: bool = False) -> Kind:
     """Return the row on a sum of measures as a kind; with ``rate`` the row is on velocities."""
     n = sum(x.n for x in measures)
-    add_forces, second_rate = _forces(measures), _second_rates(measures)
-    add_tangent = _tangent(measures, rate)
+    add_forces, second_rates = _summed(_forces, measures), _summed(_second_rates, measures)
+    add_tangent, store = _summed(_tangent, measures, rate), _summed(_remembered, measures)
     alone = len(measures) == 1 and measures[0].periodic and not rate
     pairs: list[tuple[int, int]] = []
     first = 0
@@ -157,7 +160,7 @@ def total(measures: tuple[Measure, ...], rate: bool = False) -> Kind:
 
     @each
     def forces(I: Any, F: Any, e: Any) -> None:
-        f, _, _ = motion(I, F, e.numbers, e.law)
+        f, _, _ = motion(I, F, e)
         if alone:
             _begin_with_the_law(I, F, e)
         u, ud = add_forces(I, F, _first(e), F[I[m.A] + e.u])
@@ -170,61 +173,32 @@ def total(measures: tuple[Measure, ...], rate: bool = False) -> Kind:
     @each
     def rates(I: Any, F: Any, e: Any) -> None:
         """Write both derivatives; of a row on velocities its value and its derivative."""
-        f, f1, f2 = motion(I, F, e.numbers, e.law)
+        f, f1, f2 = motion(I, F, e)
         _, ud = add_forces(I, F, _first(e), 0.0)
+        udd, _ = second_rates(I, F, _first(e), 0.0)
         F[I[m.PHID] + e.u] = ud - (f if rate else f1)
-        F[I[m.PHIDD] + e.u] = second_rate(I, F, _first(e)) - (f1 if rate else f2)
+        F[I[m.PHIDD] + e.u] = udd - (f1 if rate else f2)
 
     @each
     def energy(I: Any, F: Any, e: Any) -> None:
         """Add the power -lam df/dt with which the motion drives; of a row on velocities -lam f."""
-        f, f1, _ = motion(I, F, e.numbers, e.law)
+        f, f1, _ = motion(I, F, e)
         F[m.SUPPLIED] -= F[I[m.A] + e.u] * (f if rate else f1)
 
+    @each
+    def accept(I: Any, F: Any, e: Any) -> None:
+        """Keep the angles of an accepted step."""
+        if alone:
+            _begin_with_the_law(I, F, e)
+        store(I, F, _first(e), 0.0)
+
     some = any(x.periodic for x in measures) and not rate
-    accept = _remember(measures) if some else None
     names = " + ".join(x.name for x in measures)
     name = f"{'rate of ' if rate else ''}sum {names} row"
     unit = measures[0].unit + ("/s" if rate else "")
     return Kind(
-        name, n, 1, tuple(pairs), forces, tangent, rates, accept, damped=rate, turns=some,
-        stateless=alone, smooth=True, secant=False, integrable=rate, energy=energy, unit=unit,
-        work=max(x.work for x in measures), code=tuple(f for x in measures for f in x.code),
+        name, n, 1, tuple(pairs), forces, tangent, rates, accept if some else None, damped=rate,
+        turns=some, stateless=alone, smooth=True, secant=False, integrable=rate, energy=energy,
+        unit=unit, work=max(x.work for x in measures),
+        code=tuple(f for x in measures for f in x.code),
     )  # fmt: skip
-
-
-@cache
-def _store(measures: tuple[Measure, ...]) -> Any:
-    """Return a function that remembers all angles."""
-    if not measures:
-
-        @jit
-        def nothing(I: Any, F: Any, e: Any) -> None:
-            pass
-
-        return nothing
-    value, of, following = value_of(measures[0], 1), measures[0].shape, _store(measures[1:])
-    periodic, numbers = measures[0].periodic, measures[0].numbers
-
-    @jit
-    def store(I: Any, F: Any, e: Any) -> None:
-        if periodic:
-            u, ud = value(I, F, e, True)
-            remember(I, F, e.memory, u, ud)
-        following(I, F, _following(e, of, numbers))
-
-    return store
-
-
-@cache
-def _remember(measures: tuple[Measure, ...]) -> Any:
-    """Return the kernel that keeps the angles of an accepted step."""
-    store, alone = _store(measures), len(measures) == 1
-
-    @each
-    def accept(I: Any, F: Any, e: Any) -> None:
-        if alone:
-            _begin_with_the_law(I, F, e)
-        store(I, F, _first(e))
-
-    return accept

@@ -13,38 +13,12 @@ That of a full measure is added pair by pair, :math:`\sum_{ab} P_a H_{ab} P_{T,b
 from functools import cache
 from typing import Any
 
-from mbd.algebra.vec import dot, load3, minus, plus, store3, times
+from mbd.algebra.vec import ZERO, dot, load3, minus, plus, store3, times
+from mbd.interactions import measures as ms
+from mbd.interactions import pullback as on
 from mbd.interactions.kind import Kind
-from mbd.interactions.measures import (
-    GRAD,
-    HESS,
-    HXD,
-    KAPPA,
-    MU,
-    NORMAL,
-    XA,
-    XD,
-    ZERO,
-    Measure,
-    along,
-    hessian_times,
-)
-from mbd.interactions.pullback import (
-    add_column,
-    add_multiple,
-    add_row,
-    add_stiffness,
-    add_through,
-    at,
-    clear,
-    coupled,
-    each,
-    face,
-    form_maps,
-    map_of,
-    vector,
-    velocity_map,
-)
+from mbd.interactions.measures import Measure
+from mbd.interactions.pullback import at, each
 from mbd.interactions.turns import counted, keep, remember
 from mbd.machine import buffer as m
 from mbd.machine.jit import address_at, jit, measure_call
@@ -56,13 +30,13 @@ GAMMA, NU, X, Z, ROW = 0, 1, 2, 3, 4  # vectors on a face: gamma, nu, what they 
 @jit
 def vectors(I: Any, of: Any, which: int) -> int:
     """Return where XA, XD, HXD or GRAD of a measure begin; of a full one after all maps."""
-    return vector(I, of.n, 0) + which // 4 * of.n if of.full else I[m.SCRATCH] + which
+    return on.vector(I, of.n, 0) + which // 4 * of.n if of.full else I[m.SCRATCH] + which
 
 
 @jit
 def gradient(I: Any, F: Any, of: Any, a: int) -> Any:
     """Return the gradient of a measure by attachment a."""
-    return load3(F, vectors(I, of, GRAD) + 3 * a)
+    return load3(F, vectors(I, of, ms.GRAD) + 3 * a)
 
 
 @cache
@@ -76,7 +50,7 @@ def evaluation(measure: Measure, first: int, bends: bool = False) -> Any:
 
         @jit
         def full(I: Any, F: Any, e: Any) -> float:
-            x, k = vectors(I, of, XA), e.numbers + first
+            x, k = vectors(I, of, ms.XA), e.numbers + first
             return measure_call(address_at(I, e.code), F, x, k, flag)  # type: ignore[no-any-return]
 
         return full
@@ -105,7 +79,7 @@ def value_of(measure: Measure, first: int = 0, bends: bool = False) -> Any:
         moves = rates or (periodic and F[m.T] != F[m.T_LAST])
         _load(I, F, e, of, moves or of.full)
         u = evaluate(I, F, e)
-        rate = _rate(I, F, of, GRAD) if moves else 0.0
+        rate = _rate(I, F, of, ms.GRAD) if moves else 0.0
         if periodic:
             u = counted(I, F, e.memory, u, rate)
         return u, rate
@@ -147,7 +121,7 @@ def unwrapped_angle(measure: Measure) -> Kind:
 @jit
 def _load(I: Any, F: Any, e: Any, of: Any, rates: bool) -> None:
     """Leave the vectors, with ``rates`` theirs too."""
-    x, xd = vectors(I, of, XA), vectors(I, of, XD)
+    x, xd = vectors(I, of, ms.XA), vectors(I, of, ms.XD)
     for a in range(of.n):
         store3(F, x + 3 * a, at(I, F, m.Y, I[e.ends + a]))
         if rates:
@@ -157,7 +131,7 @@ def _load(I: Any, F: Any, e: Any, of: Any, rates: bool) -> None:
 @jit
 def _rate(I: Any, F: Any, of: Any, which: int) -> float:
     """Return g.x' of the vectors, or n.x'."""
-    g, xd, total = vectors(I, of, which), vectors(I, of, XD), 0.0
+    g, xd, total = vectors(I, of, which), vectors(I, of, ms.XD), 0.0
     for a in range(of.n):
         total += dot(load3(F, g + 3 * a), load3(F, xd + 3 * a))
     return total
@@ -166,7 +140,7 @@ def _rate(I: Any, F: Any, of: Any, which: int) -> float:
 @jit
 def _turn(I: Any, F: Any, of: Any, rate: float) -> float:
     """Return n.x', where a rate asks for it and there is an n."""
-    return _rate(I, F, of, NORMAL) if rate != 0.0 and not of.full else 0.0
+    return _rate(I, F, of, ms.NORMAL) if rate != 0.0 and not of.full else 0.0
 
 
 @jit
@@ -174,11 +148,11 @@ def second_rate(I: Any, F: Any, e: Any, of: Any, ud: float) -> float:
     """Return g.x'' + x'.H x', the second time derivative; ud = g.x' was evaluated just now."""
     total = 0.0
     if of.full:
-        hx, xd = vectors(I, of, HXD), vectors(I, of, XD)
+        hx, xd = vectors(I, of, ms.HXD), vectors(I, of, ms.XD)
         for a in range(of.n):
             total += dot(load3(F, hx + 3 * a), load3(F, xd + 3 * a))
     else:
-        total = along(F, I[m.SCRATCH], of, ud)
+        total = ms.along(F, I[m.SCRATCH], of, ud)
     for a in range(of.n):
         total += dot(gradient(I, F, of, a), at(I, F, m.YDD, I[e.ends + a]))
     return total
@@ -188,26 +162,26 @@ def second_rate(I: Any, F: Any, e: Any, of: Any, ud: float) -> float:
 def change_of_gradient(I: Any, F: Any, of: Any, a: int, ud: float, turn: float) -> Any:
     """Return (H x')_a with ud = g.x' and turn = n.x'."""
     if of.full:
-        return load3(F, vectors(I, of, HXD) + 3 * a)
+        return load3(F, vectors(I, of, ms.HXD) + 3 * a)
     s = I[m.SCRATCH]
-    hx = hessian_times(F, s, of.n, a, ud, turn)
-    return plus(hx, times(F[s + MU] * turn, load3(F, s + NORMAL + 3 * a))) if of.bent else hx
+    hx = ms.hessian_times(F, s, of.n, a, ud, turn)
+    return plus(hx, times(F[s + ms.MU] * turn, load3(F, s + ms.NORMAL + 3 * a))) if of.bent else hx
 
 
 @jit
 def add_products(I: Any, F: Any, e: Any, n: int, two: bool) -> None:
     """Add gamma x^T, with ``two`` also nu z^T, to the blocks of all faces of n attachments."""
     for a in range(n):
-        if face(I, e, a) != a:
+        if on.face(I, e, a) != a:
             continue
         for b in range(n):
-            if face(I, e, b) != b:
+            if on.face(I, e, b) != b:
                 continue
-            if not coupled(I, F, e, a * n + b):
+            if not on.coupled(I, F, e, a * n + b):
                 continue
             pair, rows, columns = e.pairs + 2 * (a * n + b), I[e.ends + a], I[e.ends + b]
             to, ld, rows, columns = I[pair], I[pair + 1], I[rows + m.ATT_N], I[columns + m.ATT_N]
-            U, V = vector(I, a, GAMMA), vector(I, b, X)
+            U, V = on.vector(I, a, GAMMA), on.vector(I, b, X)
             if two:
                 add_outer2(F, to, ld, rows, columns, 1.0, U, V)
             else:
@@ -218,7 +192,7 @@ def add_products(I: Any, F: Any, e: Any, n: int, two: bool) -> None:
 def add_hessian(I: Any, F: Any, e: Any, of: Any, weight: float) -> None:
     """Add weight h_ab P_a P_T,b^T of all attachments; of a full measure weight P_a H_ab P_T,b^T."""
     n = of.n
-    h = vectors(I, of, NORMAL) if of.full else I[m.SCRATCH] + HESS
+    h = vectors(I, of, ms.NORMAL) if of.full else I[m.SCRATCH] + ms.HESS
     for a in range(n):
         for b in range(n):
             if of.full:
@@ -227,20 +201,20 @@ def add_hessian(I: Any, F: Any, e: Any, of: Any, weight: float) -> None:
                 zx, zy, zz = load3(F, x + 6 * n)
                 H = (xx, xy, xz, yx, yy, yz, zx, zy, zz)
                 if H != ZERO:
-                    add_stiffness(I, F, e, a * n + b, a, b, weight, H)
+                    on.add_stiffness(I, F, e, a * n + b, a, b, weight, H)
             elif F[h + 4 * a + b] != 0.0:
-                add_multiple(I, F, e, a * n + b, a, b, weight * F[h + 4 * a + b])
+                on.add_multiple(I, F, e, a * n + b, a, b, weight * F[h + 4 * a + b])
 
 
 @jit
 def gather_hessian(I: Any, F: Any, e: Any, of: Any, r: int, a: int, weight: float) -> None:
     """Add the part of attachment a to nu, and to weight times what gamma and nu go with."""
-    s, trial, n_v = I[m.SCRATCH], map_of(I, a, m.PT), I[I[e.ends + a] + m.ATT_N]
-    g, nu = load3(F, s + GRAD + 3 * a), load3(F, s + NORMAL + 3 * a)
-    add_through(F, vector(I, r, NU), map_of(I, a, m.P), n_v, 1.0, nu)
-    add_through(F, vector(I, r, X), trial, n_v, weight, minus(times(F[s + KAPPA], g), nu))
-    mu = F[s + MU] if of.bent else 0.0
-    add_through(F, vector(I, r, Z), trial, n_v, weight, minus(times(mu, nu), g))
+    s, trial, n_v = I[m.SCRATCH], on.map_of(I, a, m.PT), I[I[e.ends + a] + m.ATT_N]
+    g, nu = load3(F, s + ms.GRAD + 3 * a), load3(F, s + ms.NORMAL + 3 * a)
+    on.add_through(F, on.vector(I, r, NU), on.map_of(I, a, m.P), n_v, 1.0, nu)
+    on.add_through(F, on.vector(I, r, X), trial, n_v, weight, minus(times(F[s + ms.KAPPA], g), nu))
+    mu = F[s + ms.MU] if of.bent else 0.0
+    on.add_through(F, on.vector(I, r, Z), trial, n_v, weight, minus(times(mu, nu), g))
 
 
 @jit
@@ -249,22 +223,22 @@ def add_tension(
 ) -> None:
     """Add the tangent of the forces f g: f H, and the change of f with u and its rate, times g."""
     wG, wK, n = F[m.W_G], F[m.W_K], of.n
-    form_maps(I, F, e, n, damp != 0.0)
+    on.form_maps(I, F, e, n, damp != 0.0)
     turn = _turn(I, F, of, damp)
     for a in range(n):
-        r = face(I, e, a)
+        r = on.face(I, e, a)
         if r < 0:
             continue
         if r == a:
-            clear(F, vector(I, a, GAMMA), 4)
-        g, x, n_v = gradient(I, F, of, a), vector(I, r, X), I[I[e.ends + a] + m.ATT_N]
-        add_through(F, vector(I, r, GAMMA), map_of(I, a, m.P), n_v, 1.0, g)
-        add_through(F, x, map_of(I, a, m.PT), n_v, wK * stiff, g)
+            on.clear(F, on.vector(I, a, GAMMA), 4)
+        g, x, n_v = gradient(I, F, of, a), on.vector(I, r, X), I[I[e.ends + a] + m.ATT_N]
+        on.add_through(F, on.vector(I, r, GAMMA), on.map_of(I, a, m.P), n_v, 1.0, g)
+        on.add_through(F, x, on.map_of(I, a, m.PT), n_v, wK * stiff, g)
         if damp != 0.0:
             change = change_of_gradient(I, F, of, a, ud, turn)
-            add_through(F, x, velocity_map(I, F, e, a), n_v, wG * damp, g)
-            add_through(F, x, map_of(I, a, m.DP), n_v, wK * damp, g)
-            add_through(F, x, map_of(I, a, m.PT), n_v, wK * damp, change)
+            on.add_through(F, x, on.velocity_map(I, F, e, a), n_v, wG * damp, g)
+            on.add_through(F, x, on.map_of(I, a, m.DP), n_v, wK * damp, g)
+            on.add_through(F, x, on.map_of(I, a, m.PT), n_v, wK * damp, change)
         if of.curved:
             gather_hessian(I, F, e, of, r, a, wK * f)
     add_products(I, F, e, n, of.curved)
@@ -283,29 +257,29 @@ def add_measured_row(
     n = of.n
     by_rate = F[m.ROW_TURN] if on_rates else F[m.POSITION_TURN]
     bends = of.curved and lam != 0.0
-    form_maps(I, F, e, n, on_rates or by_rate != 0.0)
+    on.form_maps(I, F, e, n, on_rates or by_rate != 0.0)
     turn = _turn(I, F, of, by_rate)
     for a in range(n):
-        r = face(I, e, a)
+        r = on.face(I, e, a)
         if r < 0:
             continue
         if r == a:
-            clear(F, vector(I, a, GAMMA), 5)
-        g, row, n_v = gradient(I, F, of, a), vector(I, r, ROW), I[I[e.ends + a] + m.ATT_N]
-        add_through(F, vector(I, r, GAMMA), map_of(I, a, m.P), n_v, 1.0, g)
+            on.clear(F, on.vector(I, a, GAMMA), 5)
+        g, row, n_v = gradient(I, F, of, a), on.vector(I, r, ROW), I[I[e.ends + a] + m.ATT_N]
+        on.add_through(F, on.vector(I, r, GAMMA), on.map_of(I, a, m.P), n_v, 1.0, g)
         by_velocity = on_rates or by_rate != 0.0
-        trial = velocity_map(I, F, e, a) if by_velocity else map_of(I, a, m.PT)
-        add_through(F, row, trial, n_v, k, g)
+        trial = on.velocity_map(I, F, e, a) if by_velocity else on.map_of(I, a, m.PT)
+        on.add_through(F, row, trial, n_v, k, g)
         if by_rate != 0.0:
             change = change_of_gradient(I, F, of, a, ud, turn)
-            add_through(F, row, map_of(I, a, m.DP), n_v, k * by_rate, g)
-            add_through(F, row, map_of(I, a, m.PT), n_v, k * by_rate, change)
+            on.add_through(F, row, on.map_of(I, a, m.DP), n_v, k * by_rate, g)
+            on.add_through(F, row, on.map_of(I, a, m.PT), n_v, k * by_rate, change)
         if bends:
             gather_hessian(I, F, e, of, r, a, k * lam)
     for a in range(n):
-        if face(I, e, a) == a:
-            add_row(I, F, e, a, 0, 1.0, vector(I, a, ROW))
-            add_column(I, F, e, a, 0, k, vector(I, a, GAMMA))
+        if on.face(I, e, a) == a:
+            on.add_row(I, F, e, a, 0, 1.0, on.vector(I, a, ROW))
+            on.add_column(I, F, e, a, 0, k, on.vector(I, a, GAMMA))
     if bends:
         add_products(I, F, e, n, True)
     if lam != 0.0:

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from mbd.algebra.vec import copy
 from mbd.base.dual import value_of
 from mbd.base.function import Function
 from mbd.base.tolerances import LARGEST
@@ -481,6 +482,15 @@ def evaluate_law(I: Any, F: Any, law: int) -> None:
 
 
 @jit
+def evaluate_now(I: Any, F: Any, law: int) -> int:
+    """Run a law of time at the present instant; return where its outputs are."""
+    s = I[m.SCRATCH]
+    F[s + LAW_IN] = F[m.T]
+    evaluate_law(I, F, law)
+    return s + LAW_OUT  # type: ignore[no-any-return]
+
+
+@jit
 def evaluate_law_at(I: Any, F: Any, law: int, places: Any) -> None:
     """Run the law whose address is at I[law]; note the first that raises, or is not finite.
 
@@ -504,5 +514,4 @@ def evaluate_law_at(I: Any, F: Any, law: int, places: Any) -> None:
             F[out] = math.nan
     if how > S[m.BAD_HOW]:
         S[m.BAD_LAW], S[m.BAD_HOW] = law, how
-        for i in range(3):
-            F[m.BAD_AT + i] = F[told + i]
+        copy(F, m.BAD_AT, told, 3)

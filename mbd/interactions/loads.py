@@ -18,28 +18,31 @@ A scaling force c is :math:`f_{d_i} = \tfrac13 c\, d_i/|d_i|`: no force, no mome
 import math
 from typing import Any
 
-from mbd.algebra.vec import cross, dot, load3, mat_mat, mat_plus, outer, tilde, times
+from mbd.algebra.vec import (
+    EYE,
+    ZERO,
+    copy,
+    cross,
+    dot,
+    load3,
+    mat_mat,
+    mat_plus,
+    outer,
+    tilde,
+    times,
+)
 from mbd.interactions.kind import Kind
-from mbd.interactions.laws import evaluate_law
-from mbd.interactions.measures import LAW_IN, LAW_OUT
+from mbd.interactions.laws import evaluate_now
 from mbd.interactions.pullback import add_stiffness, at, each, each_stiffness, form_maps, push
 from mbd.machine import buffer as m
 from mbd.machine.jit import jit
-
-_EYE = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
-_ZERO = (0.0,) * 9
 
 
 @jit
 def _components(I: Any, F: Any, law: int, direction: int) -> None:
     """Write the components of a load that follows a law of time to the weights of its direction."""
-    if law == 0:
-        return
-    s, w = I[m.SCRATCH], I[direction + m.ATT_W]
-    F[s + LAW_IN] = F[m.T]
-    evaluate_law(I, F, law)
-    for c in range(3):
-        F[w + 1 + c] = F[s + LAW_OUT + c]
+    if law != 0:
+        copy(F, I[direction + m.ATT_W] + 1, evaluate_now(I, F, law), 3)
 
 
 @jit
@@ -68,9 +71,9 @@ def _load(I: Any, F: Any, b: int, breathes: float) -> Any:
 def _by_direction(I: Any, F: Any, b: int, breathes: float) -> Any:
     """Return the derivative of the load by b: I, of a body that breathes |w|/|b| (I - n n^T)."""
     if breathes == 0.0:
-        return _EYE
+        return EYE
     size, n = _stretch(I, F, b)
-    return mat_plus(_ZERO, size, mat_plus(_EYE, -1.0, outer(n, n)))
+    return mat_plus(ZERO, size, mat_plus(EYE, -1.0, outer(n, n)))
 
 
 @each
@@ -124,12 +127,7 @@ def moment_tangent(I: Any, F: Any, e: Any) -> None:
 @jit
 def _size(I: Any, F: Any, e: Any) -> float:
     """Return the scaling force of an element at the present time."""
-    if e.law == 0:
-        return F[e.numbers]
-    s = I[m.SCRATCH]
-    F[s + LAW_IN] = F[m.T]
-    evaluate_law(I, F, e.law)
-    return F[s + LAW_OUT]
+    return F[e.numbers if e.law == 0 else evaluate_now(I, F, e.law)]  # type: ignore[no-any-return]
 
 
 @each
@@ -149,7 +147,7 @@ def scaling_tangent(I: Any, F: Any, e: Any) -> None:
     for c in range(3):
         d = at(I, F, m.Y, I[e.ends + c])
         s2 = dot(d, d)
-        along = mat_plus(_EYE, -1 / s2, outer(d, d))
+        along = mat_plus(EYE, -1 / s2, outer(d, d))
         add_stiffness(I, F, e, c, c, c, -F[m.W_K] * third / math.sqrt(s2), along)
 
 

@@ -22,13 +22,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from mbd.algebra.vec import dot, load3, mat_plus, minus, outer, plus, store3, times
+from mbd.algebra.vec import ZERO, clear, dot, load3, mat_plus, minus, outer, plus, store3, times
 from mbd.base.recorded_call import reduced
 from mbd.machine.jit import jit
 
 # places in the scratch space: vectors, their rates, Hessian times rate, gradient, n, h (4x4)
 XA, XD, HXD, GRAD, NORMAL, HESS, LAW_IN, LAW_OUT, KAPPA, MU = 0, 12, 24, 36, 48, 60, 76, 80, 84, 85
-ZERO = (0.0,) * 9
 
 
 @jit
@@ -190,8 +189,7 @@ def bend(F: Any, s: int, a: int, b: int) -> Any:
 
 @jit
 def _clear(F: Any, s: int) -> None:
-    for i in range(GRAD, LAW_IN):
-        F[s + i] = 0.0
+    clear(F, s + GRAD, LAW_IN - GRAD)
     F[s + KAPPA] = 0.0
 
 

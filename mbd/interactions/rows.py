@@ -27,65 +27,50 @@ second body*.
 from functools import cache
 from typing import Any
 
-from mbd.algebra.vec import dot, load3, mat_mat, mat_mat_t, minus, plus, store3, times
-from mbd.interactions.gradients import (
-    GAMMA,
-    ROW,
-    accept_of,
-    add_measured_row,
-    gradient,
-    second_rate,
-    value_of,
+from mbd.algebra.vec import (
+    dot,
+    inner,
+    load3,
+    mat_mat,
+    mat_mat_t,
+    minus,
+    plus,
+    store3,
+    times,
+    transposed,
 )
+from mbd.interactions import gradients as gr
+from mbd.interactions import pullback as on
 from mbd.interactions.kind import Kind
 from mbd.interactions.measures import DOT, Measure
-from mbd.interactions.pullback import (
-    add_column,
-    add_map_rows,
-    add_multiple,
-    add_row,
-    add_through,
-    at,
-    each,
-    form_maps,
-    map_of,
-    push,
-    set_through,
-    vector,
-    velocity_map,
-)
+from mbd.interactions.pullback import at, each, push
 from mbd.machine import buffer as m
-from mbd.machine.buffer import ATT_N, DP, MAP_ROW, PT, P
 from mbd.machine.jit import jit
-
-A, FY, PHID, PHIDD, POSITION_TURN, W_K, X, Y, YD, YDD = (
-    m.A, m.FY, m.PHID, m.PHIDD, m.POSITION_TURN, m.W_K, m.X, m.Y, m.YD, m.YDD,
-)  # fmt: skip
 
 
 @each
 def coincide_forces(I: Any, F: Any, e: Any) -> None:
     """Write P - Q; add lam at P, -lam at Q."""
     P, Q = I[e.ends], I[e.ends + 1]
-    lam = load3(F, I[A] + e.u)
-    store3(F, I[X] + e.u, minus(at(I, F, Y, P), at(I, F, Y, Q)))
-    push(I, F, FY, P, 1.0, lam)
-    push(I, F, FY, Q, -1.0, lam)
+    lam = load3(F, I[m.A] + e.u)
+    store3(F, I[m.X] + e.u, minus(at(I, F, m.Y, P), at(I, F, m.Y, Q)))
+    push(I, F, m.FY, P, 1.0, lam)
+    push(I, F, m.FY, Q, -1.0, lam)
 
 
 @jit
 def add_coincide(I: Any, F: Any, e: Any) -> None:
     """Add the 3 x n blocks of B and their transposes."""
-    turn = F[POSITION_TURN]
-    form_maps(I, F, e, 2, turn != 0.0)
+    turn = F[m.POSITION_TURN]
+    on.form_maps(I, F, e, 2, turn != 0.0)
     for a in range(2):
-        if I[I[e.ends + a] + ATT_N] == 0:
+        if I[I[e.ends + a] + m.ATT_N] == 0:
             continue
         sign = 1.0 if a == 0 else -1.0
-        rows = map_of(I, a, PT) if turn == 0.0 else velocity_map(I, F, e, a)
-        add_map_rows(I, F, e, a, sign, rows)
+        rows = on.map_of(I, a, m.PT) if turn == 0.0 else on.velocity_map(I, F, e, a)
+        on.add_map_rows(I, F, e, a, sign, rows)
         for r in range(3 if turn != 0.0 else 0):
-            add_row(I, F, e, a, r, sign * turn, map_of(I, a, DP) + MAP_ROW * r)
+            on.add_row(I, F, e, a, r, sign * turn, on.map_of(I, a, m.DP) + m.MAP_ROW * r)
 
 
 @each
@@ -98,8 +83,8 @@ def coincide_tangent(I: Any, F: Any, e: Any) -> None:
 def coincide_rates(I: Any, F: Any, e: Any) -> None:
     """Write both derivatives of P - Q."""
     P, Q = I[e.ends], I[e.ends + 1]
-    store3(F, I[PHID] + e.u, minus(at(I, F, YD, P), at(I, F, YD, Q)))
-    store3(F, I[PHIDD] + e.u, minus(at(I, F, YDD, P), at(I, F, YDD, Q)))
+    store3(F, I[m.PHID] + e.u, minus(at(I, F, m.YD, P), at(I, F, m.YD, Q)))
+    store3(F, I[m.PHIDD] + e.u, minus(at(I, F, m.YDD, P), at(I, F, m.YDD, Q)))
 
 
 @jit
@@ -109,36 +94,38 @@ def add_gradient(I: Any, F: Any, e: Any, a: int, r: int, g: Any, rate: Any) -> N
     The rate g.x' of a row has the gradient g in the velocities; by positions it turns with x' and
     with g' = H x'.
     """
-    turn = F[POSITION_TURN]
-    x, column, n_v = vector(I, a, ROW), vector(I, a, GAMMA), I[I[e.ends + a] + ATT_N]
-    set_through(F, x, map_of(I, a, PT) if turn == 0.0 else velocity_map(I, F, e, a), n_v, 1.0, g)
+    turn = F[m.POSITION_TURN]
+    x, column, n_v = on.vector(I, a, gr.ROW), on.vector(I, a, gr.GAMMA), I[I[e.ends + a] + m.ATT_N]
+    on.set_through(
+        F, x, on.map_of(I, a, m.PT) if turn == 0.0 else on.velocity_map(I, F, e, a), n_v, 1.0, g
+    )
     if turn != 0.0:
-        add_through(F, x, map_of(I, a, DP), n_v, turn, g)
-        add_through(F, x, map_of(I, a, PT), n_v, turn, rate)
-    set_through(F, column, map_of(I, a, P), n_v, 1.0, g)
-    add_row(I, F, e, a, r, 1.0, x)
-    add_column(I, F, e, a, r, 1.0, column)
+        on.add_through(F, x, on.map_of(I, a, m.DP), n_v, turn, g)
+        on.add_through(F, x, on.map_of(I, a, m.PT), n_v, turn, rate)
+    on.set_through(F, column, on.map_of(I, a, m.P), n_v, 1.0, g)
+    on.add_row(I, F, e, a, r, 1.0, x)
+    on.add_column(I, F, e, a, r, 1.0, column)
 
 
 @each
 def in_plane_forces(I: Any, F: Any, e: Any) -> None:
     """Write e_r.(P - Q); add sum lam_r e_r at P, its negative at Q."""
     P, Q = I[e.ends], I[e.ends + 1]
-    between, force = minus(at(I, F, Y, P), at(I, F, Y, Q)), (0.0, 0.0, 0.0)
+    between, force = minus(at(I, F, m.Y, P), at(I, F, m.Y, Q)), (0.0, 0.0, 0.0)
     for r in range(2):
         g = load3(F, e.numbers + 3 * r)
-        F[I[X] + e.u + r] = dot(g, between)
-        force = plus(force, times(F[I[A] + e.u + r], g))
-    push(I, F, FY, P, 1.0, force)
-    push(I, F, FY, Q, -1.0, force)
+        F[I[m.X] + e.u + r] = dot(g, between)
+        force = plus(force, times(F[I[m.A] + e.u + r], g))
+    push(I, F, m.FY, P, 1.0, force)
+    push(I, F, m.FY, Q, -1.0, force)
 
 
 @each
 def in_plane_tangent(I: Any, F: Any, e: Any) -> None:
     """Add the rows of B and their transposes."""
-    form_maps(I, F, e, 2, F[POSITION_TURN] != 0.0)
+    on.form_maps(I, F, e, 2, F[m.POSITION_TURN] != 0.0)
     for a in range(2):
-        for r in range(2 if I[I[e.ends + a] + ATT_N] > 0 else 0):
+        for r in range(2 if I[I[e.ends + a] + m.ATT_N] > 0 else 0):
             g = times(1.0 - 2.0 * a, load3(F, e.numbers + 3 * r))
             add_gradient(I, F, e, a, r, g, (0.0, 0.0, 0.0))
 
@@ -147,44 +134,44 @@ def in_plane_tangent(I: Any, F: Any, e: Any) -> None:
 def in_plane_rates(I: Any, F: Any, e: Any) -> None:
     """Write both derivatives of e_r.(P - Q)."""
     P, Q = I[e.ends], I[e.ends + 1]
-    first = minus(at(I, F, YD, P), at(I, F, YD, Q))
-    second = minus(at(I, F, YDD, P), at(I, F, YDD, Q))
+    first = minus(at(I, F, m.YD, P), at(I, F, m.YD, Q))
+    second = minus(at(I, F, m.YDD, P), at(I, F, m.YDD, Q))
     for r in range(2):
         g = load3(F, e.numbers + 3 * r)
-        F[I[PHID] + e.u + r] = dot(g, first)
-        F[I[PHIDD] + e.u + r] = dot(g, second)
+        F[I[m.PHID] + e.u + r] = dot(g, first)
+        F[I[m.PHIDD] + e.u + r] = dot(g, second)
 
 
 @each
 def dot_forces(I: Any, F: Any, e: Any) -> None:
     """Write a.b - c; add lam b at a, lam a at b."""
-    a, b = at(I, F, Y, I[e.ends]), at(I, F, Y, I[e.ends + 1])
-    lam = F[I[A] + e.u]
-    F[I[X] + e.u] = dot(a, b) - F[e.numbers]
-    push(I, F, FY, I[e.ends], lam, b)
-    push(I, F, FY, I[e.ends + 1], lam, a)
+    a, b = at(I, F, m.Y, I[e.ends]), at(I, F, m.Y, I[e.ends + 1])
+    lam = F[I[m.A] + e.u]
+    F[I[m.X] + e.u] = dot(a, b) - F[e.numbers]
+    push(I, F, m.FY, I[e.ends], lam, b)
+    push(I, F, m.FY, I[e.ends + 1], lam, a)
 
 
 @each
 def dot_tangent(I: Any, F: Any, e: Any) -> None:
     """Add the rows of B, their transposes, and lam P_a P_b^T in both orders."""
-    lam = F[W_K] * F[I[A] + e.u]
-    form_maps(I, F, e, 2, F[POSITION_TURN] != 0.0)
+    lam = F[m.W_K] * F[I[m.A] + e.u]
+    on.form_maps(I, F, e, 2, F[m.POSITION_TURN] != 0.0)
     for a in range(2):
         b = I[e.ends + 1 - a]
-        if I[I[e.ends + a] + ATT_N] > 0:
-            add_gradient(I, F, e, a, 0, at(I, F, Y, b), at(I, F, YD, b))
-        add_multiple(I, F, e, a, a, 1 - a, lam)
+        if I[I[e.ends + a] + m.ATT_N] > 0:
+            add_gradient(I, F, e, a, 0, at(I, F, m.Y, b), at(I, F, m.YD, b))
+        on.add_multiple(I, F, e, a, a, 1 - a, lam)
 
 
 @each
 def dot_rates(I: Any, F: Any, e: Any) -> None:
     """Write both derivatives of a.b."""
     i, j = I[e.ends], I[e.ends + 1]
-    a, ad, add = at(I, F, Y, i), at(I, F, YD, i), at(I, F, YDD, i)
-    b, bd, bdd = at(I, F, Y, j), at(I, F, YD, j), at(I, F, YDD, j)
-    F[I[PHID] + e.u] = dot(a, bd) + dot(ad, b)
-    F[I[PHIDD] + e.u] = dot(a, bdd) + 2 * dot(ad, bd) + dot(add, b)
+    a, ad, add = at(I, F, m.Y, i), at(I, F, m.YD, i), at(I, F, m.YDD, i)
+    b, bd, bdd = at(I, F, m.Y, j), at(I, F, m.YD, j), at(I, F, m.YDD, j)
+    F[I[m.PHID] + e.u] = dot(a, bd) + dot(ad, b)
+    F[I[m.PHIDD] + e.u] = dot(a, bdd) + 2 * dot(ad, bd) + dot(add, b)
 
 
 COINCIDE = Kind(
@@ -221,21 +208,6 @@ def twist_weights(A: Any, B: Any) -> Any:
 
 
 @jit
-def transposed(A: Any) -> Any:
-    """Return the transpose."""
-    return (A[0], A[3], A[6], A[1], A[4], A[7], A[2], A[5], A[8])
-
-
-@jit
-def inner(A: Any, B: Any) -> float:
-    """Return the sum of the products of the entries."""
-    total = 0.0
-    for i in range(9):
-        total += A[i] * B[i]
-    return total
-
-
-@jit
 def _row(A: Any, i: int) -> Any:
     """Return row i."""
     return (A[3 * i], A[3 * i + 1], A[3 * i + 2])
@@ -244,48 +216,48 @@ def _row(A: Any, i: int) -> Any:
 @each
 def twist_forces(I: Any, F: Any, e: Any) -> None:
     """Write sum C_ij a_i.b_j; add lam times its gradients C b and C^T a."""
-    A, B, lam = _axes(I, F, e, Y, 0), _axes(I, F, e, Y, 3), F[I[m.A] + e.u]
+    A, B, lam = _axes(I, F, e, m.Y, 0), _axes(I, F, e, m.Y, 3), F[I[m.A] + e.u]
     C = twist_weights(A, B)
     G, H = mat_mat(C, B), mat_mat(transposed(C), A)
-    F[I[X] + e.u] = inner(A, G)
+    F[I[m.X] + e.u] = inner(A, G)
     for a in range(3):
-        push(I, F, FY, I[e.ends + a], lam, _row(G, a))
-        push(I, F, FY, I[e.ends + 3 + a], lam, _row(H, a))
+        push(I, F, m.FY, I[e.ends + a], lam, _row(G, a))
+        push(I, F, m.FY, I[e.ends + 3 + a], lam, _row(H, a))
 
 
 @each
 def twist_tangent(I: Any, F: Any, e: Any) -> None:
     """Add the rows of B, their transposes, and lam C_ij P_i P_j^T in both orders."""
-    A, B = _axes(I, F, e, Y, 0), _axes(I, F, e, Y, 3)
-    C, lam = twist_weights(A, B), F[W_K] * F[I[m.A] + e.u]
+    A, B = _axes(I, F, e, m.Y, 0), _axes(I, F, e, m.Y, 3)
+    C, lam = twist_weights(A, B), F[m.W_K] * F[I[m.A] + e.u]
     Ct = transposed(C)
-    G, Gd = mat_mat(C, B), mat_mat(C, _axes(I, F, e, YD, 3))
-    H, Hd = mat_mat(Ct, A), mat_mat(Ct, _axes(I, F, e, YD, 0))
-    form_maps(I, F, e, 6, F[POSITION_TURN] != 0.0)
+    G, Gd = mat_mat(C, B), mat_mat(C, _axes(I, F, e, m.YD, 3))
+    H, Hd = mat_mat(Ct, A), mat_mat(Ct, _axes(I, F, e, m.YD, 0))
+    on.form_maps(I, F, e, 6, F[m.POSITION_TURN] != 0.0)
     for a in range(3):
-        if I[I[e.ends + a] + ATT_N] > 0:
+        if I[I[e.ends + a] + m.ATT_N] > 0:
             add_gradient(I, F, e, a, 0, _row(G, a), _row(Gd, a))
-        if I[I[e.ends + 3 + a] + ATT_N] > 0:
+        if I[I[e.ends + 3 + a] + m.ATT_N] > 0:
             add_gradient(I, F, e, 3 + a, 0, _row(H, a), _row(Hd, a))
     p = 0
     for a in range(3):
         for b in range(3):
             if C[3 * a + b] != 0.0:
-                add_multiple(I, F, e, p, a, 3 + b, lam * C[3 * a + b])
-                add_multiple(I, F, e, p + 1, 3 + b, a, lam * C[3 * a + b])
+                on.add_multiple(I, F, e, p, a, 3 + b, lam * C[3 * a + b])
+                on.add_multiple(I, F, e, p + 1, 3 + b, a, lam * C[3 * a + b])
             p += 2 if a != b else 0
 
 
 @each
 def twist_rates(I: Any, F: Any, e: Any) -> None:
     """Write both derivatives."""
-    A, B = _axes(I, F, e, Y, 0), _axes(I, F, e, Y, 3)
-    Ad, Bd = _axes(I, F, e, YD, 0), _axes(I, F, e, YD, 3)
+    A, B = _axes(I, F, e, m.Y, 0), _axes(I, F, e, m.Y, 3)
+    Ad, Bd = _axes(I, F, e, m.YD, 0), _axes(I, F, e, m.YD, 3)
     C = twist_weights(A, B)
     G, H = mat_mat(C, B), mat_mat(transposed(C), A)
-    F[I[PHID] + e.u] = inner(G, Ad) + inner(H, Bd)
-    F[I[PHIDD] + e.u] = (
-        inner(G, _axes(I, F, e, YDD, 0)) + inner(H, _axes(I, F, e, YDD, 3))
+    F[I[m.PHID] + e.u] = inner(G, Ad) + inner(H, Bd)
+    F[I[m.PHIDD] + e.u] = (
+        inner(G, _axes(I, F, e, m.YDD, 0)) + inner(H, _axes(I, F, e, m.YDD, 3))
         + 2 * inner(mat_mat(C, Bd), Ad)
     )  # fmt: skip
 
@@ -301,30 +273,30 @@ def row(measure: Measure) -> Kind:
     Numbers are c and those of the measure. A periodic measure has one number of memory: the angle
     last accepted.
     """
-    n, of, value = measure.n, measure.shape, value_of(measure, 1)
-    bent_value = value_of(measure, 1, bends=True)
+    n, of, value = measure.n, measure.shape, gr.value_of(measure, 1)
+    bent_value = gr.value_of(measure, 1, bends=True)
 
     @each
     def forces(I: Any, F: Any, e: Any) -> None:
         u, _ = value(I, F, e, False)
-        F[I[X] + e.u] = u - F[e.numbers]
+        F[I[m.X] + e.u] = u - F[e.numbers]
         for a in range(n):
-            push(I, F, FY, I[e.ends + a], F[I[A] + e.u], gradient(I, F, of, a))
+            push(I, F, m.FY, I[e.ends + a], F[I[m.A] + e.u], gr.gradient(I, F, of, a))
 
     @each
     def tangent(I: Any, F: Any, e: Any) -> None:
-        lam = F[W_K] * F[I[A] + e.u]
-        _, ud = bent_value(I, F, e, F[POSITION_TURN] != 0.0)
-        add_measured_row(I, F, e, of, False, ud, 1.0, lam)
+        lam = F[m.W_K] * F[I[m.A] + e.u]
+        _, ud = bent_value(I, F, e, F[m.POSITION_TURN] != 0.0)
+        gr.add_measured_row(I, F, e, of, False, ud, 1.0, lam)
 
     @each
     def rates(I: Any, F: Any, e: Any) -> None:
         _, rate = value(I, F, e, True)
-        F[I[PHID] + e.u] = rate
-        F[I[PHIDD] + e.u] = second_rate(I, F, e, of, rate)
+        F[I[m.PHID] + e.u] = rate
+        F[I[m.PHIDD] + e.u] = gr.second_rate(I, F, e, of, rate)
 
     return Kind(
         f"{measure.name} row", n, 1, measure.all_pairs, forces, tangent, rates,
-        accept_of(measure), turns=measure.periodic, smooth=True, secant=not measure.curved,
+        gr.accept_of(measure), turns=measure.periodic, smooth=True, secant=not measure.curved,
         work=measure.work, code=measure.code, unit=measure.unit,
     )  # fmt: skip

@@ -26,28 +26,11 @@ from typing import Any
 
 from mbd.algebra.vec import cross, store3
 from mbd.base.tolerances import CONTACT_SOFT
-from mbd.interactions.gradients import (
-    GAMMA,
-    accept_of,
-    add_measured_row,
-    gradient,
-    second_rate,
-    value_of,
-)
+from mbd.interactions import gradients as gr
+from mbd.interactions import pullback as on
 from mbd.interactions.kind import Kind
 from mbd.interactions.measures import Measure
-from mbd.interactions.pullback import (
-    add_column,
-    add_through,
-    at,
-    clear,
-    each,
-    face,
-    form_maps,
-    map_of,
-    push,
-    vector,
-)
+from mbd.interactions.pullback import at, each, push
 from mbd.machine import buffer as m
 from mbd.machine.jit import jit
 
@@ -81,18 +64,20 @@ ROOM = NUMBERS - OWN
 @jit
 def _add_column_alone(I: Any, F: Any, e: Any, of: Any, k: float) -> None:
     """Add k times the column of a measure: its row is another one."""
-    form_maps(I, F, e, of.n, False)
+    on.form_maps(I, F, e, of.n, False)
     for a in range(of.n):
-        r = face(I, e, a)
+        r = on.face(I, e, a)
         if r < 0:
             continue
         if r == a:
-            clear(F, vector(I, a, GAMMA), 1)
+            on.clear(F, on.vector(I, a, gr.GAMMA), 1)
         n_v = I[I[e.ends + a] + m.ATT_N]
-        add_through(F, vector(I, r, GAMMA), map_of(I, a, m.P), n_v, 1.0, gradient(I, F, of, a))
+        on.add_through(
+            F, on.vector(I, r, gr.GAMMA), on.map_of(I, a, m.P), n_v, 1.0, gr.gradient(I, F, of, a)
+        )
     for a in range(of.n):
-        if face(I, e, a) == a:
-            add_column(I, F, e, a, 0, k, vector(I, a, GAMMA))
+        if on.face(I, e, a) == a:
+            on.add_column(I, F, e, a, 0, k, on.vector(I, a, gr.GAMMA))
 
 
 @cache
@@ -110,7 +95,7 @@ def dry(measure: Measure) -> Kind:
 def _one_row(name: str, measure: Measure, stops: bool) -> Kind:
     """Return a law of one row, on a measure or on its rate."""
     n, of, own = measure.n, measure.shape, measure.numbers
-    value, bent_value = value_of(measure), value_of(measure, bends=True)
+    value, bent_value = gr.value_of(measure), gr.value_of(measure, bends=True)
 
     @each
     def forces(I: Any, F: Any, e: Any) -> None:
@@ -126,7 +111,7 @@ def _one_row(name: str, measure: Measure, stops: bool) -> Kind:
             first, second = at(I, F, m.Y, I[e.ends]), at(I, F, m.Y, I[e.ends + 1])
             store3(F, base + AX, cross(first, second))
         for a in range(n):
-            push(I, F, m.FY, I[e.ends + a], -sign * F[I[m.A] + e.u], gradient(I, F, of, a))
+            push(I, F, m.FY, I[e.ends + a], -sign * F[I[m.A] + e.u], gr.gradient(I, F, of, a))
 
     @each
     def tangent(I: Any, F: Any, e: Any) -> None:
@@ -137,7 +122,7 @@ def _one_row(name: str, measure: Measure, stops: bool) -> Kind:
         branch = F[base + BRANCH] if F[base + ACTIVE] != IDLE else OPEN
         bent_value(I, F, e, False)
         if branch == STICK:
-            add_measured_row(I, F, e, of, True, 0.0, -sign, F[m.W_K] * F[I[m.A] + e.u])
+            gr.add_measured_row(I, F, e, of, True, 0.0, -sign, F[m.W_K] * F[I[m.A] + e.u])
             F[to] -= CONTACT_SOFT * F[base + DELASSUS_T]
             return
         _add_column_alone(I, F, e, of, -sign)
@@ -153,10 +138,10 @@ def _one_row(name: str, measure: Measure, stops: bool) -> Kind:
         if stops:
             sign = F[base + FIRST]
         _, rate = value(I, F, e, True)
-        F[first], F[second] = -sign * rate, -sign * second_rate(I, F, e, of, rate)
+        F[first], F[second] = -sign * rate, -sign * gr.second_rate(I, F, e, of, rate)
 
     return Kind(
-        name, n, 1, measure.all_pairs, forces, tangent, rates, accept_of(measure), damped=True,
+        name, n, 1, measure.all_pairs, forces, tangent, rates, gr.accept_of(measure), damped=True,
         turns=measure.periodic, room=ROOM, own_block=True, work=measure.work, code=measure.code,
         set_valued="rigid stop" if stops else "dry friction", unit=measure.unit,
     )  # fmt: skip

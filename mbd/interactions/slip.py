@@ -29,21 +29,10 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from mbd.algebra.vec import add3, dot, load3, minus, plus, store3, times
+from mbd.algebra.vec import add3, clear, dot, load3, minus, plus, store3, times
+from mbd.interactions import pullback as on
 from mbd.interactions.kind import Kind
-from mbd.interactions.pullback import (
-    add_column,
-    add_row,
-    add_through,
-    at,
-    clear,
-    each,
-    form_maps,
-    map_of,
-    push,
-    vector,
-    velocity_map,
-)
+from mbd.interactions.pullback import at, each, push
 from mbd.machine import buffer as m
 from mbd.machine.jit import jit
 from mbd.machine.simd import add4, add_outer3
@@ -110,8 +99,7 @@ def slip(
         for a in range(N):
             store3(F, s + XS + 3 * a, at(I, F, m.Y, I[e.ends + a]))
             store3(F, s + XDS + 3 * a, at(I, F, m.YD, I[e.ends + a]))
-        for j in range(3 * N * N):
-            F[s + G + j] = 0.0
+        clear(F, s + G, 3 * N * N)
         axle, normal = load3(F, s + XS + 3 * AXLE), load3(F, s + XS + 3 * NORMAL)
         up, size, D = down(normal, axle)
         arm = times(-r, up)
@@ -158,24 +146,28 @@ def slip(
         With C = sum_b c_b P_b of the test map, of that of velocities and of their derivative.
         """
         s, turn = I[m.SCRATCH], F[m.ROW_TURN]
-        test, trial, drift = vector(I, first, 0), vector(I, first + 1, 0), vector(I, first + 2, 0)
-        column, row = vector(I, first, COLUMN), vector(I, first, ROW)
+        test, trial, drift = (
+            on.vector(I, first, 0),
+            on.vector(I, first + 1, 0),
+            on.vector(I, first + 2, 0),
+        )
+        column, row = on.vector(I, first, COLUMN), on.vector(I, first, ROW)
         n_v = I[I[e.ends + first] + m.ATT_N]
-        clear(F, test, 3)
-        clear(F, trial, 3)
-        clear(F, drift, 3)
+        on.clear(F, test, 3)
+        on.clear(F, trial, 3)
+        on.clear(F, drift, 3)
         for b in range(first, first + FRAME):
             c = F[s + C + b]
-            add4(F, test, c, map_of(I, b, m.P), 3 * m.MAP_ROW)
-            add4(F, trial, c, velocity_map(I, F, e, b), 3 * m.MAP_ROW)
-            add4(F, drift, c * turn, map_of(I, b, m.DP), 3 * m.MAP_ROW)
+            add4(F, test, c, on.map_of(I, b, m.P), 3 * m.MAP_ROW)
+            add4(F, trial, c, on.velocity_map(I, F, e, b), 3 * m.MAP_ROW)
+            add4(F, drift, c * turn, on.map_of(I, b, m.DP), 3 * m.MAP_ROW)
         for r in range(n_rows):
             d = load3(F, s + XS + 3 * directions[r])
-            clear(F, column, 2)
-            add_through(F, column, test, n_v, 1.0, d)
-            add_through(F, row, trial, n_v, 1.0, d)
+            on.clear(F, column, 2)
+            on.add_through(F, column, test, n_v, 1.0, d)
+            on.add_through(F, row, trial, n_v, 1.0, d)
             if turn != 0.0:
-                add_through(F, row, drift, n_v, 1.0, d)
+                on.add_through(F, row, drift, n_v, 1.0, d)
                 for a in range(N):
                     F[s + ALONG + a] = dot(d, load3(F, s + XDS + 3 * a))
                 for b in range(first, first + FRAME):
@@ -183,9 +175,9 @@ def slip(
                     for a in range(N):
                         dc = load3(F, s + G + 3 * (N * a + b))
                         change = plus(change, times(F[s + ALONG + a], dc))
-                    add_through(F, row, map_of(I, b, m.PT), n_v, turn, change)
-            add_row(I, F, e, first, r, 1.0, row)
-            add_column(I, F, e, first, r, 1.0, column)
+                    on.add_through(F, row, on.map_of(I, b, m.PT), n_v, turn, change)
+            on.add_row(I, F, e, first, r, 1.0, row)
+            on.add_column(I, F, e, first, r, 1.0, column)
 
     @jit
     def add_block(I: Any, F: Any, e: Any, one: int, two: int, force: Any) -> None:
@@ -193,28 +185,30 @@ def slip(
         s, block = I[m.SCRATCH], _block(e, one, two)
         to, ld, rows, columns = I[block], I[block + 1], I[e.ends + one], I[e.ends + two]
         rows, columns = I[rows + m.ATT_N], I[columns + m.ATT_N]
-        U, V = vector(I, one + 1, 0), vector(I, two + 2, 0)
-        clear(F, U, 3)
-        clear(F, V, 3)
+        U, V = on.vector(I, one + 1, 0), on.vector(I, two + 2, 0)
+        on.clear(F, U, 3)
+        on.clear(F, V, 3)
         for k in range(1, FRAME):  # of the point itself G is zero
-            add_through(F, U + m.MAP_ROW * (k - 1), map_of(I, one + k, m.P), rows, 1.0, force)
+            on.add_through(F, U + m.MAP_ROW * (k - 1), on.map_of(I, one + k, m.P), rows, 1.0, force)
             for b in range(two, two + FRAME):
                 dc = load3(F, s + G + 3 * (N * (one + k) + b))
                 if dc[0] != 0.0 or dc[1] != 0.0 or dc[2] != 0.0:
-                    add_through(F, V + m.MAP_ROW * (k - 1), map_of(I, b, m.PT), columns, 1.0, dc)
+                    on.add_through(
+                        F, V + m.MAP_ROW * (k - 1), on.map_of(I, b, m.PT), columns, 1.0, dc
+                    )
         add_outer3(F, to, ld, rows, columns, F[m.W_K], U, V)
         if two == FRAME * of_frame:
-            clear(F, V, 3)
+            on.clear(F, V, 3)
             for r in range(n_rows):
-                mu, d = F[I[m.A] + e.u + r], map_of(I, directions[r], m.PT)
+                mu, d = F[I[m.A] + e.u + r], on.map_of(I, directions[r], m.PT)
                 add4(F, V, mu, d, 3 * m.MAP_ROW)
-            add_outer3(F, to, ld, rows, columns, F[m.W_K], vector(I, one, 0), V)
+            add_outer3(F, to, ld, rows, columns, F[m.W_K], on.vector(I, one, 0), V)
 
     @each
     def tangent(I: Any, F: Any, e: Any) -> None:
         """Add rows and columns, the derivative of A^T mu, and that of g with respect to q."""
         _, velocity, force = place(I, F, e)
-        form_maps(I, F, e, N, True)
+        on.form_maps(I, F, e, N, True)
         for one in range(0, N, FRAME):
             if I[I[e.ends + one] + m.ATT_N] > 0:
                 add_rows(I, F, e, one, velocity)

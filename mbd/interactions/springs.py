@@ -25,15 +25,8 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
-from mbd.interactions.discrete_gradient import (
-    discrete_gradient,
-    load_stop,
-    mean_held,
-    mean_of_law,
-    mean_pull,
-    mean_push,
-    mean_tension,
-)
+from mbd.algebra.vec import load3, store3
+from mbd.interactions import discrete_gradient as dg
 from mbd.interactions.gradients import accept_of, add_tension, gradient, value_of
 from mbd.interactions.kind import Kind
 from mbd.interactions.laws import evaluate_law
@@ -46,148 +39,143 @@ _BARELY = 1e-150  # a rate of either sign that no law feels by its size
 
 
 @jit
-def _tension(I: Any, F: Any, s: int, number: int, law: int, u: float, ud: float) -> Any:
+def _tension(I: Any, F: Any, e: Any, u: float, ud: float) -> Any:
     """Return f, df/du, df/d(du/dt): k (u - u0) + c du/dt, or the user's law."""
-    if law == 0:
-        k, c, u0 = F[number], F[number + 1], F[number + 2]
-        return k * (u - u0) + c * ud, k, c
-    F[s + LAW_IN] = u
-    F[s + LAW_IN + 1] = ud
-    F[s + LAW_IN + 2] = F[m.T]
-    evaluate_law(I, F, law)
-    return F[s + LAW_OUT], F[s + LAW_OUT + 1], F[s + LAW_OUT + 2]
+    if e.law == 0:
+        return _linear(F, e, u, ud)
+    s = I[m.SCRATCH]
+    store3(F, s + LAW_IN, (u, ud, F[m.T]))
+    evaluate_law(I, F, e.law)
+    return load3(F, s + LAW_OUT)
 
 
 @jit
-def _pushed_back(I: Any, F: Any, s: int, number: int, law: int, u: float, ud: float) -> Any:
+def _linear(F: Any, e: Any, u: float, ud: float) -> Any:
+    """Return k (u - u0) + c du/dt and its derivatives."""
+    k, c, u0 = load3(F, e.numbers)
+    return k * (u - u0) + c * ud, k, c
+
+
+@jit
+def _pushed_back(I: Any, F: Any, e: Any, u: float, ud: float) -> Any:
     """Return the tension of two stops and its derivatives: k d^n (1 + e d') at d, never a pull.
 
     Growing with the depth, dissipation makes no jump at the impact (Hunt and Crossley).
     """
-    k, e, low, high, n = load_stop(F, number)
+    k, lost, low, high, n = dg.load_stop(F, e.numbers)
     if u > high:
         side, depth = 1.0, u - high
     elif u < low:
         side, depth = -1.0, low - u
     else:
         return 0.0, 0.0, 0.0
-    factor = 1.0 + e * side * ud
+    factor = 1.0 + lost * side * ud
     if factor <= 0.0:
         return 0.0, 0.0, 0.0
     k *= depth ** (n - 1.0)
-    return side * k * depth * factor, n * k * factor, k * depth * e
+    return side * k * depth * factor, n * k * factor, k * depth * lost
 
 
 @jit
-def _pulled(I: Any, F: Any, s: int, number: int, law: int, u: float, ud: float) -> Any:
+def _pulled(I: Any, F: Any, e: Any, u: float, ud: float) -> Any:
     """Return the tension of what goes slack, max(k (u - u0) + c du/dt, 0), and its derivatives.
 
     Not while a balance is searched with stresses of their own: that is checked without them.
     """
-    f, k, c = _tension(I, F, s, number, 0, u, ud)
+    f, k, c = _linear(F, e, u, ud)
     return (f, k, c) if f > 0.0 or ints(F)[m.PHASE] >= m.STRESS_AHEAD else (0.0, 0.0, 0.0)
 
 
 @jit
-def _held(I: Any, F: Any, s: int, number: int, law: int, u: float, ud: float) -> Any:
+def _held(I: Any, F: Any, e: Any, u: float, ud: float) -> Any:
     """Return a tension that is a number, and its derivatives."""
-    return F[number], 0.0, 0.0
+    return F[e.numbers], 0.0, 0.0
 
 
 @jit
-def _rubbed(I: Any, F: Any, s: int, number: int, law: int, u: float, ud: float) -> Any:
+def _rubbed(I: Any, F: Any, e: Any, u: float, ud: float) -> Any:
     """Return dry friction, smoothed near rest, mu u'/sqrt(u'^2 + v^2), and its derivatives."""
-    mu, v = F[number], F[number + 1]
+    mu, v = F[e.numbers], F[e.numbers + 1]
     root = math.sqrt(ud * ud + v * v)
     return mu * ud / root, 0.0, mu * (v / root) ** 2 / root
 
 
 @jit
-def _mean_rub(
-    I: Any, F: Any, s: int, number: int, law: int, first: float, last: float, rate: float
-) -> Any:
+def _mean_rub(I: Any, F: Any, e: Any, first: float, last: float, rate: float) -> Any:
     """Return the friction at the rate of a step, and its derivatives."""
-    return _rubbed(I, F, s, number, law, last, rate)
+    return _rubbed(I, F, e, last, rate)
 
 
 @jit
-def _without(I: Any, F: Any, s: int, number: int, law: int, u: float, last: float, V: float) -> Any:
+def _without(I: Any, F: Any, e: Any, u: float, last: float, V: float) -> Any:
     """Return no potential: all of the power is dissipated."""
     return 0.0, 0.0, 0.0
 
 
 @jit
-def _at_rest(I: Any, F: Any, s: int, law: int, u: float, t: float) -> float:
+def _at_rest(I: Any, F: Any, law: int, u: float, t: float) -> float:
     """Return the tension of a law at rest: the mean of what it is just before and after."""
-    both = 0.0
+    s, both = I[m.SCRATCH], 0.0
     for side in range(2):
-        F[s + LAW_IN] = u
-        F[s + LAW_IN + 1] = _BARELY if side == 0 else -_BARELY
-        F[s + LAW_IN + 2] = t
+        store3(F, s + LAW_IN, (u, _BARELY if side == 0 else -_BARELY, t))
         evaluate_law(I, F, law)
         both += F[s + LAW_OUT]
     return 0.5 * both
 
 
 @jit
-def _potential(
-    I: Any, F: Any, s: int, number: int, law: int, u: float, last: float, V: float
-) -> Any:
+def _potential(I: Any, F: Any, e: Any, u: float, last: float, V: float) -> Any:
     """Return the potential at u, the tension at rest now, and that which has the potential.
 
     Of a law the potential V at the measure `last` is known.
     """
-    if law == 0:
-        x = u - F[number + 2]
-        f = F[number] * x
+    if e.law == 0:
+        x = u - F[e.numbers + 2]
+        f = F[e.numbers] * x
         return 0.5 * f * x, f, f
     if u != last:
         for side in range(2):
-            F[s + LAW_IN + 1] = _BARELY if side == 0 else -_BARELY
-            F[s + LAW_IN + 2] = 0.0
-            mean, _, _ = mean_of_law(I, F, s, law, last, u)
+            F[I[m.SCRATCH] + LAW_IN + 1] = _BARELY if side == 0 else -_BARELY
+            F[I[m.SCRATCH] + LAW_IN + 2] = 0.0
+            mean, _, _ = dg.mean_of_law(I, F, e.law, last, u)
             V += 0.5 * mean * (u - last)
-    return V, _at_rest(I, F, s, law, u, F[m.T]), _at_rest(I, F, s, law, u, 0.0)
+    return V, _at_rest(I, F, e.law, u, F[m.T]), _at_rest(I, F, e.law, u, 0.0)
 
 
 @jit
-def _pushed_in(
-    I: Any, F: Any, s: int, number: int, law: int, u: float, last: float, V: float
-) -> Any:
+def _pushed_in(I: Any, F: Any, e: Any, u: float, last: float, V: float) -> Any:
     """Return the potential k d^(n + 1)/(n + 1) of two stops at d, and the tension at rest twice."""
-    k, _, low, high, n = load_stop(F, number)
+    k, _, low, high, n = dg.load_stop(F, e.numbers)
     depth = max(u - high, 0.0) + min(u - low, 0.0)
     f = k * abs(depth) ** (n - 1.0) * depth
     return f * depth / (n + 1.0), f, f
 
 
 @jit
-def _stretched(
-    I: Any, F: Any, s: int, number: int, law: int, u: float, last: float, V: float
-) -> Any:
+def _stretched(I: Any, F: Any, e: Any, u: float, last: float, V: float) -> Any:
     """Return the potential k max(u - u0, 0)^2/2, and the tension at rest twice."""
-    x = max(u - F[number + 2], 0.0)
-    f = F[number] * x
+    x = max(u - F[e.numbers + 2], 0.0)
+    f = F[e.numbers] * x
     return 0.5 * f * x, f, f
 
 
 @jit
-def _lifted(I: Any, F: Any, s: int, number: int, law: int, u: float, last: float, V: float) -> Any:
+def _lifted(I: Any, F: Any, e: Any, u: float, last: float, V: float) -> Any:
     """Return the potential of a tension that is a number, and this twice."""
-    return F[number] * u, F[number], F[number]
+    return F[e.numbers] * u, F[e.numbers], F[e.numbers]
 
 
 @cache
 def potential(measure: Measure) -> Kind:
     """Return the force of a potential that is the measure itself [J]; its number is one."""
-    force = _acting("potential", measure, _held, mean_held, _lifted, 1, smooth=True)
+    force = _acting("potential", measure, _held, dg.mean_held, _lifted, 1, smooth=True)
     return replace(force, damped=False)
 
 
 @cache
 def spring(measure: Measure) -> Kind:
     """Return the spring-damper on a measure; numbers are (stiffness, damping, reference)."""
-    return _acting("spring", measure, _tension, mean_tension, _potential, 3, smooth=True)
+    return _acting("spring", measure, _tension, dg.mean_tension, _potential, 3, smooth=True)
 
 
 @cache
@@ -199,20 +187,20 @@ def motor(measure: Measure) -> Kind:
 @cache
 def held(measure: Measure) -> Kind:
     """Return a tension that is a number, all of whose work is put into the system."""
-    effort = _acting("held effort", measure, _held, mean_held, _potential, 1, smooth=True)
+    effort = _acting("held effort", measure, _held, dg.mean_held, _potential, 1, smooth=True)
     return replace(effort, energy=None)
 
 
 @cache
 def stop(measure: Measure) -> Kind:
     """Return the stops of a measure; numbers: stiffness, dissipation, lower, upper, exponent."""
-    return _acting("stop", measure, _pushed_back, mean_push, _pushed_in, 5)
+    return _acting("stop", measure, _pushed_back, dg.mean_push, _pushed_in, 5)
 
 
 @cache
 def tie(measure: Measure) -> Kind:
     """Return the spring-damper that only pulls; numbers are (stiffness > 0, damping, reference)."""
-    return _acting("tie", measure, _pulled, mean_pull, _stretched, 3)
+    return _acting("tie", measure, _pulled, dg.mean_pull, _stretched, 3)
 
 
 @cache
@@ -233,15 +221,13 @@ def _acting(
     """
     n, of, value = measure.n, measure.shape, value_of(measure, size)
     bent_value = value_of(measure, size, bends=True)
-    conserving = discrete_gradient(measure, mean, size) if measure.conserves else None
+    conserving = dg.discrete_gradient(measure, mean, size) if measure.conserves else None
     size += measure.numbers
 
     @each
     def forces(I: Any, F: Any, e: Any) -> None:
-        s = I[m.SCRATCH]
-        phase = ints(F)[m.PHASE]
-        u, ud = value(I, F, e, True)
-        f, stiff, _ = tension(I, F, s, e.numbers, e.law, u, 0.0 if phase == m.STRESS_AHEAD else ud)
+        phase, (u, ud) = ints(F)[m.PHASE], value(I, F, e, True)
+        f, stiff, _ = tension(I, F, e, u, 0.0 if phase == m.STRESS_AHEAD else ud)
         if phase == m.STRESS_AHEAD:
             F[e.numbers + size] = f + stiff * ud
             return
@@ -253,7 +239,7 @@ def _acting(
     @each_stiffness
     def tangent(I: Any, F: Any, e: Any) -> None:
         u, ud = bent_value(I, F, e, True)
-        f, stiff, damp = tension(I, F, I[m.SCRATCH], e.numbers, e.law, u, ud)
+        f, stiff, damp = tension(I, F, e, u, ud)
         if ints(F)[m.PHASE] == m.STRESS_GIVEN:
             f = F[e.numbers + size]
         add_tension(I, F, e, of, ud, f, stiff, damp)
@@ -261,12 +247,11 @@ def _acting(
     @each
     def energy(I: Any, F: Any, e: Any) -> None:
         """Add the potential, the power dissipated and that supplied by what changes with time."""
-        s, number, V = I[m.SCRATCH], e.numbers, 0.0
-        u, ud = value(I, F, e, True)
+        (u, ud), number, V = value(I, F, e, True), e.numbers, 0.0
         if ints(F)[m.PHASE] != m.START:
             last, V = F[number + size], F[number + size + 1]
-            V, now, held = potential(I, F, s, number, e.law, u, last, V)
-            f, _, _ = tension(I, F, s, number, e.law, u, ud)
+            V, now, held = potential(I, F, e, u, last, V)
+            f, _, _ = tension(I, F, e, u, ud)
             F[m.POTENTIAL] += V
             F[m.DISSIPATED] += (f - now) * ud
             F[m.SUPPLIED] += (held - now) * ud

@@ -16,22 +16,10 @@ References
 from typing import Any
 
 from mbd.algebra.vec import dot
+from mbd.interactions import pullback as on
 from mbd.interactions.gradients import GAMMA, ROW
 from mbd.interactions.kind import Kind
-from mbd.interactions.pullback import (
-    add_column,
-    add_multiple,
-    add_row,
-    add_through,
-    at,
-    clear,
-    each,
-    form_maps,
-    map_of,
-    push,
-    vector,
-    velocity_map,
-)
+from mbd.interactions.pullback import at, each, push
 from mbd.machine import buffer as m
 
 
@@ -50,7 +38,7 @@ def forces(I: Any, F: Any, e: Any) -> None:
 def tangent(I: Any, F: Any, e: Any) -> None:
     """Add A, its transpose, the derivative of A^T mu, and that of g with respect to q."""
     a, mu, turn = F[e.numbers], F[m.W_K] * F[I[m.A] + e.u], F[m.ROW_TURN]
-    form_maps(I, F, e, 2, True)
+    on.form_maps(I, F, e, 2, True)
     for this in range(2):
         other = 1 - this
         if I[I[e.ends + this] + m.ATT_N] == 0:
@@ -58,16 +46,16 @@ def tangent(I: Any, F: Any, e: Any) -> None:
         s, partner = (1 - a, -a) if this == 0 else (-a, 1 - a)  # factors of the rates of both
         g, rate = at(I, F, m.Y, I[e.ends + other]), at(I, F, m.YD, I[e.ends + other])
         n_v = I[I[e.ends + this] + m.ATT_N]
-        row, column = vector(I, this, ROW), vector(I, this, GAMMA)
-        clear(F, row, 1)
-        clear(F, column, 1)
-        add_through(F, column, map_of(I, this, m.P), n_v, s, g)
-        add_through(F, row, velocity_map(I, F, e, this), n_v, s, g)
-        add_through(F, row, map_of(I, this, m.DP), n_v, turn * s, g)
-        add_through(F, row, map_of(I, this, m.PT), n_v, turn * partner, rate)
-        add_row(I, F, e, this, 0, 1.0, row)
-        add_column(I, F, e, this, 0, 1.0, column)
-        add_multiple(I, F, e, this, this, other, mu * s)
+        row, column = on.vector(I, this, ROW), on.vector(I, this, GAMMA)
+        on.clear(F, row, 1)
+        on.clear(F, column, 1)
+        on.add_through(F, column, on.map_of(I, this, m.P), n_v, s, g)
+        on.add_through(F, row, on.velocity_map(I, F, e, this), n_v, s, g)
+        on.add_through(F, row, on.map_of(I, this, m.DP), n_v, turn * s, g)
+        on.add_through(F, row, on.map_of(I, this, m.PT), n_v, turn * partner, rate)
+        on.add_row(I, F, e, this, 0, 1.0, row)
+        on.add_column(I, F, e, this, 0, 1.0, column)
+        on.add_multiple(I, F, e, this, this, other, mu * s)
 
 
 @each

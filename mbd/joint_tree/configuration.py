@@ -94,7 +94,8 @@ class FaceReading:
         at, way, i, j, sign, k, l = self.turns.T
         q[at] = np.arctan2(sign * R[way, i, j], R[way, k, l])
         for place, w, forwards in self.balls:
-            q[place : place + 4] = _quaternion(R[w] if forwards else R[w].T)
+            p = quaternion_from_matrix(R[w] if forwards else R[w].T)
+            q[place : place + 4] = p if p[0] >= 0.0 else -p
         return q
 
     def moved(self, q: np.ndarray, d: np.ndarray) -> np.ndarray:
@@ -156,12 +157,6 @@ def _angle(way: TreeJoint, step: Any) -> tuple[int, int, int, int, int]:
     if step is turns[0]:
         return third, other, sign, other, other
     return other, third, -sign, other, other
-
-
-def _quaternion(R: np.ndarray) -> np.ndarray:
-    """Return the quaternion of a rotation, scalar first and not negative."""
-    p = quaternion_from_matrix(R)
-    return p if p[0] >= 0.0 else -p
 
 
 def _product(p: np.ndarray, q: np.ndarray) -> np.ndarray:

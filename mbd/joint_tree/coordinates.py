@@ -20,21 +20,11 @@ from mbd.base.read_only import read_only
 from mbd.base.tolerances import LOOP_CLOSINGS, ROUND_OFF, ROWS_MET
 from mbd.integration.consistent import allowed, consistent, violated
 from mbd.joint_tree import layout as t_
+from mbd.joint_tree import tables as tb
 from mbd.joint_tree.configuration import FaceReading, rates_from
 from mbd.joint_tree.programs import TreeFacts, add_programs, run
 from mbd.joint_tree.structure import Placement, Tree, labels_of, tree_of
-from mbd.joint_tree.tables import (
-    TreeLoop,
-    TreeTables,
-    add_forces,
-    add_links,
-    add_loops,
-    add_vectors,
-    dependent_columns,
-    extra_elements,
-    found_loops,
-    inertia_in,
-)
+from mbd.joint_tree.tables import TreeLoop, TreeTables
 from mbd.joint_tree.tangents import add_tangents
 from mbd.machine import buffer as m
 from mbd.machine.jit import on_arrays
@@ -139,19 +129,19 @@ class JointCoordinates:
     def _fill(self, dependent: Sequence[int]) -> None:
         """Write all tables, with these columns dependent."""
         model, tree, tables = self.model, self._tree, TreeTables(self.model)
-        before, last = add_links(tables, model, tree)
-        loops = found_loops(extra_elements(model, tree), last, before)
+        before, last = tb.add_links(tables, model, tree)
+        loops = tb.found_loops(tb.extra_elements(model, tree), last, before)
         self._loops = [
             TreeLoop(x.elements, x.columns, [j for j in x.columns if j in dependent]) for x in loops
         ]
         self._independent = [j for j in range(len(before)) if j not in dependent]
         motions = np.repeat([x.motion for x in tree.links], [len(x.labels) for x in tree.links])
         self._motions = motions
-        add_vectors(tables, self._independent, before, len(model.nodes))
+        tb.add_vectors(tables, self._independent, before, len(model.nodes))
         q = tables.header[t_.T_Q]
         turned = _angles_kept(model, tree, q)
-        forces = add_forces(tables, model, turned)
-        add_loops(tables, model, self._loops, last, list(motions == t_.SHIFT))
+        forces = tb.add_forces(tables, model, turned)
+        tb.add_loops(tables, model, self._loops, last, list(motions == t_.SHIFT))
         self._link_of = {x.body: i for i, x in enumerate(tree.links) if x.body is not None}
         add_tangents(tables, model, self._loops, self._link_of)
         header = tables.table(tables.header)
@@ -206,7 +196,7 @@ class JointCoordinates:
             named = [bool(wanted) and columns[j] in wanted for j in loop.columns]  # type: ignore[operator]
             turning = [self._motions[j] == t_.BALL or self._floats[j] for j in loop.columns]
             order = np.where(named, 2, np.where(turning, 0, 1))
-            dependent += [loop.columns[i] for i in dependent_columns(G[:, :-2], order, gap)]
+            dependent += [loop.columns[i] for i in tb.dependent_columns(G[:, :-2], order, gap)]
         free = [x for j, x in enumerate(columns) if j not in dependent]
         if wanted is not None and set(wanted) != set(free):
             lost = [x for x in wanted if x not in free]
@@ -477,7 +467,7 @@ class JointCoordinates:
         """Pi (10 bodies,) of the model, in the order of ``regressor_labels``."""
         bodies = [self.model.nodes[x] for x in self._link_of]
         return read_only(
-            np.hstack([inertia_in(Placement(np.zeros(3), np.eye(3)), x) for x in bodies])
+            np.hstack([tb.inertia_in(Placement(np.zeros(3), np.eye(3)), x) for x in bodies])
         )
 
     # --- positions --------------------------------------------------------------------------------
@@ -568,8 +558,7 @@ class JointCoordinates:
             )
         work.load(state)
         work.evaluate()
-        size = 12 * (self.model.n_faces + 1)
-        q = self._reading.positions(work.vector(m.Y, size).reshape(-1, 4, 3), self._n_q)
+        q = self._reading.positions(work.faces(m.Y), self._n_q)
         for at, i in self._turned:
             q[i] += 2 * np.pi * np.round((work.F[at] - q[i]) / (2 * np.pi))
         return q
@@ -597,14 +586,13 @@ class JointCoordinates:
 
     def _rates(self) -> np.ndarray:
         """Return v by the faces and their rates, after q was read off them."""
-        F, size = self._work.F, 12 * (self.model.n_faces + 1)
-        y, yd = (self._work.vector(x, size).reshape(-1, 4, 3) for x in (m.Y, m.YD))
+        y, yd = self._work.faces(m.Y), self._work.faces(m.YD)
         w = 0.5 * np.cross(y[:, 1:], yd[:, 1:]).sum(1)
         spatial = np.hstack([w, yd[:, 0] + np.cross(y[:, 0], w)])
         across = np.empty((len(self._tree.ways), 6))
         for i, way in enumerate(self._tree.ways):
             across[i] = spatial[self._faces[way.body]] - spatial[self._faces[way.before]]
-        run(self._I, F, self._programs["pose"])
+        run(self._I, self._work.F, self._programs["pose"])
         v = rates_from(self._tree, self._S, across, self._way_of, self._motions)
         return v[self._independent]
 

@@ -9,7 +9,7 @@ forces, and these are one moment and one force on each link,
 
 from typing import Any
 
-from mbd.algebra.vec import cross, load3, plus, store3
+from mbd.algebra.vec import clear, cross, load3, plus, store3
 from mbd.joint_tree import layout as t
 from mbd.joint_tree.recursions import add6, body_pose, load6
 from mbd.machine import buffer as m
@@ -28,8 +28,7 @@ def wrench(F: Any, y: int, f: int) -> Any:
 @kernel
 def show(I: Any, F: Any, k: int) -> None:
     """Write the faces of all bodies and their rates; let angles have the turns of q."""
-    for i in range(I[k + t.T_LINKS]):
-        l = I[k + t.T_LINK] + i * t.L_SIZE
+    for l in t.links(I, k):
         if I[l + t.L_FACE] == 0:
             continue
         y, yd = I[m.Y] + I[l + t.L_FACE] - 1, I[m.YD] + I[l + t.L_FACE] - 1
@@ -62,8 +61,7 @@ def tell(I: Any, F: Any, k: int) -> None:
 @kernel
 def show_accelerations(I: Any, F: Any, k: int) -> None:
     """Write the second rates of the faces of all bodies, without gravity in A_0."""
-    for i in range(I[k + t.T_LINKS]):
-        l = I[k + t.T_LINK] + i * t.L_SIZE
+    for l in t.links(I, k):
         if I[l + t.L_FACE] == 0:
             continue
         link = I[l + t.L_NUMBERS]
@@ -80,8 +78,7 @@ def show_accelerations(I: Any, F: Any, k: int) -> None:
 @jit
 def push(I: Any, F: Any, k: int) -> None:
     """Add the forces of all elements without rows, with those of compliant rows, to faces."""
-    for i in range(12 * I[m.N_FACES]):
-        F[I[m.FY] + i] = 0.0
+    clear(F, I[m.FY], 12 * I[m.N_FACES])
     stage = I[k + t.T_STAGE]
     for i in range(stage, stage + 3 * I[k + t.T_N_STAGE], 3):
         call(address_at(I, i), I, F, I[i + 2])
@@ -97,8 +94,7 @@ def add_forces(I: Any, F: Any, k: int) -> None:
 @jit
 def take_forces(I: Any, F: Any, k: int, s: float) -> None:
     """Add s times the forces on faces to those on the links."""
-    for i in range(I[k + t.T_LINKS]):
-        l = I[k + t.T_LINK] + i * t.L_SIZE
+    for l in t.links(I, k):
         face = I[l + t.L_FACE] - 1
         if face >= 0:
             f = wrench(F, I[m.Y] + face, I[m.FY] + face)
@@ -108,7 +104,5 @@ def take_forces(I: Any, F: Any, k: int, s: float) -> None:
 @kernel
 def forces_alone(I: Any, F: Any, k: int) -> None:
     """Let the links have no other forces than those that follow."""
-    for i in range(I[k + t.T_LINKS]):
-        link = I[I[k + t.T_LINK] + i * t.L_SIZE + t.L_NUMBERS]
-        for j in range(6):
-            F[link + t.N_FORCE + j] = 0.0
+    for l in t.links(I, k):
+        clear(F, I[l + t.L_NUMBERS] + t.N_FORCE, 6)

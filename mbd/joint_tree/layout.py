@@ -5,6 +5,10 @@ kernels of the tree and of the model's elements work on the same two. Entries th
 are counted from one, 0 is none.
 """
 
+from typing import Any
+
+from mbd.machine.jit import jit
+
 # header: sizes and tables in I
 (
     T_LINKS, T_N,  # links without ground; columns
@@ -73,3 +77,53 @@ A_FACE, A_LAST, A_SIZE = range(3)
 (
     O_ROWS, O_DEPENDENT, O_N_DEPENDENT, O_OTHERS, O_N_OTHERS, O_MATRIX, O_WIDTH, O_ORDER, O_SIZE,
 ) = range(9)  # fmt: skip
+
+
+@jit
+def links(I: Any, k: int) -> range:
+    """Return the records of all links, each after the one before it on the way from the ground."""
+    first = I[k + T_LINK]
+    return range(first, first + I[k + T_LINKS] * L_SIZE, L_SIZE)
+
+
+@jit
+def links_inward(I: Any, k: int) -> range:
+    """Return the records of all links, from the tips to the ground."""
+    first = I[k + T_LINK]
+    return range(first + (I[k + T_LINKS] - 1) * L_SIZE, first - 1, -L_SIZE)
+
+
+@jit
+def columns(I: Any, l: int) -> range:
+    """Return the numbers of the columns of a link."""
+    return range(I[l + L_COLUMN], I[l + L_COLUMN] + I[l + L_COLUMNS])
+
+
+@jit
+def numbers_of(I: Any, k: int, j: int) -> int:
+    """Return where the numbers of a column are: S, its rate, psi and psi2."""
+    return I[I[k + T_COLUMN] + j * C_SIZE + C_NUMBERS]  # type: ignore[no-any-return]
+
+
+@jit
+def before(I: Any, k: int, j: int) -> int:
+    """Return the column before one on the way to the ground, -1 if there is none."""
+    return I[I[k + T_COLUMN] + j * C_SIZE + C_BEFORE] - 1  # type: ignore[no-any-return]
+
+
+@jit
+def loops(I: Any, k: int) -> range:
+    """Return the records of all loops."""
+    return range(I[k + T_LOOPS], I[k + T_LOOPS] + I[k + T_N_LOOPS] * O_SIZE, O_SIZE)
+
+
+@jit
+def closing(I: Any, k: int) -> range:
+    """Return the records of the elements that close loops."""
+    return range(I[k + T_ROWS], I[k + T_ROWS] + I[k + T_N_ROWS] * E_LENGTH, E_LENGTH)
+
+
+@jit
+def loop_of(I: Any, k: int, e: int) -> int:
+    """Return the record of the loop that an element closes."""
+    return I[k + T_LOOPS] + I[e + E_LOOP] * O_SIZE  # type: ignore[no-any-return]

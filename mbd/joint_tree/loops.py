@@ -15,7 +15,7 @@ taken one by one.
 
 from typing import Any
 
-from mbd.algebra.vec import larger
+from mbd.algebra.vec import clear, larger
 from mbd.base.tolerances import RANK, RANK_LACK
 from mbd.joint_tree import layout as t
 from mbd.joint_tree.efforts import push, take_forces, wrench
@@ -32,37 +32,30 @@ def _spread_row(I: Any, F: Any, k: int, e: int, row: int) -> None:
         f = wrench(F, I[m.Y] + face, I[m.FY] + face)
         j = I[a + t.A_LAST] - 1
         while j >= 0:
-            at = I[k + t.T_COLUMN] + j * t.C_SIZE
-            S = load6(F, I[at + t.C_NUMBERS])
+            S = load6(F, t.numbers_of(I, k, j))
             size = F[I[e + t.E_SCALE]] * F[I[k + t.T_UNITS] + j]
             F[row + I[I[k + t.T_LOCAL] + j]] += dot6(S, f) * size
-            j = I[at + t.C_BEFORE] - 1
+            j = t.before(I, k, j)
 
 
 @jit
 def _clear_faces(I: Any, F: Any, e: int) -> None:
     """Write zero to the forces on the faces of an element, those of the ground too."""
-    for j in range(12):
-        F[I[m.FY] + j] = 0.0
+    clear(F, I[m.FY], 12)
     for a in range(I[e + t.E_FACES], I[e + t.E_FACES] + t.A_SIZE * I[e + t.E_N_FACES], t.A_SIZE):
-        for j in range(12):
-            F[I[m.FY] + I[a + t.A_FACE] + j] = 0.0
+        clear(F, I[m.FY] + I[a + t.A_FACE], 12)
 
 
 @kernel
 def write_rows(I: Any, F: Any, k: int) -> None:
     """Write the rows of all loops: their gradients, then what they lack in positions."""
-    for i in range(I[k + t.T_N_LOOPS]):
-        o = I[k + t.T_LOOPS] + i * t.O_SIZE
-        for j in range(I[o + t.O_ROWS] * I[o + t.O_WIDTH]):
-            F[I[o + t.O_MATRIX] + j] = 0.0
-    for i in range(I[k + t.T_N_ROWS]):
-        e = I[k + t.T_ROWS] + i * t.E_LENGTH
-        o = I[k + t.T_LOOPS] + I[e + t.E_LOOP] * t.O_SIZE
+    for o in t.loops(I, k):
+        clear(F, I[o + t.O_MATRIX], I[o + t.O_ROWS] * I[o + t.O_WIDTH])
+    for e in t.closing(I, k):
+        o = t.loop_of(I, k, e)
         width, u = I[o + t.O_WIDTH], I[e + t.E_U]
         row = I[o + t.O_MATRIX] + I[e + t.E_FIRST] * width
-        for r in range(I[e + t.E_N]):
-            F[I[m.A] + u + r] = 0.0
+        clear(F, I[m.A] + u, I[e + t.E_N])
         for r in range(I[e + t.E_N]):
             _clear_faces(I, F, e)
             F[I[m.A] + u + r] = 1.0
@@ -78,8 +71,7 @@ def write_rows(I: Any, F: Any, k: int) -> None:
 @jit
 def clear_last(I: Any, F: Any, k: int) -> None:
     """Write zero to the last right-hand side of all loops."""
-    for i in range(I[k + t.T_N_LOOPS]):
-        o = I[k + t.T_LOOPS] + i * t.O_SIZE
+    for o in t.loops(I, k):
         for r in range(I[o + t.O_ROWS]):
             F[I[o + t.O_MATRIX] + (r + 1) * I[o + t.O_WIDTH] - 1] = 0.0
 
@@ -87,9 +79,8 @@ def clear_last(I: Any, F: Any, k: int) -> None:
 @jit
 def add_rates(I: Any, F: Any, k: int, which: int, s: float) -> None:
     """Add s times the rates of all rows, PHID or PHIDD, to the last right-hand side."""
-    for i in range(I[k + t.T_N_ROWS]):
-        e = I[k + t.T_ROWS] + i * t.E_LENGTH
-        o = I[k + t.T_LOOPS] + I[e + t.E_LOOP] * t.O_SIZE
+    for e in t.closing(I, k):
+        o = t.loop_of(I, k, e)
         width = I[o + t.O_WIDTH]
         at = I[o + t.O_MATRIX] + I[e + t.E_FIRST] * width + width - 1
         call(address_at(I, e + t.E_RATES), I, F, I[e + t.E_RATES_AT])
@@ -167,12 +158,10 @@ def eliminate(I: Any, F: Any, k: int) -> None:
     loop with more rows that are independent than where its columns were chosen.
     """
     f, Z = I[k + t.T_F], I[k + t.T_Z]
-    for j in range(I[k + t.T_N] * f):
-        F[Z + j] = 0.0
+    clear(F, Z, I[k + t.T_N] * f)
     for i in range(f):
         F[Z + I[I[k + t.T_INDEPENDENT] + i] * f + i] = 1.0
-    for i in range(I[k + t.T_N_LOOPS]):
-        o = I[k + t.T_LOOPS] + i * t.O_SIZE
+    for o in t.loops(I, k):
         A, w, n = I[o + t.O_MATRIX], I[o + t.O_WIDTH], I[o + t.O_N_DEPENDENT]
         singular, most = _factor(I, F, o)
         if singular:
@@ -195,10 +184,8 @@ def eliminate(I: Any, F: Any, k: int) -> None:
 @jit
 def follow_last(I: Any, F: Any, k: int, to: int) -> None:
     """Write what dependent columns do without the independent ones, by the last right side."""
-    for j in range(I[k + t.T_N]):
-        F[to + j] = 0.0
-    for i in range(I[k + t.T_N_LOOPS]):
-        o = I[k + t.T_LOOPS] + i * t.O_SIZE
+    clear(F, to, I[k + t.T_N])
+    for o in t.loops(I, k):
         A, w = I[o + t.O_MATRIX], I[o + t.O_WIDTH]
         _solve(I, F, o, w - 1)
         for p in range(I[o + t.O_N_DEPENDENT]):
@@ -220,8 +207,7 @@ def hold(I: Any, F: Any, k: int) -> None:
 
     :math:`G_d^T\lambda = -\tau_d`, those of redundant rows zero.
     """
-    for i in range(I[k + t.T_N_LOOPS]):
-        o = I[k + t.T_LOOPS] + i * t.O_SIZE
+    for o in t.loops(I, k):
         A, w, n = I[o + t.O_MATRIX], I[o + t.O_WIDTH], I[o + t.O_N_DEPENDENT]
         x, order = A + w - 1, I[o + t.O_ORDER]
         for r in range(I[o + t.O_ROWS]):
@@ -238,9 +224,8 @@ def hold(I: Any, F: Any, k: int) -> None:
         for p in range(n - 1, -1, -1):
             r = int(F[order + 2 * p])
             F[x + p * w], F[x + r * w] = F[x + r * w], F[x + p * w]
-    for i in range(I[k + t.T_N_ROWS]):
-        e = I[k + t.T_ROWS] + i * t.E_LENGTH
-        o = I[k + t.T_LOOPS] + I[e + t.E_LOOP] * t.O_SIZE
+    for e in t.closing(I, k):
+        o = t.loop_of(I, k, e)
         w = I[o + t.O_WIDTH]
         for r in range(I[e + t.E_N]):
             x = F[I[o + t.O_MATRIX] + (I[e + t.E_FIRST] + r + 1) * w - 1]
@@ -251,8 +236,7 @@ def hold(I: Any, F: Any, k: int) -> None:
 def add_forces_held(I: Any, F: Any, k: int) -> None:
     """Add the forces of all elements, and of all rows of loops, to those on the links."""
     push(I, F, k)
-    for i in range(I[k + t.T_N_ROWS]):
-        e = I[k + t.T_ROWS] + i * t.E_LENGTH
+    for e in t.closing(I, k):
         call(address_at(I, e + t.E_FORCES), I, F, I[e + t.E_FORCES_AT])
     take_forces(I, F, k, 1.0)
 
@@ -285,8 +269,7 @@ def at_rest(I: Any, F: Any, k: int) -> None:
 def spread_rates(I: Any, F: Any, k: int) -> None:
     """Write the rates of all columns; their second rates are zero."""
     _spread(I, F, k, I[k + t.T_IV], I[k + t.T_DRIFT_V], I[k + t.T_V])
-    for j in range(I[k + t.T_N]):
-        F[I[k + t.T_A] + j] = 0.0
+    clear(F, I[k + t.T_A], I[k + t.T_N])
 
 
 @kernel
@@ -305,8 +288,7 @@ def spread_accelerations(I: Any, F: Any, k: int) -> None:
 def gather_independent(I: Any, F: Any, k: int) -> None:
     """Write the efforts along independent ones, Z^T tau."""
     f = I[k + t.T_F]
-    for i in range(f):
-        F[I[k + t.T_ITAU] + i] = 0.0
+    clear(F, I[k + t.T_ITAU], f)
     for j in range(I[k + t.T_N]):
         for i in range(f):
             F[I[k + t.T_ITAU] + i] += F[I[k + t.T_Z] + j * f + i] * F[I[k + t.T_TAU] + j]
@@ -316,8 +298,7 @@ def gather_independent(I: Any, F: Any, k: int) -> None:
 def reduce_mass(I: Any, F: Any, k: int) -> None:
     """Write Z^T M Z; M is symmetric."""
     f, n, Z, M, to = I[k + t.T_F], I[k + t.T_N], I[k + t.T_Z], I[k + t.T_M], I[k + t.T_IM]
-    for i in range(f * f):
-        F[to + i] = 0.0
+    clear(F, to, f * f)
     for j in range(n):
         for i in range(f):
             x = 0.0
@@ -331,10 +312,8 @@ def reduce_mass(I: Any, F: Any, k: int) -> None:
 def correct(I: Any, F: Any, k: int) -> None:
     """Write one step of Newton's method of all columns to DRIFT_A, and its size to RESULT."""
     largest = 0.0
-    for j in range(I[k + t.T_N]):
-        F[I[k + t.T_DRIFT_A] + j] = 0.0
-    for i in range(I[k + t.T_N_LOOPS]):
-        o = I[k + t.T_LOOPS] + i * t.O_SIZE
+    clear(F, I[k + t.T_DRIFT_A], I[k + t.T_N])
+    for o in t.loops(I, k):
         A, w = I[o + t.O_MATRIX], I[o + t.O_WIDTH]
         for p in range(I[o + t.O_N_DEPENDENT]):
             j, size = _of_pivot(I, F, o, p), -F[A + p * w + w - 2]

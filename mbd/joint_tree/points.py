@@ -6,18 +6,10 @@ the columns on the way to it, and :math:`J^C_j S_j` is the momentum that column 
 
 from typing import Any
 
-from mbd.algebra.vec import cross, load3, mat_vec, minus, plus, store3, times
+from mbd.algebra.vec import add, clear, cross, load3, mat_vec, minus, plus, store3, times
 from mbd.joint_tree import layout as t
-from mbd.joint_tree.recursions import (
-    body_pose,
-    dot6,
-    inertia_times,
-    load6,
-    place_inertia,
-    plus6,
-    store6,
-    turned_force,
-)
+from mbd.joint_tree import recursions as r
+from mbd.joint_tree.recursions import dot6, load6, store6
 from mbd.machine.jit import jit, kernel
 
 
@@ -30,14 +22,8 @@ def _link(I: Any, F: Any, k: int) -> int:
 @jit
 def _point(I: Any, F: Any, k: int, l: int) -> Any:
     """Return the point that is asked for, about O."""
-    x, R = body_pose(I, F, l)
+    x, R = r.body_pose(I, F, l)
     return plus(x, mat_vec(R, load3(F, I[k + t.T_ARGUMENT] + 1)))
-
-
-@jit
-def _clear(I: Any, F: Any, k: int, n: int) -> None:
-    for j in range(n):
-        F[I[k + t.T_RESULT] + j] = 0.0
 
 
 @kernel
@@ -45,12 +31,11 @@ def jacobian(I: Any, F: Any, k: int) -> None:
     """Write, column by column, (velocity of the point, angular velocity of its body)."""
     l = _link(I, F, k)
     x, j = _point(I, F, k, l), I[l + t.L_LAST] - 1
-    _clear(I, F, k, 6 * I[k + t.T_N])
+    clear(F, I[k + t.T_RESULT], 6 * I[k + t.T_N])
     while j >= 0:
-        at = I[k + t.T_COLUMN] + j * t.C_SIZE
-        w, v = load6(F, I[at + t.C_NUMBERS])
+        w, v = load6(F, t.numbers_of(I, k, j))
         store6(F, I[k + t.T_RESULT] + 6 * j, (plus(v, cross(w, x)), w))
-        j = I[at + t.C_BEFORE] - 1
+        j = t.before(I, k, j)
 
 
 @kernel
@@ -60,29 +45,25 @@ def jacobian_rate(I: Any, F: Any, k: int) -> None:
     x, j = _point(I, F, k, l), I[l + t.L_LAST] - 1
     w, v = load6(F, I[l + t.L_NUMBERS] + t.N_V)
     speed = plus(v, cross(w, x))
-    _clear(I, F, k, 6 * I[k + t.T_N])
+    clear(F, I[k + t.T_RESULT], 6 * I[k + t.T_N])
     while j >= 0:
-        at = I[k + t.T_COLUMN] + j * t.C_SIZE
-        s = I[at + t.C_NUMBERS]
+        s = t.numbers_of(I, k, j)
         w, (b, a) = load3(F, s), load6(F, s + t.C_RATE)
         along = plus(plus(a, cross(b, x)), cross(w, speed))
         store6(F, I[k + t.T_RESULT] + 6 * j, (along, b))
-        j = I[at + t.C_BEFORE] - 1
+        j = t.before(I, k, j)
 
 
 @kernel
 def momentum(I: Any, F: Any, k: int) -> None:
     """Write (linear, angular momentum about the centre of mass) of each column; then the centre."""
     n, to, ground = I[k + t.T_N], I[k + t.T_RESULT], I[k + t.T_GROUND] + t.N_INERTIA
-    for i in range(I[k + t.T_LINKS] - 1, -1, -1):
-        l = I[k + t.T_LINK] + i * t.L_SIZE
-        J, below, first = I[l + t.L_NUMBERS] + t.N_INERTIA, I[l + t.L_PARENT], I[l + t.L_COLUMN]
-        for j in range(first, first + I[l + t.L_COLUMNS]):
-            s = I[I[k + t.T_COLUMN] + j * t.C_SIZE + t.C_NUMBERS]
-            about, along = inertia_times(F, J, load6(F, s))
+    for l in t.links_inward(I, k):
+        J, below = I[l + t.L_NUMBERS] + t.N_INERTIA, I[l + t.L_PARENT] + t.N_INERTIA
+        for j in t.columns(I, l):
+            about, along = r.inertia_times(F, J, load6(F, t.numbers_of(I, k, j)))
             store6(F, to + 6 * j, (along, about))
-        for j in range(10):
-            F[below + t.N_INERTIA + j] += F[J + j]
+        add(F, below, 1.0, J, 10)
     c = times(1.0 / F[ground], load3(F, ground + 1))
     for j in range(n):
         along, about = load6(F, to + 6 * j)
@@ -95,26 +76,24 @@ def momentum(I: Any, F: Any, k: int) -> None:
 def regressor(I: Any, F: Any, k: int) -> None:
     """Write Y (n, 10 bodies): efforts of each inertial parameter of each body, of size one."""
     n, to = I[k + t.T_N], I[k + t.T_RESULT]
-    links, width, body = I[k + t.T_LINKS], 0, 0
-    for i in range(links):
-        width += 10 * (I[I[k + t.T_LINK] + i * t.L_SIZE + t.L_FACE] > 0)
-    _clear(I, F, k, n * width)
+    width, body = 0, 0
+    for l in t.links(I, k):
+        width += 10 * (I[l + t.L_FACE] > 0)
+    clear(F, I[k + t.T_RESULT], n * width)
     scratch = I[k + t.T_PARAMETER]
-    for i in range(links):
-        l = I[k + t.T_LINK] + i * t.L_SIZE
+    for l in t.links(I, k):
         if I[l + t.L_FACE] == 0:
             continue
-        link, (x, R) = I[l + t.L_NUMBERS], body_pose(I, F, l)
+        link, (x, R) = I[l + t.L_NUMBERS], r.body_pose(I, F, l)
         V, A = load6(F, link + t.N_V), load6(F, link + t.N_A)
         for p in range(10):
             for j in range(10):
                 F[scratch + j] = 1.0 if j == p else 0.0
-            place_inertia(F, scratch, R, x, scratch + 10)
-            momentum = inertia_times(F, scratch + 10, V)
-            f = plus6(inertia_times(F, scratch + 10, A), 1.0, turned_force(V, momentum))
+            r.place_inertia(F, scratch, R, x, scratch + 10)
+            momentum = r.inertia_times(F, scratch + 10, V)
+            f = r.plus6(r.inertia_times(F, scratch + 10, A), 1.0, r.turned_force(V, momentum))
             j = I[l + t.L_LAST] - 1
             while j >= 0:
-                at = I[k + t.T_COLUMN] + j * t.C_SIZE
-                F[to + j * width + 10 * body + p] = dot6(load6(F, I[at + t.C_NUMBERS]), f)
-                j = I[at + t.C_BEFORE] - 1
+                F[to + j * width + 10 * body + p] = dot6(load6(F, t.numbers_of(I, k, j)), f)
+                j = t.before(I, k, j)
         body += 1

@@ -41,7 +41,13 @@ def kernels_of(has: TreeFacts) -> dict[str, tuple[Kernel, ...]]:
     inertias: tuple[Kernel, ...] = ()
     if has.heavy:
         forces = (*_SHOWN, r.weigh, r.move, efforts.add_forces)
-        mass = (tangents.clear, r.mass, efforts.show, tangents.form_blocks, tangents.add_masses)
+        mass = (
+            tangents.clear_matrices,
+            r.mass,
+            efforts.show,
+            tangents.form_blocks,
+            tangents.add_masses,
+        )
         weights = (*_SHOWN, r.weigh, r.move, tangents.add_weights)
         inertias = (efforts.show, efforts.show_accelerations, tangents.add_weightless)
     bias = (r.unaccelerated, *moved, *forces, *gathered)
@@ -50,8 +56,8 @@ def kernels_of(has: TreeFacts) -> dict[str, tuple[Kernel, ...]]:
         before = (*moved, *forces, r.gather, loops.hold, r.weigh, r.move) if has.loops else moved
         pushed = loops.add_forces_held if has.loops else efforts.add_forces
         slopes = (
-            *before, tangents.clear, r.lag, r.slopes, *_SHOWN, r.lag, efforts.forces_alone, pushed,
-            r.gather, tangents.form_blocks,
+            *before, tangents.clear_matrices, r.lag, r.slopes, *_SHOWN, r.lag,
+            efforts.forces_alone, pushed, r.gather, tangents.form_blocks,
             tangents.reduce_slopes if has.loops else tangents.add_slopes,
             *((tangents.add_masses,) if has.heavy else ()), *reduced,
         )  # fmt: skip

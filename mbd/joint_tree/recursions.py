@@ -31,7 +31,9 @@ import math
 from typing import Any
 
 from mbd.algebra.vec import (
+    add,
     add3,
+    clear,
     cross,
     dot,
     load3,
@@ -43,6 +45,7 @@ from mbd.algebra.vec import (
     plus,
     store3,
     times,
+    unit,
     vec_mat,
 )
 from mbd.joint_tree import layout as t
@@ -155,11 +158,9 @@ def turn_matrix(F: Any, q: int) -> Any:
 @kernel
 def place(I: Any, F: Any, k: int) -> None:
     """Write poses, columns S and inertias of all links from q."""
-    for j in range(t.N_SIZE - t.N_FORCE):
-        F[I[k + t.T_GROUND] + t.N_FORCE + j] = 0.0
+    clear(F, I[k + t.T_GROUND] + t.N_FORCE, t.N_SIZE - t.N_FORCE)
     F[I[k + t.T_STATUS]] = F[I[k + t.T_GAP]] = 0.0
-    for i in range(I[k + t.T_LINKS]):
-        l = I[k + t.T_LINK] + i * t.L_SIZE
+    for l in t.links(I, k):
         c, parent, to = I[l + t.L_CONSTANTS], I[l + t.L_PARENT], I[l + t.L_NUMBERS]
         motion, q = I[l + t.L_MOTION], I[l + t.L_Q]
         R0 = load9(F, parent + 3)
@@ -169,14 +170,13 @@ def place(I: Any, F: Any, k: int) -> None:
         if motion == t.BALL:
             for j in range(3):
                 e = R[j], R[j + 3], R[j + 6]
-                s = I[I[k + t.T_COLUMN] + (I[l + t.L_COLUMN] + j) * t.C_SIZE + t.C_NUMBERS]
-                store6(F, s, (e, cross(x, e)))
+                store6(F, t.numbers_of(I, k, I[l + t.L_COLUMN] + j), (e, cross(x, e)))
             if F[q] == F[q + 1] == F[q + 2] == F[q + 3] == 0.0:
                 F[I[k + t.T_STATUS]] = I[k + t.T_N] + 1 + I[l + t.L_COLUMN]
             else:
                 R = mat_mat(R, turn_matrix(F, q))
         elif motion != t.RIGID:
-            s = I[I[k + t.T_COLUMN] + I[l + t.L_COLUMN] * t.C_SIZE + t.C_NUMBERS]
+            s = t.numbers_of(I, k, I[l + t.L_COLUMN])
             if motion == t.SHIFT:
                 x = plus(x, times(F[q], a))
                 store6(F, s, ((0.0, 0.0, 0.0), a))
@@ -195,8 +195,7 @@ def place(I: Any, F: Any, k: int) -> None:
         if F[c + t.K_INERTIA] > 0.0:
             place_inertia(F, c + t.K_INERTIA, R, x, to + t.N_INERTIA)
         else:
-            for j in range(10):
-                F[to + t.N_INERTIA + j] = 0.0
+            clear(F, to + t.N_INERTIA, 10)
 
 
 @kernel
@@ -215,29 +214,25 @@ def weightless(I: Any, F: Any, k: int) -> None:
 @kernel
 def still(I: Any, F: Any, k: int) -> None:
     """Let all rates be zero."""
-    for j in range(I[k + t.T_F]):
-        F[I[k + t.T_IV] + j] = 0.0
+    clear(F, I[k + t.T_IV], I[k + t.T_F])
 
 
 @kernel
 def unaccelerated(I: Any, F: Any, k: int) -> None:
     """Let all second rates be zero."""
-    for j in range(I[k + t.T_F]):
-        F[I[k + t.T_IA] + j] = 0.0
+    clear(F, I[k + t.T_IA], I[k + t.T_F])
 
 
 @kernel
 def move(I: Any, F: Any, k: int) -> None:
     """Write velocities, accelerations and forces of inertia of all links, and S', from v and a."""
     V, A = I[k + t.T_V], I[k + t.T_A]
-    for i in range(I[k + t.T_LINKS]):
-        l = I[k + t.T_LINK] + i * t.L_SIZE
+    for l in t.links(I, k):
         parent, to = I[l + t.L_PARENT], I[l + t.L_NUMBERS]
         V_p = load6(F, parent + t.N_V)
         V_k, A_k = V_p, load6(F, parent + t.N_A)
-        first = I[l + t.L_COLUMN]
-        for j in range(first, first + I[l + t.L_COLUMNS]):
-            s = I[I[k + t.T_COLUMN] + j * t.C_SIZE + t.C_NUMBERS]
+        for j in t.columns(I, l):
+            s = t.numbers_of(I, k, j)
             S = load6(F, s)
             rate = turned(V_p, S)
             store6(F, s + t.C_RATE, rate)
@@ -254,12 +249,10 @@ def move(I: Any, F: Any, k: int) -> None:
 @kernel
 def gather(I: Any, F: Any, k: int) -> None:
     """Write the efforts: forces are summed from the tips down."""
-    for i in range(I[k + t.T_LINKS] - 1, -1, -1):
-        l = I[k + t.T_LINK] + i * t.L_SIZE
+    for l in t.links_inward(I, k):
         f = load6(F, I[l + t.L_NUMBERS] + t.N_FORCE)
-        first = I[l + t.L_COLUMN]
-        for j in range(first, first + I[l + t.L_COLUMNS]):
-            S = load6(F, I[I[k + t.T_COLUMN] + j * t.C_SIZE + t.C_NUMBERS])
+        for j in t.columns(I, l):
+            S = load6(F, t.numbers_of(I, k, j))
             F[I[k + t.T_TAU] + j] = dot6(S, f)
         add6(F, I[l + t.L_PARENT] + t.N_FORCE, 1.0, f)
 
@@ -268,22 +261,17 @@ def gather(I: Any, F: Any, k: int) -> None:
 def mass(I: Any, F: Any, k: int) -> None:
     """Write M: inertias are summed from the tips down. What is between branches stays zero."""
     n, M = I[k + t.T_N], I[k + t.T_M]
-    columns = I[k + t.T_COLUMN]
-    for i in range(I[k + t.T_LINKS] - 1, -1, -1):
-        l = I[k + t.T_LINK] + i * t.L_SIZE
+    for l in t.links_inward(I, k):
         J, below = I[l + t.L_NUMBERS] + t.N_INERTIA, I[l + t.L_PARENT] + t.N_INERTIA
-        first = I[l + t.L_COLUMN]
-        for j in range(first, first + I[l + t.L_COLUMNS]):
-            U = inertia_times(F, J, load6(F, I[columns + j * t.C_SIZE + t.C_NUMBERS]))
+        for j in t.columns(I, l):
+            U = inertia_times(F, J, load6(F, t.numbers_of(I, k, j)))
             other = j
             while other >= 0:
-                at = columns + other * t.C_SIZE
-                value = dot6(load6(F, I[at + t.C_NUMBERS]), U)
+                value = dot6(load6(F, t.numbers_of(I, k, other)), U)
                 F[M + j * n + other] = value
                 F[M + other * n + j] = value
-                other = I[at + t.C_BEFORE] - 1
-        for j in range(10):
-            F[below + j] += F[J + j]
+                other = t.before(I, k, other)
+        add(F, below, 1.0, J, 10)
 
 
 @jit
@@ -298,7 +286,7 @@ def _add_curvature(F: Any, link: int) -> None:
         -F[J + 8], -F[J + 9], half - F[J + 6],
     )  # fmt: skip
     for c in range(3):
-        a = (1.0 if c == 0 else 0.0, 1.0 if c == 1 else 0.0, 1.0 if c == 2 else 0.0)
+        a = unit(c)
         column = minus(cross(h, cross(a, V[1])), cross(w, mat_vec(E, a)))
         for r in range(3):
             F[link + t.N_K + 3 * r + c] = column[r]
@@ -323,12 +311,11 @@ def _twice_B_t(F: Any, link: int, S: Any) -> Any:
 @kernel
 def lag(I: Any, F: Any, k: int) -> None:
     """Write psi and psi2 of all columns: what lags behind where links beyond them are turned."""
-    for i in range(I[k + t.T_LINKS]):
-        l = I[k + t.T_LINK] + i * t.L_SIZE
-        link, first = I[l + t.L_NUMBERS], I[l + t.L_COLUMN]
+    for l in t.links(I, k):
+        link = I[l + t.L_NUMBERS]
         V, A = load6(F, link + t.N_V), load6(F, link + t.N_A)
-        for j in range(first, first + I[l + t.L_COLUMNS]):
-            s = I[I[k + t.T_COLUMN] + j * t.C_SIZE + t.C_NUMBERS]
+        for j in t.columns(I, l):
+            s = t.numbers_of(I, k, j)
             S = load6(F, s)
             psi = turned(V, S)
             store6(F, s + t.C_PSI, psi)
@@ -338,17 +325,16 @@ def lag(I: Any, F: Any, k: int) -> None:
 @kernel
 def slopes(I: Any, F: Any, k: int) -> None:
     """Write M and the slopes of the efforts of inertia and weight, by q and v, after `lag`."""
-    n, columns = I[k + t.T_N], I[k + t.T_COLUMN]
+    n = I[k + t.T_N]
     M, DQ, DV = I[k + t.T_M], I[k + t.T_DQ], I[k + t.T_DV]
-    for i in range(I[k + t.T_LINKS]):
-        _add_curvature(F, I[I[k + t.T_LINK] + i * t.L_SIZE + t.L_NUMBERS])
-    for i in range(I[k + t.T_LINKS] - 1, -1, -1):
-        l = I[k + t.T_LINK] + i * t.L_SIZE
+    for l in t.links(I, k):
+        _add_curvature(F, I[l + t.L_NUMBERS])
+    for l in t.links_inward(I, k):
         link, parent = I[l + t.L_NUMBERS], I[l + t.L_PARENT]
         J, f, first = link + t.N_INERTIA, load6(F, link + t.N_FORCE), I[l + t.L_COLUMN]
         end = first + I[l + t.L_COLUMNS]
         for j in range(first, end):
-            s = I[columns + j * t.C_SIZE + t.C_NUMBERS]
+            s = t.numbers_of(I, k, j)
             S, psi, psi2 = load6(F, s), load6(F, s + t.C_PSI), load6(F, s + t.C_PSI2)
             by_q = plus6(inertia_times(F, J, psi2), 1.0, _twice_B(F, link, psi[0]))
             by_q = plus6(by_q, 1.0, turned_force(S, f))
@@ -357,8 +343,7 @@ def slopes(I: Any, F: Any, k: int) -> None:
             U, turning = inertia_times(F, J, S), _twice_B_t(F, link, S)
             other = end - 1
             while other >= 0:
-                at = columns + other * t.C_SIZE
-                o = I[at + t.C_NUMBERS]
+                o = t.numbers_of(I, k, other)
                 S_o = load6(F, o)
                 value = dot6(S_o, U)
                 F[DQ + other * n + j], F[DV + other * n + j] = dot6(S_o, by_q), dot6(S_o, by_v)
@@ -368,9 +353,8 @@ def slopes(I: Any, F: Any, k: int) -> None:
                     F[DQ + j * n + other] = dot6(load6(F, o + t.C_PSI2), U) + dot(psi_o[0], turning)
                     both = plus6(psi_o, 1.0, load6(F, o + t.C_RATE))
                     F[DV + j * n + other] = dot6(both, U) + dot(S_o[0], turning)
-                other = I[at + t.C_BEFORE] - 1
-        for j in range(t.N_FORCE, t.N_P + 3):
-            F[parent + j] += F[link + j]
+                other = t.before(I, k, other)
+        add(F, parent + t.N_FORCE, 1.0, link + t.N_FORCE, t.N_P + 3 - t.N_FORCE)
 
 
 @kernel

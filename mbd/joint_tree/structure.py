@@ -130,10 +130,9 @@ def movable(joint: Joint) -> tuple[PathStep, ...] | None:
     """
     if joint.path is None or joint.compliance or joint.angular_compliance:
         return None
-    pointed = any(not end.body.formulation.axes for end in joint.ends)
-    steps = tuple(
-        x for x in joint.path if not (pointed and x.motion == BALL and _ends_at_point(joint))
-    )
+    # a point at an end, but for ground, has no turn of its own
+    pointed = any(not end.body.formulation.axes and end.body.moves for end in joint.ends)
+    steps = tuple(x for x in joint.path if not (pointed and x.motion == BALL))
     motions = [x.motion for x in steps]
     turns = [x for x in steps if x.motion == TURN]
     if motions != sorted(motions) or len(turns) > 2 or (turns and BALL in motions):
@@ -142,11 +141,6 @@ def movable(joint: Joint) -> tuple[PathStep, ...] | None:
             f"different axes or a ball, got {joint.path}; leave it out, and its rows are a loop"
         )
     return steps
-
-
-def _ends_at_point(joint: Joint) -> bool:
-    """Tell whether it has a point at an end, which has no turn of its own."""
-    return any(not end.body.formulation.axes and end.body.moves for end in joint.ends)
 
 
 def _columns(steps: Iterable[PathStep]) -> int:

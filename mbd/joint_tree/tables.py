@@ -1,6 +1,6 @@
 """Tables and numbers that a tree adds to those of its model, and what is made of its elements."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -47,20 +47,12 @@ class TreeTables(Appendix):
 
 def extra_elements(model: FrozenModel, tree: Tree) -> list[tuple[str, int, Element, int]]:
     """Return the elements with rows that the tree does not meet: part, number, element, row."""
-    return [
-        (name, i, element, row)
-        for name, some in model.numbering.elements.items()
-        if name not in tree.joints
-        for i, (element, row) in _numbered(model, name, some)
-        if not element.kind.own_block
-    ]
-
-
-def _numbered(model: FrozenModel, name: str, some: list[tuple[Any, int]]) -> Iterable[Any]:
-    """Yield the number of each element with rows among all of its part."""
-    every = model.elements[name]
-    with_rows = [i for i, e in enumerate(every) if e.kind.n_rows]
-    return zip(with_rows, some, strict=True)
+    extra = []
+    for name, some in model.numbering.elements.items():
+        numbers = [i for i, e in enumerate(model.elements[name]) if e.kind.n_rows]
+        pairs = zip(numbers, some, strict=True) if name not in tree.joints else ()
+        extra += [(name, i, e, row) for i, (e, row) in pairs if not e.kind.own_block]
+    return extra
 
 
 def found_loops(

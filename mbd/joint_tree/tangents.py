@@ -32,13 +32,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from mbd.algebra.differences import FOURTH
-from mbd.algebra.vec import cross, load3, plus, store3, times, weighted
+from mbd.algebra.vec import clear, copy, cross, load3, plus, store3, times, weighted
 from mbd.joint_tree import layout as t
 from mbd.joint_tree.efforts import take_forces
 from mbd.joint_tree.loops import add_rates, clear_last, follow_last
 from mbd.joint_tree.recursions import add6, dot6, load6, plus6, store6, turned
 from mbd.joint_tree.tables import TreeLoop, TreeTables
-from mbd.linear import onto_rows
 from mbd.machine import buffer as m
 from mbd.machine.jit import address_at, call, ints, jit, kernel, maps_kernel
 from mbd.model.frozen import FrozenModel
@@ -127,7 +126,7 @@ def _maps(I: Any, F: Any, a: int, to: int, rate: int) -> None:
     """Write P, P_T and D of an attachment by (D, U, B) of its link."""
     x = weighted(F, I[m.Y] + I[a + m.ATT_Y], I[a + m.ATT_W])
     xd = weighted(F, I[m.YD] + I[a + m.ATT_Y], I[a + m.ATT_W])
-    onto_rows.clear(F, to, 9 * m.MAP_ROW)
+    clear(F, to, 9 * m.MAP_ROW)
     for j in range(3):
         _spin(F, to + m.P, j, j, x, 1.0)
         _spin(F, to + m.PT, j, j, x, 1.0)
@@ -140,7 +139,7 @@ def _maps(I: Any, F: Any, a: int, to: int, rate: int) -> None:
 @maps_kernel
 def _second_maps(I: Any, F: Any, a: int, to: int, rate: int) -> None:
     """Write the map of accelerations by (D, U, B) of its link."""
-    onto_rows.clear(F, to, m.SECOND_SIZE)
+    clear(F, to, m.SECOND_SIZE)
     x = weighted(F, I[m.Y] + I[a + m.ATT_Y], I[a + m.ATT_W])
     xd = weighted(F, I[m.YD] + I[a + m.ATT_Y], I[a + m.ATT_W])
     xdd = weighted(F, I[m.YDD] + I[a + m.ATT_Y], I[a + m.ATT_W])
@@ -155,8 +154,7 @@ def _second_maps(I: Any, F: Any, a: int, to: int, rate: int) -> None:
 def form_blocks(I: Any, F: Any, k: int) -> None:
     """Write the blocks of all elements, at the faces and rates that are shown."""
     S, maps = ints(F), I[k + t.T_ADDRESSES]
-    for i in range(I[k + t.T_BLOCK], I[k + t.T_BLOCK_END]):
-        F[i] = 0.0
+    clear(F, I[k + t.T_BLOCK], I[k + t.T_BLOCK_END] - I[k + t.T_BLOCK])
     S[maps], S[maps + 2] = address_at(I, I[k + t.T_MAPS]), address_at(I, I[k + t.T_MAPS] + 2)
     first, second = S[m.MAPS], S[m.SECOND_MAPS]
     S[m.MAPS], S[m.SECOND_MAPS] = maps, maps + 2
@@ -173,14 +171,12 @@ def form_blocks(I: Any, F: Any, k: int) -> None:
 def _vary(I: Any, F: Any, k: int) -> None:
     """Write D, U and B of all links along a direction, and which of them it moves."""
     n, d = I[k + t.T_N], I[k + t.T_ALONG]
-    for i in range(I[k + t.T_LINKS]):
-        l = I[k + t.T_LINK] + i * t.L_SIZE
-        to, parent, first = I[l + t.L_NUMBERS], I[l + t.L_PARENT], I[l + t.L_COLUMN]
+    for l in t.links(I, k):
+        to, parent = I[l + t.L_NUMBERS], I[l + t.L_PARENT]
         F[to + t.N_MOVED] = F[parent + t.N_MOVED]
-        for j in range(t.N_D, t.N_DF):
-            F[to + j] = F[parent + j]
-        for j in range(first, first + I[l + t.L_COLUMNS]):
-            s = I[I[k + t.T_COLUMN] + j * t.C_SIZE + t.C_NUMBERS]
+        copy(F, to + t.N_D, parent + t.N_D, t.N_DF - t.N_D)
+        for j in t.columns(I, l):
+            s = t.numbers_of(I, k, j)
             by_q, by_v, by_a = F[d + j], F[d + n + j], F[d + 2 * n + j]
             if by_q == by_v == by_a == 0.0:
                 continue
@@ -198,10 +194,9 @@ def _vary(I: Any, F: Any, k: int) -> None:
 def _change(I: Any, F: Any, k: int) -> None:
     """Write how the efforts of forces change along a direction, to CHANGE."""
     links, width = I[k + t.T_LINK], I[k + t.T_WIDTH]
-    for i in range(I[k + t.T_LINKS]):
-        l = links + i * t.L_SIZE
+    for l in t.links(I, k):
         link, face = I[l + t.L_NUMBERS], I[l + t.L_FACE] - 1
-        onto_rows.clear(F, link + t.N_DF, 6)
+        clear(F, link + t.N_DF, 6)
         if face < 0 or F[link + t.N_MOVED] == 0.0:
             continue
         (w, v), y, f = load6(F, link + t.N_D), I[m.Y] + face, I[m.FY] + face
@@ -219,12 +214,11 @@ def _change(I: Any, F: Any, k: int) -> None:
             for c in range(min(width, 18)):
                 x += F[I[i + 2] + r * width + c] * F[b + t.N_D + c]
             F[a + t.N_DF + r] += x
-    for i in range(I[k + t.T_LINKS] - 1, -1, -1):
-        l = links + i * t.L_SIZE
-        link, parent, first = I[l + t.L_NUMBERS], I[l + t.L_PARENT], I[l + t.L_COLUMN]
+    for l in t.links_inward(I, k):
+        link, parent = I[l + t.L_NUMBERS], I[l + t.L_PARENT]
         f, held, D = load6(F, link + t.N_DF), load6(F, link + t.N_FORCE), load6(F, parent + t.N_D)
-        for j in range(first, first + I[l + t.L_COLUMNS]):
-            S = load6(F, I[I[k + t.T_COLUMN] + j * t.C_SIZE + t.C_NUMBERS])
+        for j in t.columns(I, l):
+            S = load6(F, t.numbers_of(I, k, j))
             F[I[k + t.T_CHANGE] + j] = dot6(S, f) + dot6(turned(D, S), held)
         add6(F, parent + t.N_DF, 1.0, f)
 
@@ -233,7 +227,7 @@ def _change(I: Any, F: Any, k: int) -> None:
 def _add_changes(I: Any, F: Any, k: int, which: int, to: int) -> None:
     """Add changes by each coordinate (0), rate (1) or second rate (2) to columns of a matrix."""
     n, d, change = I[k + t.T_N], I[k + t.T_ALONG], I[k + t.T_CHANGE]
-    onto_rows.clear(F, d, 3 * n)
+    clear(F, d, 3 * n)
     for j in range(n):
         F[d + which * n + j] = 1.0
         _vary(I, F, k)
@@ -244,10 +238,10 @@ def _add_changes(I: Any, F: Any, k: int, which: int, to: int) -> None:
 
 
 @kernel
-def clear(I: Any, F: Any, k: int) -> None:
+def clear_matrices(I: Any, F: Any, k: int) -> None:
     """Write zero to M and to the slopes, also between branches, where forces couple them."""
     for to in (t.T_M, t.T_DQ, t.T_DV):
-        onto_rows.clear(F, I[k + to], I[k + t.T_N] ** 2)
+        clear(F, I[k + to], I[k + t.T_N] ** 2)
 
 
 @kernel
@@ -266,7 +260,7 @@ def add_masses(I: Any, F: Any, k: int) -> None:
 @jit
 def _push_heavy(I: Any, F: Any, k: int, s: float) -> None:
     """Add s times the forces of elements with mass to those on the links."""
-    onto_rows.clear(F, I[m.FY], 12 * I[m.N_FACES])
+    clear(F, I[m.FY], 12 * I[m.N_FACES])
     stage = I[k + t.T_HEAVY]
     for i in range(stage, stage + 3 * I[k + t.T_N_HEAVY], 3):
         call(address_at(I, i), I, F, I[i + 2])
@@ -379,7 +373,7 @@ def reduce_slopes(I: Any, F: Any, k: int) -> None:
     n, f, Z, d = I[k + t.T_N], I[k + t.T_F], I[k + t.T_Z], I[k + t.T_ALONG]
     for which, to in ((0, I[k + t.T_IDQ]), (1, I[k + t.T_IDV])):
         for i in range(f):
-            onto_rows.clear(F, d, 3 * n)
+            clear(F, d, 3 * n)
             for j in range(n):
                 F[d + which * n + j] = F[Z + j * f + i]
             _vary(I, F, k)
@@ -399,19 +393,18 @@ def rate_of_Z(I: Any, F: Any, k: int) -> None:
     """
     n, f, Z, ZD = I[k + t.T_N], I[k + t.T_F], I[k + t.T_Z], I[k + t.T_ZD]
     d, still = I[k + t.T_ALONG], I[k + t.T_CHANGE]
-    onto_rows.clear(F, d, 3 * n)
-    for j in range(n):
-        F[d + j] = F[I[k + t.T_V] + j]
+    clear(F, d, 3 * n)
+    copy(F, d, I[k + t.T_V], n)
     for i in range(-1, f):
-        for l in range(I[k + t.T_LINK], I[k + t.T_LINK] + t.L_SIZE * I[k + t.T_LINKS], t.L_SIZE):
-            to, parent, first = I[l + t.L_NUMBERS], I[l + t.L_PARENT], I[l + t.L_COLUMN]
+        for l in t.links(I, k):
+            to, parent = I[l + t.L_NUMBERS], I[l + t.L_PARENT]
             store6(F, to + t.N_D, load6(F, to + t.N_V))
             U, W = load6(F, parent + t.N_U), load6(F, parent + t.N_B)
-            for j in range(first, first + I[l + t.L_COLUMNS]):
-                S = load6(F, I[I[k + t.T_COLUMN] + j * t.C_SIZE + t.C_NUMBERS])
+            for j in t.columns(I, l):
+                S = load6(F, t.numbers_of(I, k, j))
                 W = plus6(W, F[Z + j * f + i] if i >= 0 else 0.0, S)
-            for j in range(first, first + I[l + t.L_COLUMNS]):
-                S = load6(F, I[I[k + t.T_COLUMN] + j * t.C_SIZE + t.C_NUMBERS])
+            for j in t.columns(I, l):
+                S = load6(F, t.numbers_of(I, k, j))
                 U = plus6(U, F[d + j], turned(W, S))
             store6(F, to + t.N_U, U)
             store6(F, to + t.N_B, W)

@@ -29,6 +29,7 @@ back to a sparse LU with pivoting.
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from mbd.algebra.vec import copy
 from mbd.base.tolerances import PIVOT_SMALL, PIVOT_ZERO
 from mbd.machine import buffer as m
 from mbd.machine.front_records import front, front_at, group, group_at
@@ -209,8 +210,7 @@ def _up(I: Any, F: Any, f: Any) -> None:
         g = group(I, f, i)
         to = I[m.X] + g.u
         subtract_dots(F, to, to, g.L, g.ld, g.n, y + g.k, f.n_p - g.k)
-    for r in range(f.n_p):
-        F[b + r] = F[y + r]
+    copy(F, b, y, f.n_p)
 
 
 @jit

@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from mbd.algebra.vec import copy
 from mbd.base.tolerances import SOFT_LOOPS
 from mbd.linear.fronts import eliminate
 from mbd.machine import buffer as m
@@ -39,8 +40,7 @@ def factor_and_keep(I: Any, F: Any, k: int) -> None:
     for i in range(I[m.N_FRONTS]):
         f = front(I, i)
         for r in range(f.n_p):
-            for c in range(f.n_p):
-                F[k + c] = F[f.A + r * f.lda + c]
+            copy(F, k, f.A + r * f.lda, f.n_p)
             k += f.n_p
         eliminate(I, F, f)
 

@@ -12,33 +12,12 @@ round-off.
 import math
 from typing import Any
 
-from mbd.algebra.vec import larger
+from mbd.algebra.vec import add, larger
 from mbd.base.tolerances import ROUND_OFF, ROWS_MET
 from mbd.machine import buffer as m
 from mbd.machine.jit import call, ints, jit
 from mbd.machine.unknowns import is_velocity
 from mbd.model.evaluation import evaluate_rates, linearise, stage
-
-
-@jit
-def copy(F: Any, to: int, source: int, n: int) -> None:
-    """F[to] = F[source]."""
-    for i in range(n):
-        F[to + i] = F[source + i]
-
-
-@jit
-def add(F: Any, to: int, weight: float, source: int, n: int) -> None:
-    """F[to] += weight F[source]."""
-    for i in range(n):
-        F[to + i] += weight * F[source + i]
-
-
-@jit
-def clear(F: Any, to: int, n: int) -> None:
-    """F[to] = 0."""
-    for i in range(n):
-        F[to + i] = 0.0
 
 
 @jit

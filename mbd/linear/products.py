@@ -7,6 +7,7 @@ numbers for each unknown, whose length is a multiple of four.
 
 from typing import Any
 
+from mbd.algebra.vec import clear, copy
 from mbd.linear.fronts import Rows, subtract_rows
 from mbd.machine import buffer as m
 from mbd.machine.front_records import front, group
@@ -24,15 +25,15 @@ def _add_transposed(F: Any, y: int, S: int, ld: int, x: int, n: int, k: int) -> 
 
 
 @jit
-def add_transposed_product(I: Any, F: Any, away: int, x: int, y: int) -> None:
-    """Do y += S^T x, vectors over the unknowns at F[x] and F[y]; S lies `away` from the fronts."""
+def add_transposed_product(I: Any, F: Any, x: int, y: int) -> None:
+    """Do y += S^T x, vectors over the unknowns at F[x] and F[y]."""
     for i in range(I[m.N_FRONTS]):
         f = front(I, i)
-        _add_transposed(F, y + f.u, f.A + away, f.lda, x + f.u, f.n_p, f.n_p)
+        _add_transposed(F, y + f.u, f.A, f.lda, x + f.u, f.n_p, f.n_p)
         for j in range(f.n_g):
             g = group(I, f, j)
-            _add_transposed(F, y + g.u, f.W + away + g.column, f.ldw, x + f.u, f.n_p, g.n)
-            _add_transposed(F, y + f.u + g.k, g.L + away, g.ld, x + g.u, g.n, f.n_p - g.k)
+            _add_transposed(F, y + g.u, f.W + g.column, f.ldw, x + f.u, f.n_p, g.n)
+            _add_transposed(F, y + f.u + g.k, g.L, g.ld, x + g.u, g.n, f.n_p - g.k)
 
 
 @kernel
@@ -58,8 +59,7 @@ def solve_kernel(I: Any, F: Any, k: int) -> None:
     for i in range(I[m.N_FRONTS]):
         f = front(I, i)
         u, end = f.u * many, (f.u + f.n_p) * many
-        for l in range(u, end):
-            F[y + l] = 0.0
+        clear(F, y + u, end - u)
         to, right = Rows(y + u, many), Rows(x + u, many)
         subtract_rows(F, to, many, Rows(f.A, f.lda), f.n_p, right, f.n_p)
         for l in range(u, end):
@@ -71,8 +71,7 @@ def solve_kernel(I: Any, F: Any, k: int) -> None:
     for i in range(I[m.N_FRONTS] - 1, -1, -1):
         f = front(I, i)
         u = f.u * many
-        for l in range(u, u + f.n_p * many):
-            F[x + l] = F[y + l]
+        copy(F, x + u, y + u, f.n_p * many)
         for j in range(f.n_g):
             g = group(I, f, j)
             to, later = Rows(x + u, many), Rows(x + g.u * many, many)

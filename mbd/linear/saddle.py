@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from mbd.algebra.vec import larger
+from mbd.algebra.vec import clear, copy, larger
 from mbd.base.tolerances import SOFT_LOOPS
 from mbd.linear.fronts import factor_and_solve
 from mbd.linear.pivoting import PivotingSolver
@@ -30,10 +30,8 @@ def accelerations(I: Any, F: Any, n: int, new: bool) -> None:
     second solution removes round-off; more are needed with the matrix of a pose nearby.
     """
     if new:
-        for i in range(I[m.N_Q]):
-            F[I[m.QN] + i] = F[I[m.Q] + i]
-        for i in range(I[m.N_U]):
-            F[I[m.D] + i] = 0.0
+        copy(F, I[m.QN], I[m.Q], I[m.N_Q])
+        clear(F, I[m.D], I[m.N_U])
     for k in range(n):
         evaluate_unmet(I, F)
         if new and k == 0:

@@ -1,5 +1,6 @@
 """The numbers of one run of a model, or of many at once, in which kernels work."""
 
+from collections.abc import Iterable
 from itertools import chain
 from math import isfinite
 from typing import Any
@@ -80,12 +81,21 @@ class Workspace:
             self._views[name, size] = view
         return view
 
+    def faces(self, name: int) -> np.ndarray:
+        """Return a view (n, 4, 3) of a vector over all faces of a run, that of ground first."""
+        return self.vector(name, 12 * (self.model.n_faces + 1)).reshape(-1, 4, 3)
+
     def run(self, kernel: Any, k: int = 0) -> None:
         """Call a kernel; of many runs on the good ones."""
         if self.batch is None:
             kernel(self.I, self.F, k)
         else:
             self.batch.run(self.I, kernel, k, self.good)
+
+    def run_each(self, calls: Iterable[tuple[Any, int]]) -> None:
+        """Call kernels one after the other, each with its record."""
+        for kernel, k in calls:
+            self.run(kernel, k)
 
     def leaves(self, where: Any) -> bool:
         """Tell whether the run goes another way from here; of many those that do are good no more.
@@ -198,8 +208,7 @@ class Workspace:
 
     def accept(self) -> None:
         """Let the elements with a memory take over the present pose (after `evaluate`)."""
-        for kernel, at in self.model.kernels[m.ACCEPT]:
-            kernel(self.I, self.F, at)
+        self.run_each(self.model.kernels[m.ACCEPT])
 
     def remember(self, memory: np.ndarray | None) -> None:
         """Take over the numbers of elements with a memory, if there are any."""

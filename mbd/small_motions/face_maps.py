@@ -101,8 +101,7 @@ def face_maps(model: Model, state: State) -> list[FaceMaps]:
     """Return the maps of all bodies, in the order of the model."""
     work = Workspace(model, state)
     work.evaluate()
-    y = work.vector(m.Y, 12 * (model.n_faces + 1)).reshape(-1, 4, 3).copy()
-    yd = work.vector(m.YD, y.size).reshape(y.shape).copy()
+    y, yd = work.faces(m.Y).copy(), work.faces(m.YD).copy()
     trial, test, slope = _maps(work)
     both = _polarised(work)
     maps = []
@@ -217,7 +216,7 @@ def _polarised(work: Workspace) -> np.ndarray:
             V[v] = speed
             V[moved] += sign * size
             work.rates()
-            ends.append(work.vector(m.YDD, 12 * (model.n_faces + 1)).reshape(-1, 12)[1:].copy())
+            ends.append(work.faces(m.YDD).reshape(-1, 12)[1:].copy())
         polarised[:, :, j] = (ends[0] - ends[1]) / (2 * size)
         polarised[of_face <= j, :, j] = 0.0
     V[v] = speed

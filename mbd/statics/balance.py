@@ -248,8 +248,7 @@ def accepted(model: Model, state: State) -> State:
     work = Workspace(model, state)
     work.evaluate()
     work.S[m.PHASE] = m.AT_REST
-    for kernel, k in calls:
-        kernel(work.I, work.F, k)
+    work.run_each(calls)
     work.check_laws()
     return state.replace(memory=work.store().memory)
 

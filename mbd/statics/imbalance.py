@@ -145,8 +145,8 @@ def imbalance(
     on_bodies, round_off = faces.sizes(g), ROUND_OFF * every + faces.bounds(resolved)
     loaded = bool(applied.any())
     idle = not loaded and _is_noise(model, state, np.maximum(every, on_bodies), round_off)
-    loads = _size(model, applied if loaded else every)
-    return Imbalance(on_bodies, round_off, loads, loaded, idle)
+    loads = _either(model, *(applied if loaded else every).max(axis=1, initial=0.0)).tolist()
+    return Imbalance(on_bodies, round_off, LoadSize(*loads), loaded, idle)
 
 
 def _is_noise(model: Model, state: State, acting: np.ndarray, round_off: np.ndarray) -> bool:
@@ -160,17 +160,13 @@ def _is_noise(model: Model, state: State, acting: np.ndarray, round_off: np.ndar
     _, tied = connected_components(rows.T @ rows, directed=False)
     most = np.zeros((2, len(tied)))
     np.maximum.at(most.T, tied, round_off.T)
-    force, moment = most[:, tied]
-    length = float(model.F[m.LENGTH])
-    noise = np.array([np.maximum(force, moment / length), np.maximum(moment, force * length)])
-    return bool(np.all(acting <= noise))
+    return bool(np.all(acting <= _either(model, *most[:, tied])))
 
 
-def _size(model: Model, on_bodies: np.ndarray) -> LoadSize:
-    """Return the largest force and moment; each is the other with the length of the model."""
+def _either(model: Model, force: np.ndarray, moment: np.ndarray) -> np.ndarray:
+    """Return force and moment, each at least what the other is with the length of the model."""
     length = float(model.F[m.LENGTH])
-    force, moment = (float(x.max(initial=0.0)) for x in on_bodies)
-    return LoadSize(max(force, moment / length), max(moment, force * length))
+    return np.array([np.maximum(force, moment / length), np.maximum(moment, force * length)])
 
 
 class _OntoFaces:
@@ -267,9 +263,7 @@ def _each(
     """Run a kernel element by element; yield its record, bodies, their faces, forces on these."""
     I, F, node = work.I.copy(), work.F, work.model.node_of_face
     n, first, size = (int(I[at + x]) for x in (m.T_NUMBER, m.T_FIRST, m.T_SIZE))
-    y, faces = (
-        work.vector(x, 12 * (work.model.n_faces + 1)).reshape(-1, 4, 3) for x in (m.Y, m.FY)
-    )
+    y, faces = work.faces(m.Y), work.faces(m.FY)
     I[at + m.T_NUMBER] = 1
     for e in range(n):
         record = first + e * size

@@ -22,13 +22,7 @@ from scipy.linalg import null_space
 
 from mbd.base.checked import mapping, shown
 from mbd.base.door import number, vector
-from mbd.base.tolerances import (
-    POSE_STEP,
-    RANK,
-    ROUND_OFF,
-    ROWS_MET,
-    TARGET_PUSHES,
-)
+from mbd.base.tolerances import POSE_STEP, RANK, ROUND_OFF, ROWS_MET, TARGET_PUSHES
 from mbd.integration.consistent import consistent
 from mbd.interactions.driven_rows import total
 from mbd.interactions.kind import Attachment, Element
@@ -122,13 +116,6 @@ class _TargetRows(Part):
         return self._elements
 
 
-def _extended(model: Model, targets: list[_Target]) -> Model:
-    """Return a model with the rows of the targets after all others."""
-    system = copy(model.system)
-    system.forces = {**system.forces, _TargetRows.name: _TargetRows(targets)}
-    return build(system)
-
-
 Level = tuple[np.ndarray, np.ndarray]  # gradient and what is missed
 
 
@@ -169,7 +156,11 @@ class _TargetSearch:
 
     def __init__(self, model: Model, wanted: list[_Target]) -> None:
         self.wanted = wanted
-        self.model = both = _extended(model, wanted) if wanted else model
+        if wanted:  # their rows come after all others
+            system = copy(model.system)
+            system.forces = {**system.forces, _TargetRows.name: _TargetRows(wanted)}
+            model = build(system)
+        self.model = both = model
         n = both.numbering
         self.size = both.units
         mine = n.owners[_TargetRows.name] if wanted else slice(0, 0)

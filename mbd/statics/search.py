@@ -49,13 +49,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from mbd.algebra.norms import norms
-from mbd.base.tolerances import (
-    HELD,
-    HELD_LEAST,
-    REST_BALANCE,
-    REST_HELD,
-    REST_REACH,
-)
+from mbd.base.tolerances import HELD, HELD_LEAST, REST_BALANCE, REST_HELD, REST_REACH
 from mbd.linear.inertia import Inertia
 from mbd.machine import buffer as m
 from mbd.model.state import State

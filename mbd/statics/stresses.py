@@ -51,8 +51,7 @@ def stresses(model: FrozenModel, state: State, delta: np.ndarray) -> np.ndarray:
     where, calls = _table(model)
     work = Workspace(model, state.replace(v=delta))
     work.S[m.PHASE] = m.STRESS_AHEAD
-    for kernel, at in (*model.kernels[m.PLACE], *calls):
-        kernel(work.I, work.F, at)
+    work.run_each((*model.kernels[m.PLACE], *calls))
     work.check_laws()
     return work.F[where]
 

@@ -248,7 +248,9 @@ def _measured(
     facts = [how.facts for how in several.values()]
     how = facts[0].title if len(several) == 1 else f"{len(several)} methods"
     title = f"{subject.name} to t = {end:g} s, {how}"
-    notes = (*subject.notes, *_not_unique(masks), *_shortened(steps, end), *_working(rows))
+    notes = (*subject.notes, *_not_unique(masks), *_shortened(steps, end))
+    if any(row["status"] == "done" and not row["conservative"] for row in rows):
+        notes += ("energy change: loads, dampers or laws do work",)
     return Comparison(
         title, rows, against.label, against.error, telling(trials, rows), notes, facts[0].orders
     )
@@ -281,13 +283,6 @@ def _shortened(steps: list[float], end: float) -> list[str]:
         return []
     some = ", ".join(f"{h:g}" for h in odd)
     return [f"t_end = {end:g} s is no multiple of {some} s: the last step is a shorter one"]
-
-
-def _working(rows: list[dict[str, Any]]) -> list[str]:
-    """Return why the energy changes."""
-    if any(row["status"] == "done" and not row["conservative"] for row in rows):
-        return ["energy change: loads, dampers or laws do work"]
-    return []
 
 
 def subject_of(
@@ -379,16 +374,11 @@ def sizes(who: str, steps: Any, run: dict[str, Any]) -> list[float]:
         if "step" not in run:
             raise ValueError(f"{who}: steps must be given [s], such as steps=[1e-3, 5e-4]")
         steps = [4 * run["step"], 2 * run["step"], run["step"]]
-    expected = "steps must be a number or a list of numbers [s], such as [1e-3, 5e-4]"
-    values = [steps] if isinstance(steps, int | float) else _listed(who, steps, expected)
+    expected = f"{who}: steps must be a number or a list of numbers [s], such as [1e-3, 5e-4]"
+    values = [steps] if isinstance(steps, int | float) else list(listed(expected, steps))
     if not values:
         raise ValueError(f"{who}: steps must have at least one step [s], got none")
     return sorted({number(who, "step", h, "s", positive=True) for h in values}, reverse=True)
-
-
-def _listed(who: str, value: Any, expected: str) -> list[Any]:
-    """Return a list of what can be listed and is no text."""
-    return list(listed(f"{who}: {expected}", value))
 
 
 def chosen(who: str, formulations: Any) -> list[Trial]:
@@ -397,9 +387,9 @@ def chosen(who: str, formulations: Any) -> list[Trial]:
         formulations = [formulations]
     elif isinstance(formulations, str):
         formulations = parted(formulations)
-    expected = "formulations must be names or Formulations in a list, or names with commas"
+    expected = f"{who}: formulations must be names or Formulations in a list, or names with commas"
     trials: list[Trial] = []
-    for x in _listed(who, formulations, expected):
+    for x in listed(expected, formulations):
         for choice in NAMES if isinstance(x, str) and x == "all" else [x]:
             one = Trial(_choice(who, choice), "")
             if not any(one.formulation is other.formulation for other in trials):
@@ -432,8 +422,8 @@ def watched(who: str, model: Any, watch: Any) -> list[str]:
     keys = list(comparable(model))
     if watch is None:
         return keys
-    expected = "watch must be names of bodies, joints and drives in a list"
-    names = [watch] if isinstance(watch, str) else _listed(who, watch, expected)
+    expected = f"{who}: watch must be names of bodies, joints and drives in a list"
+    names = [watch] if isinstance(watch, str) else list(listed(expected, watch))
     if not names:
         raise ValueError(f"{who}: watch must name something, got none; leave it out for all")
     parts = list(dict.fromkeys(map(owner, keys)))

@@ -395,7 +395,9 @@ def _draw_errors(
     what = key.removesuffix("_error")
     first = [(h, e) for h, e, method in points if method == comparison.rows[0]["method"]]
     _guide(left, first, comparison.orders[QUANTITIES[what].reaction])
-    _decades(left.xaxis, sorted({h for h, *_ in points}))
+    if 0 < len(steps := sorted({h for h, *_ in points})) <= 6:  # few, which are the ticks
+        left.xaxis.set_ticks(steps, [f"{h:g}" for h in steps])
+        left.xaxis.set_ticks([], minor=True)
     right.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     right.xaxis.set_major_formatter(FormatStrFormatter("%g"))
     right.xaxis.set_minor_formatter(NullFormatter())
@@ -414,10 +416,3 @@ def _guide(ax: Any, points: list[tuple[float, float]], order: int) -> None:
         f"slope {order}", (middle, constant * middle**order), xytext=(6, -4),
         textcoords="offset points", ha="left", va="top", color="0.35", fontsize="small",
     )  # fmt: skip
-
-
-def _decades(axis: Any, steps: list[float]) -> None:
-    """Label the steps themselves where they are few."""
-    if 0 < len(steps) <= 6:
-        axis.set_ticks(steps, [f"{h:g}" for h in steps])
-        axis.set_ticks([], minor=True)

@@ -43,7 +43,9 @@ class KeptChunks:
         self.path, self.size, self.number = file_path(_WHO, path), size, len(members)
         self.names = {"t", "status", "message", *(f"={x.name}" for x in task.outputs)}
         self.unwritten: list[OSError] = []
-        now = _identity(task, members, model)
+        now = _table(task, members, model)
+        if callable(task.build):  # without what changes by itself when it is used
+            now = lasting(now, _table(task, members, model))
         self.identity = json.dumps(now, sort_keys=True)
         file = self.path / "study.json"
         if not file.exists():
@@ -131,12 +133,6 @@ def _record(file: Path) -> dict[str, Any]:
             "directory, or remove this one"
         ) from None
     return old
-
-
-def _identity(task: Task, members: Members, model: Model) -> dict[str, str]:
-    """Return what the results follow from, without what changes by itself when it is used."""
-    before = _table(task, members, model)
-    return lasting(before, _table(task, members, model)) if callable(task.build) else before
 
 
 def _table(task: Task, members: Members, model: Model) -> dict[str, str]:

@@ -202,7 +202,8 @@ def of_batch(output: Output, runs: Runs) -> list[Any]:
     if coordinate is not None:
         each = [output.reduced_each(_over_runs(*coordinate, x), x) for x in instants.pieces()]
         return list(chain.from_iterable(each))
-    same = same_kinematics and _of_joint(output.quantity, model)
+    of_joint = any(output.quantity.startswith(f"{name}.") for name in model.system.joints)
+    same = same_kinematics and of_joint
 
     def of_run(i: int) -> np.ndarray:
         of = model if same else own(i)
@@ -294,11 +295,6 @@ def _each_by_itself(
     if quantity == f"{part}.{entry.name}":
         return part, entry.name, 0 if len(names) == 1 else slice(None)
     return (part, entry.name, names.index(component)) if component in names else None
-
-
-def _of_joint(quantity: str, model: Model) -> bool:
-    """Tell whether a quantity is one of a joint: its rows and faces alone."""
-    return any(quantity.startswith(f"{name}.") for name in model.system.joints)
 
 
 def _entry(quantity: str) -> tuple[str, Any]:

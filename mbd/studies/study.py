@@ -16,7 +16,7 @@ import numpy as np
 from mbd.base.checked import check_options, flag, floats, shown, whole
 from mbd.base.door import number
 from mbd.front.simulate import kernels_of, simulate
-from mbd.front.solution import Solution
+from mbd.front.solution import solution_of
 from mbd.integration.consistent import settled
 from mbd.integration.method import refuse_unmoved
 from mbd.machine.shared_work import compile_all
@@ -233,7 +233,7 @@ def _about(task: Task, members: Members) -> tuple[Model, dict[str, dict[str, Any
             reason = reason or error
             continue
         compile_all(kernels_of(method, False))
-        start = Solution(model, np.array([x.t]), *(y[None] for y in (x.q, x.v, x.a, x.lam)))
+        start = solution_of(model, [x])
         return model, {
             x.name: described(x, start) | {"over_time": x.over_time and bool(x.quantity)}
             for x in task.outputs

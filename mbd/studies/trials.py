@@ -22,23 +22,14 @@ from mbd.model.model import Model
 from mbd.model.state import State
 from mbd.model.system import System
 from mbd.runs.methods import sharp
+from mbd.studies import error_measures as em
 from mbd.studies.comparison import COLUMNS
-from mbd.studies.error_measures import (
-    QUANTITIES,
-    Values,
-    difference,
-    known_as,
-    last,
-    noise,
-    owner,
-    quantity,
-)
 
 _LAST = 1 << 60  # keep the first and the last instant only
 _FAILURES = (ArithmeticError, RuntimeError, np.linalg.LinAlgError)
 _MICROSECOND = 1e-6  # s
 _TURN = 0.02  # a timed turn has as many runs as begin within this time [s]
-_RELATIVE = [what for what, x in QUANTITIES.items() if x.reaction]
+_RELATIVE = [what for what, x in em.QUANTITIES.items() if x.reaction]
 
 
 @dataclass
@@ -114,7 +105,9 @@ class Trial:
         texts = [str(w.message) for w in caught]
         return solution, "; ".join(texts if solution.success else [solution.message, *texts])
 
-    def measure(self, h: float, options: dict[str, Any], truth: Values, masks: Values) -> None:
+    def measure(
+        self, h: float, options: dict[str, Any], truth: em.Values, masks: em.Values
+    ) -> None:
         """Run once, with everything kept; what is refused with one step is so with all."""
         if self.refusal:
             return
@@ -142,12 +135,12 @@ class Trial:
         turns = (solution[x.name].rotation for x in turning)
         away = (np.abs(R @ np.swapaxes(R, -1, -2) - np.eye(3)).max() for R in turns)
         row["rotation_drift"] = float(max(away, default=0.0))
-        end = last(solution, truth)
-        for what in QUANTITIES:
-            row[f"{what}_error"] = difference(end, truth, what, masks)
+        end = em.last(solution, truth)
+        for what in em.QUANTITIES:
+            row[f"{what}_error"] = em.difference(end, truth, what, masks)
         zero = {k: np.zeros_like(x) for k, x in truth.items()}
         for what in _RELATIVE:
-            size = difference(truth, zero, what, masks)
+            size = em.difference(truth, zero, what, masks)
             if size > 0:
                 row[f"{what}_error_relative"] = row[f"{what}_error"] / size
 
@@ -189,7 +182,7 @@ def tabulate(
                     base = statistics.median(done[0].seconds[h])
                     row["time_ratio"] = row["run_time"] / base
             mine.append(row)
-        for what in QUANTITIES:
+        for what in em.QUANTITIES:
             least = 2 * unsure[what] if math.isfinite(unsure[what]) else 0.0
             order = _order(
                 [
@@ -209,7 +202,7 @@ def telling(trials: list[Trial], rows: list[dict[str, Any]]) -> tuple[str, ...]:
     of = {(one.name, one.how): one for one in trials}
     return tuple(
         what
-        for what in QUANTITIES
+        for what in em.QUANTITIES
         if any(
             row[f"{what}_error"] > _round_off(of[row["formulation"], row["method"]], what, row)
             for row in rows
@@ -219,7 +212,7 @@ def telling(trials: list[Trial], rows: list[dict[str, Any]]) -> tuple[str, ...]:
 
 def _round_off(one: Trial, what: str, row: dict[str, Any]) -> float:
     """Return the size of errors of a row that are round-off."""
-    return 0.0 if one.model is None else noise(one.model, what, row["step"])
+    return 0.0 if one.model is None else em.noise(one.model, what, row["step"])
 
 
 def _order(points: list[tuple[float, float]]) -> float:
@@ -234,18 +227,18 @@ def _order(points: list[tuple[float, float]]) -> float:
 class Reference:
     """Values at the end, what they are and how sure they are."""
 
-    values: Values
+    values: em.Values
     label: str
-    error: dict[str, float] = field(default_factory=lambda: dict.fromkeys(QUANTITIES, math.nan))
+    error: dict[str, float] = field(default_factory=lambda: dict.fromkeys(em.QUANTITIES, math.nan))
 
 
 def published(entries: Any, model: Model, keys: list[str], end: float) -> Reference | None:
     """Return what a scene knows at the end of what counts, or None."""
-    can, names = known_as(model), {owner(key) for key in keys}
+    can, names = em.known_as(model), {em.owner(key) for key in keys}
     there = {
         x: (value, source)
         for x, t, value, _, source in entries
-        if abs(t - end) <= WHOLE_STEPS * end and x in can and owner(x) in names
+        if abs(t - end) <= WHOLE_STEPS * end and x in can and em.owner(x) in names
     }
     if not there:
         return None
@@ -256,7 +249,7 @@ def published(entries: Any, model: Model, keys: list[str], end: float) -> Refere
 
 def reference_of(
     who: str, choice: Any, trials: list[Trial], keys: list[str], steps: list[float],
-    options: dict[str, Any], masks: Values,
+    options: dict[str, Any], masks: em.Values,
 ) -> Reference:  # fmt: skip
     """Return the reference that errors are measured against."""
     if isinstance(choice, Solution):
@@ -265,7 +258,7 @@ def reference_of(
             raise ValueError(
                 f"{who}: the reference must end at t_end = {end:g} s, it ends at {choice.t[-1]:g} s"
             )
-        return Reference(last(choice, keys), "the solution given")
+        return Reference(em.last(choice, keys), "the solution given")
     if isinstance(choice, Mapping):
         return Reference(_values(who, choice, trials, keys), "the values given")
     best = sorted(trials, key=lambda one: -one.method.facts.orders[0])  # the first of the best
@@ -281,10 +274,10 @@ def reference_of(
 
 def _values(
     who: str, given_values: Mapping[str, Any], trials: list[Trial], keys: list[str]
-) -> Values:
+) -> em.Values:
     """Return known values by name, checked."""
     model = next(one.model for one in trials if one.model is not None)
-    can, names, values = known_as(model), {owner(key) for key in keys}, {}
+    can, names, values = em.known_as(model), {em.owner(key) for key in keys}, {}
     for key, value in given_values.items():
         if key not in can:
             raise ValueError(
@@ -294,12 +287,14 @@ def _values(
         if can[key] == "rotation":
             checked = rotation_matrix(who, what, value)
         else:
-            rows = len(model.numbering.lam_labels[model.numbering.owners.get(owner(key), slice(0))])
+            rows = len(
+                model.numbering.lam_labels[model.numbering.owners.get(em.owner(key), slice(0))]
+            )
             size = {"load": 1, "scale": 1, "multipliers": rows}.get(can[key], 3)
-            unit = QUANTITIES[can[key]].unit
+            unit = em.QUANTITIES[can[key]].unit
             one = np.atleast_1d(value) if size == 1 else value
             checked = vector(who, what, one, unit, size)
-        if owner(key) in names:
+        if em.owner(key) in names:
             values[key] = checked
     return values
 
@@ -330,7 +325,7 @@ def _meant(who: str, choice: Any, trials: list[Trial]) -> Trial:
 
 
 def _extrapolated(
-    one: Trial, keys: list[str], steps: list[float], options: dict[str, Any], masks: Values,
+    one: Trial, keys: list[str], steps: list[float], options: dict[str, Any], masks: em.Values,
 ) -> Reference | None:  # fmt: skip
     """Extrapolate a formulation to the step zero; None if a run fails."""
     best = sharp(one.method)
@@ -342,14 +337,14 @@ def _extrapolated(
         solution, _ = one.run(h, options, method=best)
         if solution is None or not solution.success:
             return None
-        runs.append(last(solution, keys))
+        runs.append(em.last(solution, keys))
 
-    def limit(n: int) -> Values:
+    def limit(n: int) -> em.Values:
         of = [weights(p, np.array(levels[-n:])) for p in one.method.facts.orders]
         return {
             k: sum(
                 w * r[k]
-                for w, r in zip(of[QUANTITIES[quantity(k)].reaction], runs[-n:], strict=True)
+                for w, r in zip(of[em.QUANTITIES[em.quantity(k)].reaction], runs[-n:], strict=True)
             )
             for k in runs[0]
         }
@@ -360,6 +355,6 @@ def _extrapolated(
     )
     if len(levels) == 3:
         extrapolated.error = {
-            what: difference(values, limit(2), what, masks) for what in QUANTITIES
+            what: em.difference(values, limit(2), what, masks) for what in em.QUANTITIES
         }
     return extrapolated

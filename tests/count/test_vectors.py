@@ -11,6 +11,7 @@ import mbd
 from mbd.machine import buffer as m
 
 NAMES = {v.name for v in m.VECTORS.values()}
+STORES = "store3", "copy", "add", "clear"
 
 
 def _vector(node, local):
@@ -49,8 +50,8 @@ def written(nodes):
                     for t in places
                     if isinstance(t, ast.Subscript) and getattr(t.value, "id", "") == "F"
                 ]
-            elif isinstance(node, ast.Call) and getattr(node.func, "id", "") == "store3":
-                places = [node.args[1]]
+            elif isinstance(node, ast.Call) and getattr(node.func, "id", "") in STORES:
+                places = node.args[1:2]
             vectors |= {_vector(place, local) for place in places}
     return vectors - {None}
 
@@ -60,8 +61,9 @@ def test_the_search_finds_what_is_written():
     a, d = I[A], I[m.D]
     F[a + i] += F[I[m.V] + i]
     F[d], F[I[QN] + 2 * i] = 1, 2
-    store3(F, I[PHID] + u, x)"""
-    assert written(ast.walk(ast.parse(lines))) == {"A", "D", "QN", "PHID"}
+    store3(F, I[PHID] + u, x)
+    clear(F, I[m.X], n)"""
+    assert written(ast.walk(ast.parse(lines))) == {"A", "D", "QN", "PHID", "X"}
 
 
 METHODS, MODEL = "integration", "model"
@@ -78,10 +80,10 @@ ALLOWED = {
     "XS": {"linear", "machine", "derivatives"},
     "DIAG": {MODEL},
     "AL": {METHODS, "control"},  # at a jump of a load
-    "AN": {METHODS, "control"},
+    "AN": {METHODS, "control", *AGAIN},
     "AB": {METHODS, "control"},
-    "VN": {METHODS},
-    "V": {METHODS, *AGAIN},  # of recorded instants
+    "VN": {METHODS, *AGAIN},
+    "V": {METHODS, "linear", *AGAIN},  # onto the rows; of recorded instants
     "Q": {METHODS, MODEL, "derivatives"},  # back to the start of a step; of an angle looked at
     "QN": {METHODS, MODEL, "linear", "control", *AGAIN},  # of poses at which multipliers are read
     # where accelerations are found again

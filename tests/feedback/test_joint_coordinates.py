@@ -18,7 +18,7 @@ from test_joint_space import (
 
 import mbd
 from mbd.algebra.differences import fourth_order
-from mbd.control.stepper import solution_at
+from mbd.front.solution import solution_of
 
 FORMULATIONS = ("so3", "se3", "directors", "euler_parameters")
 
@@ -41,7 +41,7 @@ def agrees_with_the_model(there, q, v, *, driven=False):
     assert there.difference(q, there.q(state)) == pytest.approx(np.zeros(n), abs=1e-13)
     assert there.v(state) == pytest.approx(v, abs=1e-13)
     M, h = there.M_and_bias(q, v)
-    seen = solution_at(model, state)
+    seen = solution_of(model, [state])
     N = np.array([there.motion(q, x)[1] - there.motion(q, 0 * v)[1] for x in np.eye(n)]).T
     own = N.T @ model.assemble(state).M @ N
     assert own == pytest.approx(M, abs=1e-12 * np.abs(M).max())
@@ -184,7 +184,7 @@ def test_points_and_momenta():
     A = there.momentum_matrix(q)
     total = there.inertial_parameters[::10].sum()
     assert moving(there.center_of_mass) == pytest.approx(A[:3] @ v / total, abs=1e-10)
-    seen = solution_at(there.model, there.state(q, v))
+    seen = solution_of(there.model, [there.state(q, v)])
     assert A[:3] @ v == pytest.approx(seen.momentum.linear[0], abs=1e-12)
 
 
@@ -218,7 +218,8 @@ def test_angles_have_their_full_turns():
         assert there.bias([angle], [0.0]) == pytest.approx([2.0 * angle], rel=1e-13)
         state = there.state([angle], [0.3])
         assert there.q(state) == pytest.approx([angle], rel=1e-14)
-        assert solution_at(there.model, state)["hinge"].angle == pytest.approx([angle], rel=1e-14)
+        seen = solution_of(there.model, [state])
+        assert seen["hinge"].angle == pytest.approx([angle], rel=1e-14)
 
 
 def test_points_of_mass_and_chosen_coordinates():

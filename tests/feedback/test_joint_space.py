@@ -6,7 +6,7 @@ from scenes import four_bar
 from scipy.spatial.transform import Rotation
 
 import mbd
-from mbd.control.stepper import solution_at
+from mbd.front.solution import solution_of
 
 # kind, place in the axes of the one before [m], mass [kg], centre of mass [m], inertia [kg m^2]
 ARM = [
@@ -103,7 +103,8 @@ def test_a_loop_in_each_of_its_coordinates():
     state = mbd.simulate(model, 0.2, 1e-3).state
     assert mbd.joint_space(model, state).coordinates[0] in {f"{x}.angle" for x in "ABCD"}
     state = mbd.consistent(model, state, project="velocities")
-    seen, kinetic = solution_at(model, state), solution_at(model, state).energy.kinetic[0]
+    seen = solution_of(model, [state])
+    kinetic = seen.energy.kinetic[0]
     for name in "ABCD":
         here = mbd.joint_space(model, state, coordinates=f"{name}.angle")
         assert 0.5 * here.rates @ here.M @ here.rates == pytest.approx(kinetic, rel=1e-10)

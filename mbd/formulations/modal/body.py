@@ -6,18 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from mbd.algebra.vec import dot, load3
+from mbd.algebra.vec import copy, dot, load3
 from mbd.formulations.formulation import Formulation
-from mbd.formulations.modal.constants import (
-    DAMPING,
-    GEOMETRIC,
-    GRAM,
-    STIFFNESS,
-    WORK,
-    ModalConstants,
-    frame_of,
-    table,
-)
+from mbd.formulations.modal import constants as mc
+from mbd.formulations.modal.constants import ModalConstants, frame_of, table
 from mbd.formulations.modal.equations import equations_on
 from mbd.formulations.modal.faces import faces_on
 from mbd.formulations.modal.stress import prepare_stress
@@ -75,26 +67,27 @@ def _modal(frame: Formulation, n_p: int, interfaces: int) -> Formulation:
     def flow(F: Any, n: Any, k: int) -> None:
         """Write the rates."""
         base_flow(F, n, k)
-        for j in range(n_p):
-            F[k + n_b + j] = F[n.v + n_b + j]
+        copy(F, k + n_b, n.v + n_b, n_p)
 
     @jit
     def energy(F: Any, n: Any) -> None:
         """Add the energies of modes and of geometric stiffness, and what modal dampers take."""
-        work, p, u, b = table(F, n.par, WORK), n.q + n_q, n.v + n_b, frame_of(F, n)
-        stiff, damp = table(F, n.par, STIFFNESS), table(F, n.par, DAMPING)
-        yd, second = b.yd, table(F, n.par, GEOMETRIC)
+        work, p, u, b = table(F, n.par, mc.WORK), n.q + n_q, n.v + n_b, frame_of(F, n)
+        stiff, damp = table(F, n.par, mc.STIFFNESS), table(F, n.par, mc.DAMPING)
+        yd, second = b.yd, table(F, n.par, mc.GEOMETRIC)
         F[POTENTIAL] += prepare_stress(F, n.par, p)
         base_face(F, b)
         base_rate(F, b)
         for k in range(3):
             for l in range(3):
-                F[work + GRAM + 3 * k + l] = dot(load3(F, yd + 3 * k + 3), load3(F, yd + 3 * l + 3))
+                F[work + mc.GRAM + 3 * k + l] = dot(
+                    load3(F, yd + 3 * k + 3), load3(F, yd + 3 * l + 3)
+                )
         for i in range(n_p):
             for j in range(n_p):
                 k = F[stiff + n_p * i + j]
                 for t in range(9):
-                    k += F[second + 9 * (n_p * i + j) + t] * F[work + GRAM + t]
+                    k += F[second + 9 * (n_p * i + j) + t] * F[work + mc.GRAM + t]
                 F[POTENTIAL] += 0.5 * k * F[p + i] * F[p + j]
                 F[DISSIPATED] += F[damp + n_p * i + j] * F[u + i] * F[u + j]
 

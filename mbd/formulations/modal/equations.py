@@ -36,53 +36,12 @@ Shabana, Dynamics of Multibody Systems (floating frame). Zwölfer, Gerstmayr, Mu
 from functools import cache
 from typing import Any
 
-from mbd.algebra.vec import add3, dot, load3
+from mbd.algebra.vec import add, add3, clear, copy, dot, load3
 from mbd.formulations.formulation import Formulation, SecondMapRecord
-from mbd.formulations.modal.constants import (
-    ACCELERATION,
-    AQ,
-    AV,
-    BLOCK,
-    COLUMN,
-    DAMPING,
-    DP,
-    EA,
-    EV,
-    EY,
-    GRAM,
-    LOAD,
-    MASS,
-    ONE,
-    OWN,
-    PLACES,
-    PRODUCT,
-    PT,
-    RATES,
-    ROW,
-    STIFFNESS,
-    V1,
-    V2,
-    VELOCITY,
-    W0,
-    W1,
-    W2,
-    WEIGHTED,
-    WORK,
-    P,
-    U,
-    W,
-    Z,
-    frame_of,
-    loaded_frame,
-    table,
-    working_maps,
-)
+from mbd.formulations.modal import constants as mc
+from mbd.formulations.modal.constants import frame_of, loaded_frame, table, working_maps
 from mbd.formulations.modal.faces import add_back, combined, motion, pull
-from mbd.formulations.modal.stress import (
-    add_stress_force,
-    add_stress_stiffness,
-    prepare_stress,
-)
+from mbd.formulations.modal.stress import add_stress_force, add_stress_stiffness, prepare_stress
 from mbd.machine.buffer import GX, MAP_ROW, W_G, W_K, W_M
 from mbd.machine.jit import jit
 
@@ -99,72 +58,72 @@ def equations_on(frame: Formulation) -> tuple[Any, Any]:
     @jit
     def prepare(F: Any, n: Any) -> None:
         """Write rates of the frame, U, W, V1 = 2 p' U, V2 = p'' U, products, and all of f_y."""
-        par, n_p, work = n.par, int(F[n.par]), table(F, n.par, WORK)
+        par, n_p, work = n.par, int(F[n.par]), table(F, n.par, mc.WORK)
         p, u, a, b = n.q + n_q, n.v + n_b, n.a + n_b, frame_of(F, n)
-        yd, ydd, load = b.yd, b.ydd, work + LOAD
+        yd, ydd, load = b.yd, b.ydd, work + mc.LOAD
         base_rate(F, b)
         base_second(F, b)
         for c in range(3):
             F[ydd + c] -= F[GX + c]
-        for i in range(16):
-            F[work + W + i] = F[par + W0 + i]
+        copy(F, work + mc.W, par + mc.W0, 16)
         for i in range(12):
-            F[work + V1 + i] = F[work + V2 + i] = 0.0
+            F[work + mc.V1 + i] = F[work + mc.V2 + i] = 0.0
             F[load + i] = F[n.f + i]
-        w1, w2 = table(F, par, W1), table(F, par, W2)
+        w1, w2 = table(F, par, mc.W1), table(F, par, mc.W2)
         for j in range(n_p):
-            one = work + U + 12 * j
-            for i in range(12):
-                F[one + i] = F[w1 + 12 * j + i]
+            one = work + mc.U + 12 * j
+            copy(F, one, w1 + 12 * j, 12)
             for i in range(n_p):
-                for t in range(9):
-                    F[one + 3 + t] += F[p + i] * F[w2 + 9 * (n_p * i + j) + t]
+                add(F, one + 3, F[p + i], w2 + 9 * (n_p * i + j), 9)
             for t in range(4):
                 for l in range(3):
-                    F[work + W + 4 * t + l + 1] += F[p + j] * F[one + 3 * t + l]
-                    F[work + W + 4 * (l + 1) + t] += F[p + j] * F[w1 + 12 * j + 3 * t + l]
+                    F[work + mc.W + 4 * t + l + 1] += F[p + j] * F[one + 3 * t + l]
+                    F[work + mc.W + 4 * (l + 1) + t] += F[p + j] * F[w1 + 12 * j + 3 * t + l]
             for i in range(12):
-                F[work + V1 + i] += 2 * F[u + j] * F[one + i]
-                F[work + V2 + i] += F[a + j] * F[one + i]
+                F[work + mc.V1 + i] += 2 * F[u + j] * F[one + i]
+                F[work + mc.V2 + i] += F[a + j] * F[one + i]
         for t in range(4):
             for l in range(4):
-                add3(F, load + 3 * t, F[work + W + 4 * t + l], load3(F, ydd + 3 * l))
+                add3(F, load + 3 * t, F[work + mc.W + 4 * t + l], load3(F, ydd + 3 * l))
             for l in range(3):
                 d, dd = load3(F, n.y + 3 * l + 3), load3(F, yd + 3 * l + 3)
-                add3(F, load + 3 * t, F[work + V1 + 3 * t + l], dd)
-                add3(F, load + 3 * t, F[work + V2 + 3 * t + l], d)
-                F[work + GRAM + 3 * t + l] = dot(load3(F, ydd + 3 * t), d)
-                F[work + RATES + 3 * t + l] = dot(load3(F, yd + 3 * t), d)
+                add3(F, load + 3 * t, F[work + mc.V1 + 3 * t + l], dd)
+                add3(F, load + 3 * t, F[work + mc.V2 + 3 * t + l], d)
+                F[work + mc.GRAM + 3 * t + l] = dot(load3(F, ydd + 3 * t), d)
+                F[work + mc.RATES + 3 * t + l] = dot(load3(F, yd + 3 * t), d)
         prepare_stress(F, par, p)
-        at = table(F, par, PLACES)
+        at = table(F, par, mc.PLACES)
         for i in range(int(F[par + 1])):
             x, turn = motion(F, at + i * (3 + 6 * n_p), n_p, p, 1.0)
             add_back(F, n.f + 12 * (1 + i), load, 1.0, x, turn)
-        for i in range(n_b):
-            F[work + OWN + i] = F[n.a + i]
+        copy(F, work + mc.OWN, n.a, n_b)
         for i in range(n_own):  # multipliers stand after all accelerations
-            F[work + OWN + n_b + i] = F[a + n_p + i]
+            F[work + mc.OWN + n_b + i] = F[a + n_p + i]
 
     @jit
     def residual(F: Any, n: Any, s: float) -> None:
         """Write s Z^T f_y, s f_p and the own rows."""
-        n_p, work, p, u, b = int(F[n.par]), table(F, n.par, WORK), n.q + n_q, n.v + n_b, n.a + n_b
+        n_p, work, p, u, b = (
+            int(F[n.par]),
+            table(F, n.par, mc.WORK),
+            n.q + n_q,
+            n.v + n_b,
+            n.a + n_b,
+        )
         prepare(F, n)
         base_residual(F, loaded_frame(F, n, size), s)
-        for i in range(n_b):
-            F[n.x + i] = F[work + ROW + i]
-        for i in range(n_own):
-            F[n.x + n_b + n_p + i] = F[work + ROW + n_b + i]
-        w2, mass = table(F, n.par, W2), table(F, n.par, MASS)
-        stiff, damp = table(F, n.par, STIFFNESS), table(F, n.par, DAMPING)
+        copy(F, n.x, work + mc.ROW, n_b)
+        copy(F, n.x + n_b + n_p, work + mc.ROW + n_b, n_own)
+        w2, mass = table(F, n.par, mc.W2), table(F, n.par, mc.MASS)
+        stiff, damp = table(F, n.par, mc.STIFFNESS), table(F, n.par, mc.DAMPING)
         for j in range(n_p):
-            total = pull(F, n.par, n.y, n.f, work + COLUMN, j)
+            total = pull(F, n.par, n.y, n.f, work + mc.COLUMN, j)
             for i in range(12):
-                total += F[work + U + 12 * j + i] * F[work + GRAM + i]
+                total += F[work + mc.U + 12 * j + i] * F[work + mc.GRAM + i]
             for i in range(n_p):
                 turning = 0.0
                 for t in range(9):
-                    turning += F[w2 + 9 * (n_p * i + j) + t] * F[work + RATES + 3 + t]
+                    turning += F[w2 + 9 * (n_p * i + j) + t] * F[work + mc.RATES + 3 + t]
                 total += (2 * turning + F[damp + n_p * j + i]) * F[u + i]
                 total += F[mass + n_p * j + i] * F[b + i] + F[stiff + n_p * j + i] * F[p + i]
             F[n.x + n_b + j] = s * total
@@ -173,19 +132,21 @@ def equations_on(frame: Formulation) -> tuple[Any, Any]:
     @jit
     def frame_maps(F: Any, n: Any, work: int) -> None:
         """Write weighted maps of accelerations, velocities and positions of the frame, and Z."""
-        wM, wG, wK, one, b = F[W_M], F[W_G], F[W_K], work + ONE, frame_of(F, n)
+        wM, wG, wK, one, b = F[W_M], F[W_G], F[W_K], work + mc.ONE, frame_of(F, n)
         for k in range(4):
             for i in range(4):
                 F[one + i] = 1.0 * (i == k)
             base_maps(F, b, working_maps(work, one, 1))
-            second_maps(F, b, SecondMapRecord(one, work + AV, work + AQ))
+            second_maps(F, b, SecondMapRecord(one, work + mc.AV, work + mc.AQ))
             for c in range(3):
                 for i in range(n_b):
                     from_, to = work + MAP_ROW * c + i, work + n_b * (3 * k + c) + i
-                    F[to + Z] = F[from_ + P]
-                    F[to + EY] = wK * F[from_ + PT]
-                    F[to + EV] = wG * F[from_ + P] + wK * F[from_ + DP]
-                    F[to + EA] = wM * F[from_ + P] + wG * F[from_ + AV] + wK * F[from_ + AQ]
+                    F[to + mc.Z] = F[from_ + mc.P]
+                    F[to + mc.EY] = wK * F[from_ + mc.PT]
+                    F[to + mc.EV] = wG * F[from_ + mc.P] + wK * F[from_ + mc.DP]
+                    F[to + mc.EA] = (
+                        wM * F[from_ + mc.P] + wG * F[from_ + mc.AV] + wK * F[from_ + mc.AQ]
+                    )
 
     @jit
     def add_frame(F: Any, n: Any, work: int, n_p: int) -> None:
@@ -195,40 +156,45 @@ def equations_on(frame: Formulation) -> tuple[Any, Any]:
                 for i in range(n_b):
                     value = 0.0
                     for l in range(4):
-                        value += F[work + W + 4 * t + l] * F[work + EA + n_b * (3 * l + c) + i]
+                        value += (
+                            F[work + mc.W + 4 * t + l] * F[work + mc.EA + n_b * (3 * l + c) + i]
+                        )
                     for l in range(3):
                         at = n_b * (3 * l + 3 + c) + i
-                        value += F[work + V1 + 3 * t + l] * F[work + EV + at]
-                        value += F[work + V2 + 3 * t + l] * F[work + EY + at]
-                    F[work + PRODUCT + n_b * (3 * t + c) + i] = value
+                        value += F[work + mc.V1 + 3 * t + l] * F[work + mc.EV + at]
+                        value += F[work + mc.V2 + 3 * t + l] * F[work + mc.EY + at]
+                    F[work + mc.PRODUCT + n_b * (3 * t + c) + i] = value
         for r in range(12):
             for i in range(n_b):
-                value = F[work + Z + n_b * r + i]
-                for j in range(n_b):
-                    F[n.S + n.ld * i + j] += value * F[work + PRODUCT + n_b * r + j]
-        for i in range(size * size):
-            F[work + BLOCK + i] = 0.0
+                value = F[work + mc.Z + n_b * r + i]
+                add(F, n.S + n.ld * i, value, work + mc.PRODUCT + n_b * r, n_b)
+        clear(F, work + mc.BLOCK, size * size)
         base_tangent(F, loaded_frame(F, n, size))
         for i in range(size):
             for j in range(size):
                 to = n.S + n.ld * (i + n_p * (i >= n_b)) + j + n_p * (j >= n_b)
-                F[to] += F[work + BLOCK + size * i + j]
+                F[to] += F[work + mc.BLOCK + size * i + j]
 
     @jit
     def tangent(F: Any, n: Any) -> None:
         """Add the derivatives of f_y and f_p by accelerations, velocities and positions."""
-        n_p, work, u, b = int(F[n.par]), table(F, n.par, WORK), n.v + n_b, n.a + n_b
+        n_p, work, u, b = int(F[n.par]), table(F, n.par, mc.WORK), n.v + n_b, n.a + n_b
         wM, wG, wK = F[W_M], F[W_G], F[W_K]
-        yd, ydd, row, column = work + VELOCITY, work + ACCELERATION, work + ROW, work + COLUMN
-        weighted = work + WEIGHTED
+        yd, ydd, row, column = (
+            work + mc.VELOCITY,
+            work + mc.ACCELERATION,
+            work + mc.ROW,
+            work + mc.COLUMN,
+        )
+        weighted = work + mc.WEIGHTED
         prepare(F, n)
         frame_maps(F, n, work)
         add_frame(F, n, work, n_p)
         add_stress_stiffness(F, n.par, n.S + n.ld * n_b + n_b, n.ld, wK)
-        w2, mass = table(F, n.par, W2), table(F, n.par, MASS)
-        stiff, damp = table(F, n.par, STIFFNESS), table(F, n.par, DAMPING)
+        w2, mass = table(F, n.par, mc.W2), table(F, n.par, mc.MASS)
+        stiff, damp = table(F, n.par, mc.STIFFNESS), table(F, n.par, mc.DAMPING)
         for j in range(n_p):
-            one = work + U + 12 * j
+            one = work + mc.U + 12 * j
             pull(F, n.par, n.y, n.f, column, j)
             for l in range(3):  # what both f_y and f_p,j have: U_j^T y''
                 for t in range(4):
@@ -242,8 +208,8 @@ def equations_on(frame: Formulation) -> tuple[Any, Any]:
             for i in range(n_p):
                 turning, growing, ij = 0.0, 0.0, w2 + 9 * (n_p * i + j)
                 for t in range(9):
-                    turning += F[ij + t] * F[work + RATES + 3 + t]
-                    growing += F[ij + t] * F[work + GRAM + 3 + t]
+                    turning += F[ij + t] * F[work + mc.RATES + 3 + t]
+                    growing += F[ij + t] * F[work + mc.GRAM + 3 + t]
                     F[weighted + t] += 2 * F[u + i] * F[ij + t]
                     F[weighted + 9 + t] += F[b + i] * F[ij + t]
                 F[n.S + n.ld * (n_b + j) + n_b + i] += (
@@ -276,10 +242,10 @@ def equations_on(frame: Formulation) -> tuple[Any, Any]:
                     for i in range(n_b):
                         at = n_b * r + i
                         F[n.S + n.ld * (n_b + j) + i] += (
-                            moved[c] * F[work + EA + at]
-                            + F[row + r] * F[work + EV + at]
-                            + F[row + 12 + r] * F[work + EY + at]
+                            moved[c] * F[work + mc.EA + at]
+                            + F[row + r] * F[work + mc.EV + at]
+                            + F[row + 12 + r] * F[work + mc.EY + at]
                         )
-                        F[n.S + n.ld * i + n_b + j] += F[work + Z + at] * F[column + r]
+                        F[n.S + n.ld * i + n_b + j] += F[work + mc.Z + at] * F[column + r]
 
     return residual, tangent

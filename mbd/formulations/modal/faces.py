@@ -3,19 +3,10 @@
 from functools import cache
 from typing import Any, NamedTuple
 
-from mbd.algebra.vec import add3, cross, load3, plus, times
+from mbd.algebra.vec import add, add3, clear, cross, load3, plus, times, unit
 from mbd.formulations.formulation import Formulation, MapRecord, SecondMapRecord
-from mbd.formulations.modal.constants import (
-    DP,
-    ONE,
-    PLACES,
-    PT,
-    WORK,
-    P,
-    frame_of,
-    table,
-    working_maps,
-)
+from mbd.formulations.modal import constants as mc
+from mbd.formulations.modal.constants import frame_of, table, working_maps
 from mbd.machine.buffer import MAP_ROW
 from mbd.machine.jit import jit
 
@@ -35,12 +26,6 @@ def combined(F: Any, y: int, a: Any) -> Any:
     """Return a_1 d_1 + a_2 d_2 + a_3 d_3."""
     d = plus(times(a[0], load3(F, y + 3)), times(a[1], load3(F, y + 6)))
     return plus(d, times(a[2], load3(F, y + 9)))
-
-
-@jit
-def unit(i: int) -> Any:
-    """Return the unit vector e_i."""
-    return 1.0 * (i == 0), 1.0 * (i == 1), 1.0 * (i == 2)
 
 
 @jit
@@ -68,9 +53,8 @@ def add_back(F: Any, f: int, to: int, s: float, x: Any, turn: Any) -> None:
 @jit
 def pull(F: Any, par: int, y: int, f: int, to: int, j: int) -> Any:
     """Write by how much p_j raises the load on the frame; return the load on p_j."""
-    n, k, at, total = int(F[par]), int(F[par + 1]), table(F, par, PLACES), 0.0
-    for i in range(12):
-        F[to + i] = 0.0
+    n, k, at, total = int(F[par]), int(F[par + 1]), table(F, par, mc.PLACES), 0.0
+    clear(F, to, 12)
     for i in range(k):
         one = at + i * (3 + 6 * n) + 3 + 6 * j
         add_back(F, f + 12 * (1 + i), to, 0.0, load3(F, one), load3(F, one + 3))
@@ -82,7 +66,7 @@ def pull(F: Any, par: int, y: int, f: int, to: int, j: int) -> Any:
 @jit
 def gathered(F: Any, par: int, w: int, c: int, s: float, to: int) -> None:
     """Write what weights w of all faces are on the frame, by modes at F[c] and s times as rigid."""
-    n, k, at = int(F[par]), int(F[par + 1]), table(F, par, PLACES)
+    n, k, at = int(F[par]), int(F[par + 1]), table(F, par, mc.PLACES)
     for i in range(4):
         F[to + i] = s * F[w + i]
     for i in range(k):
@@ -93,14 +77,13 @@ def gathered(F: Any, par: int, w: int, c: int, s: float, to: int) -> None:
             vector = plus(times(F[wi], x), times(s, load3(F, wi + 1)))
             add3(F, to + 1, 1.0, plus(vector, cross(turn, load3(F, wi + 1))))
     for j in range(n):
-        for i in range(4):
-            F[to + i] += F[c + j] * F[w + 4 * (1 + k + j) + i]
+        add(F, to, F[c + j], w + 4 * (1 + k + j), 4)
 
 
 @jit
 def weights_of_mode(F: Any, par: int, w: int, j: int) -> Any:
     """Return what weights w of all faces are on the frame by p_j: on its origin, on its axes."""
-    n, k, at = int(F[par]), int(F[par + 1]), table(F, par, PLACES)
+    n, k, at = int(F[par]), int(F[par + 1]), table(F, par, mc.PLACES)
     w0, b = F[w + 4 * (1 + k + j)], load3(F, w + 4 * (1 + k + j) + 1)
     for i in range(k):
         wi, mode = w + 4 * (1 + i), at + i * (3 + 6 * n) + 3 + 6 * j
@@ -129,10 +112,9 @@ def faces_on(frame: Formulation) -> FaceFunctions:
     @jit
     def face(F: Any, n: Any) -> None:
         """Write the frame, the interfaces, the products."""
-        n_p, k, at, p = int(F[n.par]), int(F[n.par + 1]), table(F, n.par, PLACES), n.q + n_q
+        n_p, k, at, p = int(F[n.par]), int(F[n.par + 1]), table(F, n.par, mc.PLACES), n.q + n_q
         base_face(F, frame_of(F, n))
-        for i in range(12, 12 * (1 + k + n_p)):
-            F[n.y + i] = 0.0
+        clear(F, n.y + 12, 12 * (1 + k + n_p) - 12)
         for i in range(k):
             x, turn = motion(F, at + i * (3 + 6 * n_p), n_p, p, 1.0)
             add_shown(F, n.y, n.y + 12 + 12 * i, 1.0, x, turn)
@@ -143,7 +125,7 @@ def faces_on(frame: Formulation) -> FaceFunctions:
     @jit
     def face_velocity(F: Any, n: Any) -> None:
         """Write the rates of all faces."""
-        n_p, k, at = int(F[n.par]), int(F[n.par + 1]), table(F, n.par, PLACES)
+        n_p, k, at = int(F[n.par]), int(F[n.par + 1]), table(F, n.par, mc.PLACES)
         p, u, b = n.q + n_q, n.v + n_b, frame_of(F, n)
         base_rate(F, b)
         for i in range(12 * (1 + k + n_p)):
@@ -161,7 +143,7 @@ def faces_on(frame: Formulation) -> FaceFunctions:
     @jit
     def face_acceleration(F: Any, n: Any) -> None:
         """Write the second rates of all faces."""
-        n_p, k, at = int(F[n.par]), int(F[n.par + 1]), table(F, n.par, PLACES)
+        n_p, k, at = int(F[n.par]), int(F[n.par + 1]), table(F, n.par, mc.PLACES)
         p, u, a, b = n.q + n_q, n.v + n_b, n.a + n_b, frame_of(F, n)
         base_rate(F, b)
         base_second(F, b)
@@ -184,8 +166,8 @@ def faces_on(frame: Formulation) -> FaceFunctions:
     @jit
     def maps(F: Any, n: Any, to: Any) -> None:
         """Write the maps of the weights that p gives to the frame, and the columns of p."""
-        n_p, work, p, u = int(F[n.par]), table(F, n.par, WORK), n.q + n_q, n.v + n_b
-        b, one = frame_of(F, n), work + ONE
+        n_p, work, p, u = int(F[n.par]), table(F, n.par, mc.WORK), n.q + n_q, n.v + n_b
+        b, one = frame_of(F, n), work + mc.ONE
         gathered(F, n.par, to.w, p, 1.0, one)
         if to.rate:  # the velocity of the weighted point is w yd + w' y
             gathered(F, n.par, to.w, u, 0.0, one + 4)
@@ -194,8 +176,7 @@ def faces_on(frame: Formulation) -> FaceFunctions:
         base_maps(F, b, MapRecord(one, to.P, to.PT, to.DP, to.PV, to.rate, to.still))
         if to.rate:
             for c in range(3):
-                for i in range(n_b):
-                    F[to.DP + MAP_ROW * c + i] += F[work + PT + MAP_ROW * c + i]
+                add(F, to.DP + MAP_ROW * c, 1.0, work + mc.PT + MAP_ROW * c, n_b)
         for j in range(n_p):
             w0, c = weights_of_mode(F, n.par, to.w, j)
             x = plus(times(w0, load3(F, n.y)), combined(F, n.y, c))
@@ -209,8 +190,8 @@ def faces_on(frame: Formulation) -> FaceFunctions:
     @jit
     def second_maps(F: Any, n: Any, to: Any) -> None:
         """Write those of the weights w of p, twice w' = w(p') and w'' = w(p'') next to them."""
-        n_p, work, b = int(F[n.par]), table(F, n.par, WORK), frame_of(F, n)
-        p, u, a, one = n.q + n_q, n.v + n_b, n.a + n_b, work + ONE
+        n_p, work, b = int(F[n.par]), table(F, n.par, mc.WORK), frame_of(F, n)
+        p, u, a, one = n.q + n_q, n.v + n_b, n.a + n_b, work + mc.ONE
         base_rate(F, b)
         base_second(F, b)
         gathered(F, n.par, to.w, p, 1.0, one)
@@ -220,13 +201,12 @@ def faces_on(frame: Formulation) -> FaceFunctions:
         for c in range(3):
             for i in range(n_b):
                 at = MAP_ROW * c + i
-                F[to.AV + at] += 2 * F[work + P + at]
-                F[to.AQ + at] += 2 * F[work + DP + at]
+                F[to.AV + at] += 2 * F[work + mc.P + at]
+                F[to.AQ + at] += 2 * F[work + mc.DP + at]
         gathered(F, n.par, to.w, a, 0.0, one)
         base_maps(F, b, working_maps(work, one, 0))
         for c in range(3):
-            for i in range(n_b):
-                F[to.AQ + MAP_ROW * c + i] += F[work + PT + MAP_ROW * c + i]
+            add(F, to.AQ + MAP_ROW * c, 1.0, work + mc.PT + MAP_ROW * c, n_b)
         for j in range(n_p):
             w0, x = weights_of_mode(F, n.par, to.w, j)
             by_rate = plus(times(w0, load3(F, b.yd)), combined(F, b.yd, x))

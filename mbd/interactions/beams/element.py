@@ -28,7 +28,7 @@ a rigid motion of both frames leaves all as they are. At a relative turn of pi i
 from typing import Any
 
 from mbd.algebra import helicoid
-from mbd.algebra.vec import dot, load3, minus, plus, store3, times
+from mbd.algebra.vec import clear, copy, dot, load3, minus, plus, store3, times, unit
 from mbd.interactions.beams.blocks import FZ, GP, KF, WORK, S, add_blocks, frames, work
 from mbd.interactions.kind import Kind
 from mbd.interactions.pullback import each, each_stiffness, form_maps, push
@@ -120,8 +120,7 @@ add_transposed = product_of(7, 6, helicoid.ROW, helicoid.ROW, helicoid.ROW, tran
 @jit
 def erase(F: Any, to: int, rows: int) -> None:
     """Write zeros to rows over z."""
-    for i in range(rows * helicoid.ROW):
-        F[to + i] = 0.0
+    clear(F, to, rows * helicoid.ROW)
 
 
 # --- kernels --------------------------------------------------------------------------------------
@@ -157,8 +156,7 @@ def tangent(I: Any, F: Any, e: Any) -> None:
         add_turning(F, s, k, u, turn, ud, turnd, td)
         erase(F, s + GP, 7)
         add_transposed(F, s + GP, 1.0, s + KF, s + FZ, helicoid.ROW)
-        for i in range(7 * helicoid.ROW):
-            F[s + KF + i] = F[s + GP + i]
+        copy(F, s + KF, s + GP, 7 * helicoid.ROW)
     form_maps(I, F, e, 8, damped)
     add_blocks(I, F, e, both, both, damped, helicoid.gradient(k, u, turn, sT, sR))
 
@@ -178,7 +176,7 @@ def add_turning(F: Any, s: int, k: Any, u: Any, a: Any, ud: Any, ad: Any, td: fl
     H, zero = s + GP, (0.0, 0.0, 0.0)
     zd = (ud[0], ud[1], ud[2], ad[0], ad[1], ad[2], td)
     for i in range(6):
-        one = (1.0 if i % 3 == 0 else 0.0, 1.0 if i % 3 == 1 else 0.0, 1.0 if i % 3 == 2 else 0.0)
+        one = unit(i % 3)
         erase(F, H, 7)
         if i < 3:
             helicoid.add_hessian(F, H, 1.0, k, u, a, one, zero)

@@ -30,17 +30,10 @@ References
 
 from typing import Any
 
-from mbd.algebra.vec import add3, load3, store3
+from mbd.algebra.vec import add, add3, clear, load3, store3
+from mbd.interactions import pullback as on
 from mbd.interactions.kind import Kind
-from mbd.interactions.pullback import (
-    add_inertia,
-    at,
-    each,
-    form_maps,
-    form_second_maps,
-    push,
-    vector,
-)
+from mbd.interactions.pullback import at, each, push
 from mbd.machine import buffer as m
 from mbd.machine.jit import jit
 
@@ -54,14 +47,13 @@ _BY_ACCELERATION, _BY_RATE, _BY_POSITION, _ROOM = (48 + 72 * 7 + 144 * k for k i
 @jit
 def _work(I: Any) -> int:
     """Return where the numbers of an element are."""
-    return vector(I, 4, 0) + 4 * m.SECOND_SIZE
+    return on.vector(I, 4, 0) + 4 * m.SECOND_SIZE
 
 
 @jit
 def _through(F: Any, x: int, to: int) -> None:
     """Write N_i x, i = 1 ... 6, of the vectors x = (r, d_1, d_2, d_3) at F[x]."""
-    for t in range(72):
-        F[to + t] = 0.0
+    clear(F, to, 72)
     for i in range(3):
         j, k = 3 + 3 * ((i + 1) % 3), 3 + 3 * ((i + 2) % 3)
         store3(F, to + 12 * i, load3(F, x + 3 + 3 * i))
@@ -72,8 +64,7 @@ def _through(F: Any, x: int, to: int) -> None:
 @jit
 def _back(F: Any, x: int, to: int) -> None:
     """Write N_i^T x, i = 1 ... 6."""
-    for t in range(72):
-        F[to + t] = 0.0
+    clear(F, to, 72)
     for i in range(3):
         j, k = 3 + 3 * ((i + 1) % 3), 3 + 3 * ((i + 2) % 3)
         store3(F, to + 12 * i + 3 + 3 * i, load3(F, x))
@@ -143,20 +134,17 @@ def forces(I: Any, F: Any, e: Any) -> None:
 @jit
 def _add_outer(F: Any, e: Any, w: int, left: int, right: int, to: int) -> None:
     """Add sum_ij A_ij l_i r_j^T of vectors of twelve numbers."""
-    for t in range(72):
-        F[w + _ROWS + t] = 0.0
+    clear(F, w + _ROWS, 72)
     for i in range(6):
         for j in range(6):
             A = F[e.numbers + 6 * i + j]
             if A != 0.0:
-                for t in range(12):
-                    F[w + _ROWS + 12 * i + t] += A * F[right + 12 * j + t]
+                add(F, w + _ROWS + 12 * i, A, right + 12 * j, 12)
     for i in range(6):
         for s in range(12):
             x = F[left + 12 * i + s]
             if x != 0.0:
-                for t in range(12):
-                    F[to + 12 * s + t] += x * F[w + _ROWS + 12 * i + t]
+                add(F, to + 12 * s, x, w + _ROWS + 12 * i, 12)
 
 
 @jit
@@ -173,14 +161,13 @@ def _block(F: Any, S: int, a: int, b: int, c: float) -> Any:
 def tangent(I: Any, F: Any, e: Any) -> None:
     """Add the derivatives by acceleration, rate and position."""
     w = _prepare(I, F, e)
-    form_maps(I, F, e, 4, True)
-    form_second_maps(I, F, e, 4)
+    on.form_maps(I, F, e, 4, True)
+    on.form_second_maps(I, F, e, 4)
     _back(F, w + _XDD, w + _C)
     for t in range(72):
         F[w + _SUM + t] = F[w + _N + t] + F[w + _M + t]
     M, G, K = w + _BY_ACCELERATION, w + _BY_RATE, w + _BY_POSITION
-    for t in range(M, w + _ROOM):
-        F[t] = 0.0
+    clear(F, M, w + _ROOM - M)
     _add_outer(F, e, w, w + _A, w + _A, M)
     _add_outer(F, e, w, w + _A, w + _SUM, G)
     _add_outer(F, e, w, w + _TURN, w + _A, G)
@@ -191,7 +178,7 @@ def tangent(I: Any, F: Any, e: Any) -> None:
             turn = _coefficient(F, w + _MOMENTUM, a, b) - _coefficient(F, w + _MOMENTUM, b, a)
             bend = _coefficient(F, w + _FORCE, a, b)
             by = _block(F, M, a, b, 0.0), _block(F, G, a, b, turn), _block(F, K, a, b, bend)
-            add_inertia(I, F, e, a, b, 4, by)
+            on.add_inertia(I, F, e, a, b, 4, by)
 
 
 @each

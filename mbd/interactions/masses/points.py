@@ -15,19 +15,9 @@ from functools import cache
 from typing import Any
 
 from mbd.algebra.vec import dot, load3, minus, plus, store3, times
+from mbd.interactions import pullback as on
 from mbd.interactions.kind import Kind
-from mbd.interactions.pullback import (
-    at,
-    coupled,
-    each,
-    form_maps,
-    form_second_maps,
-    map_of,
-    push,
-    second_map,
-    vector,
-    velocity_map,
-)
+from mbd.interactions.pullback import at, each, push
 from mbd.machine import buffer as m
 from mbd.machine.jit import jit
 from mbd.machine.simd import add_map, add_outer3, set_map, set_sum
@@ -44,8 +34,12 @@ def _weight(I: Any, F: Any, a: int) -> Any:
 @jit
 def _write_accelerations(I: Any, F: Any, e: Any, n: int, b: int) -> None:
     """Write the map of the acceleration of b, with the weights of the matrix, as three vectors."""
-    V, columns = vector(I, b, 0), I[I[e.ends + b] + m.ATT_N]
-    PV, AV, AQ = velocity_map(I, F, e, b), second_map(I, n, b, m.AV), second_map(I, n, b, m.AQ)
+    V, columns = on.vector(I, b, 0), I[I[e.ends + b] + m.ATT_N]
+    PV, AV, AQ = (
+        on.velocity_map(I, F, e, b),
+        on.second_map(I, n, b, m.AV),
+        on.second_map(I, n, b, m.AQ),
+    )
     wM, wG, wK = F[m.W_M], F[m.W_G], F[m.W_K]
     for c in range(3):
         to, (x, y, z) = V + m.MAP_ROW * c, _UNITS[c]
@@ -68,25 +62,29 @@ def masses(n: int, frames: bool = False) -> Kind:
         """Add the inertia of all points, less their weight."""
         for b in range(n):
             end = I[e.ends + b]
-            store3(F, vector(I, b, 0), minus(at(I, F, m.YDD, end), _weight(I, F, end)))
+            store3(F, on.vector(I, b, 0), minus(at(I, F, m.YDD, end), _weight(I, F, end)))
         for a in range(n):
             f = (0.0, 0.0, 0.0)
             for b in range(n):
-                f = plus(f, times(F[e.numbers + n * a + b], load3(F, vector(I, b, 0))))
+                f = plus(f, times(F[e.numbers + n * a + b], load3(F, on.vector(I, b, 0))))
             push(I, F, m.FY, I[e.ends + a], 1.0, f)
 
     @each
     def tangent(I: Any, F: Any, e: Any) -> None:
         """Add m_ab I by accelerations."""
-        form_maps(I, F, e, n, True)
-        form_second_maps(I, F, e, n)
+        on.form_maps(I, F, e, n, True)
+        on.form_second_maps(I, F, e, n)
         for b in range(n):
             _write_accelerations(I, F, e, n, b)
-            columns, V, left = I[I[e.ends + b] + m.ATT_N], vector(I, b, 0), second_map(I, n, b, 0)
+            columns, V, left = (
+                I[I[e.ends + b] + m.ATT_N],
+                on.vector(I, b, 0),
+                on.second_map(I, n, b, 0),
+            )
             for k in range(count):
                 a, p = size * k, count * k + b // size
-                if coupled(I, F, e, p):
-                    rows, P, w = I[I[e.ends + a] + m.ATT_N], map_of(I, a, m.P), e.numbers + b
+                if on.coupled(I, F, e, p):
+                    rows, P, w = I[I[e.ends + a] + m.ATT_N], on.map_of(I, a, m.P), e.numbers + b
                     scale = 1.0
                     if frames:
                         w0, w1, w2 = F[w + n * a], F[w + n * (a + 1)], F[w + n * (a + 2)]
