@@ -1,6 +1,6 @@
 """``mbd.steady_rotation``: a rotor on a support at rest, loaded and turning, as a start of runs."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -35,7 +35,7 @@ _SPEEDS, _FARTHEST = 30, 10.0  # that are tried for one without a moment; times 
 
 @dataclass(frozen=True, eq=False)
 class SteadyRotation:
-    """A rotor that turns steadily. ``found["blade"].position`` and the like read its state.
+    """A rotor that turns steadily. ``state["blade"].position`` and the like read its state.
 
     Attributes
     ----------
@@ -144,20 +144,20 @@ def steady_rotation(
         omega = _turns(owner, number(owner, "speed", speed, "rad/s"), False)
     free = rotating(model, hub, omega, names)
     held = _held(free, start, rotor)
-    start = start.replace(lam=np.zeros(held.model.n_lam))
+    start = _over(model, start, held.model)
     if speed is not None:
-        found = _at_speed(owner, held, start, factor, most)
+        rotation = _at_speed(owner, held, start, factor, most)
     elif held is free:
         raise ValueError(
             f"{owner}: no speed can be found where a row holds the rotor, or where it is named by "
             "its bodies; give speed= [rad/s]"
         )
     else:
-        found = _without_moment(owner, held, start, factor, most)
+        rotation = _without_moment(owner, held, start, factor, most)
     if held is free:
-        _require_rates(owner, found)
-        return _told(model, found, 0.0)
-    return _told(model, found, _moment(found))
+        _require_rates(owner, rotation)
+        return _told(model, rotation, 0.0)
+    return _told(model, rotation, _moment(rotation))
 
 
 def _held(problem: Statics, start: State, joint: Any) -> Statics:
@@ -178,18 +178,38 @@ def _held(problem: Statics, start: State, joint: Any) -> Statics:
     return rotating(build(braked), rotor, problem.speed, problem.scaled)
 
 
-def _moment(found: Rotation) -> float:
+def _over(model: Model, state: State, other: Model) -> State:
+    """Return a state of a model with or without brake for the one without or with it."""
+    if other is model:
+        return state
+    lam = np.resize(np.append(state.lam, 0.0), other.n_lam) if other.n_lam else state.lam[:0]
+    if state.memory is None:
+        return state.replace(lam=lam)
+    kept = dict(zip(_counted(model.remembered), state.memory, strict=True))
+    last = dict(zip(model.remembered, state.memory, strict=True))  # of angles, wherever they are
+    taken = [kept.get(x, last.get(x[0], 0.0)) for x in _counted(other.remembered)]
+    return state.replace(lam=lam, memory=np.array(taken))
+
+
+def _counted(labels: Sequence[str]) -> list[tuple[str, int]]:
+    """Return labels with how many of the same there were before."""
+    return [(x, labels[:i].count(x)) for i, x in enumerate(labels)]
+
+
+def _moment(rotation: Rotation) -> float:
     """Return the moment about the axis that the brake takes, with its sign turned."""
-    return float(found.state.lam[found.model.rows_of([list(found.model.system.forces)[-1]])][0])
+    return float(
+        rotation.state.lam[rotation.model.rows_of([list(rotation.model.system.forces)[-1]])][0]
+    )
 
 
 def _at_speed(owner: str, held: Statics, start: State, factor: float, most: int) -> Rotation:
     """Return the rotation at the speed of the problem; refuse one that is not steady."""
-    found = balanced_rotation(held, start, factor, most)
-    require_steady(owner, found)
+    rotation = balanced_rotation(held, start, factor, most)
+    require_steady(owner, rotation)
     for angle in _OTHER_ANGLES:
-        require_steady(owner, found.turned(angle), angle)
-    return found
+        require_steady(owner, rotation.turned(angle), angle)
+    return rotation
 
 
 def _without_moment(owner: str, held: Statics, start: State, factor: float, most: int) -> Rotation:
@@ -216,13 +236,13 @@ def _without_moment(owner: str, held: Statics, start: State, factor: float, most
     )
 
 
-def _require_rates(owner: str, found: Rotation) -> None:
+def _require_rates(owner: str, rotation: Rotation) -> None:
     """Refuse velocities that rows do not allow."""
-    work = Workspace(found.model, found.state)
+    work = Workspace(rotation.model, rotation.state)
     _, rates = violations(work)
-    if named := violated(found.model, rates, limits(work)[1], rate=True):
+    if named := violated(rotation.model, rates, limits(work)[1], rate=True):
         raise ValueError(
-            f"{owner}: the rotor cannot turn at {found.speed:g} rad/s, its velocities violate "
+            f"{owner}: the rotor cannot turn at {rotation.speed:g} rad/s, its velocities violate "
             f"constraints: {named}; drives must have its speed"
         )
 
@@ -242,17 +262,24 @@ def _turns(owner: str, speed: float, described: bool) -> float:
     )
 
 
-def _told(model: Model, found: Rotation, moment: float) -> SteadyRotation:
+def _told(model: Model, rotation: Rotation, moment: float) -> SteadyRotation:
     """Return what was found, without the brake."""
-    left, state, acceleration = found.imbalance, found.state, 0.0
+    left, state, acceleration = rotation.imbalance, rotation.state, 0.0
     if moment:
-        turn = state.v / found.speed
-        by_force = test_map(found.model, state) @ turn
-        acceleration = moment / float(by_force @ (found.model.assemble(state).M @ turn))
+        turn = state.v / rotation.speed
+        by_force = test_map(rotation.model, state) @ turn
+        acceleration = moment / float(by_force @ (rotation.model.assemble(state).M @ turn))
         state = state.replace(a=state.a + acceleration * turn)
-    state = state.replace(lam=state.lam[: model.n_lam])
+    state = _over(rotation.model, state, model)
     return SteadyRotation(
-        model, state, found.speed, moment, acceleration, left.largest, left.loads, found.iterations
+        model,
+        state,
+        rotation.speed,
+        moment,
+        acceleration,
+        left.largest,
+        left.loads,
+        rotation.iterations,
     )
 
 

@@ -136,12 +136,12 @@ def face_maps(model: Model, state: State) -> list[FaceMaps]:
 def inverses(maps: Sequence[FaceMaps], which: str = "Y") -> list[np.ndarray]:
     """Return the pseudo-inverse of a whole map of each body; those of one shape at once."""
     whole = [body.whole(which) for body in maps]
-    found: list[np.ndarray] = [np.zeros(0)] * len(maps)
+    backs: list[np.ndarray] = [np.zeros(0)] * len(maps)
     for shape in {x.shape for x in whole}:
         group = [i for i, x in enumerate(whole) if x.shape == shape]
         for i, back in zip(group, np.linalg.pinv(np.array([whole[i] for i in group])), strict=True):
-            found[i] = back
-    return found
+            backs[i] = back
+    return backs
 
 
 def with_faces(model: Model, state: State, ends: Mapping[str, Sequence[np.ndarray]]) -> State:

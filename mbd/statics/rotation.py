@@ -57,10 +57,10 @@ class Rotation:
 def _rotation(problem: Statics, pose: State, factor: float) -> Rotation:
     """Return the rotation of a rotor from a pose as it is."""
     balance = least_multipliers(problem.at(pose, factor), problem.scale)
-    return _found(problem, factor, balance, problem.imbalance(balance, factor), 0)
+    return _rotation_at(problem, factor, balance, problem.imbalance(balance, factor), 0)
 
 
-def _found(
+def _rotation_at(
     problem: Statics, factor: float, balance: Balance, left: Imbalance, iterations: int
 ) -> Rotation:
     assert problem.rotor is not None
@@ -130,4 +130,4 @@ def balanced_rotation(
     if not turns_alike(problem, state, factor):
         return now
     result = nearest(problem, state, factor, most)
-    return _found(problem, factor, result.balance, result.imbalance, result.iterations)
+    return _rotation_at(problem, factor, result.balance, result.imbalance, result.iterations)
