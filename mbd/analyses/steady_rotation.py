@@ -168,7 +168,8 @@ def _held(problem: Statics, start: State, joint: Any) -> Statics:
     if not isinstance(name, str) or name not in model.system.joints:
         return problem
     turn, B = problem.at_speed(1.0).moving(start).v, problem.at(start, 1.0).B
-    if (np.abs(B @ turn) > ROUND_OFF**0.5 * (abs(B) @ np.abs(turn))).any():
+    size = (abs(B) @ np.abs(turn)).max(initial=0.0)
+    if (np.abs(B @ turn) > ROUND_OFF**0.5 * size).any():
         return problem
     braked = model.system.frozen()
     brake = f"{name} brake"

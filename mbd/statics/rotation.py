@@ -109,14 +109,26 @@ def balanced_rotation(
 ) -> Rotation:
     """Return the pose nearby in which the rotor turns steadily; a pose in balance is the answer.
 
-    Newton's steps, what is neutral held where it is, as long as they get shorter; else the search,
-    unless forces do not turn with the rotor at the start: then `require_steady` says so.
+    By Newton's steps; where blades have no stiffness across before they are stretched, first
+    without loads; else by the search, unless forces do not turn with the rotor at the start: then
+    `require_steady` says so.
     """
-    now = _rotation(problem, state, factor)
-    if now.imbalance.balanced:
+    now = _by_newton(problem, state, factor, most)
+    if now.imbalance.balanced or not turns_alike(problem, state, factor):
         return now
-    last = np.inf
-    for i in range(most):
+    stretched = _by_newton(problem, state, 0.0, most)
+    if stretched.imbalance.balanced:
+        loaded = _by_newton(problem, stretched.state, factor, most)
+        if loaded.imbalance.balanced:
+            return loaded
+    result = nearest(problem, state, factor, most)
+    return _rotation_at(problem, factor, result.balance, result.imbalance, result.iterations)
+
+
+def _by_newton(problem: Statics, state: State, factor: float, most: int) -> Rotation:
+    """Return where Newton's steps end, what is neutral held where it is, or get no shorter."""
+    now, last = _rotation(problem, state, factor), np.inf
+    for i in range(0 if now.imbalance.balanced else most):
         balance = problem.at(now.state, factor)  # K with the multipliers there
         W = Curvature(problem.model, balance).W
         delta = HeldTangent(balance.K, HELD * W, balance).step(now.balance.residual, balance.gap)
@@ -127,7 +139,4 @@ def balanced_rotation(
             break
         last, pose = size, displaced(problem.model, now.state, delta)
         now = _rotation(problem, pose, factor)
-    if not turns_alike(problem, state, factor):
-        return now
-    result = nearest(problem, state, factor, most)
-    return _rotation_at(problem, factor, result.balance, result.imbalance, result.iterations)
+    return now
