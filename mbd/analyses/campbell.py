@@ -165,7 +165,7 @@ def campbell(
         n = whole("campbell", "n", n, 1)
     direction = unit_vector("campbell", "axis", axis)
     if multiblade is not None:
-        point_at = _multiblade(system, multiblade, bodies)
+        point_at = _multiblade(system, multiblade, bodies, wake)
     else:
         point_at = _points(system, bodies, direction, wake, float(np.abs(at).max()))
 
@@ -262,7 +262,7 @@ def _points(
     return point
 
 
-def _multiblade(system: Any, multiblade: Any, bodies: Any) -> Callable[[float], _Point]:
+def _multiblade(system: Any, multiblade: Any, bodies: Any, wake: Any) -> Callable[[float], _Point]:
     """Return the modes in multi-blade coordinates as a function of the speed."""
     if bodies is not None or not isinstance(multiblade, tuple | list) or len(multiblade) != 2:
         raise ValueError(
@@ -273,7 +273,7 @@ def _multiblade(system: Any, multiblade: Any, bodies: Any) -> Callable[[float], 
 
     def point(speed: float) -> _Point:
         here = system if isinstance(system, System | Model) else _at_speed(system, speed)
-        bladed = coleman(here, rotor=rotor, blades=blades, speed=speed)
+        bladed = coleman(here, rotor=rotor, blades=blades, speed=speed, wake=wake)
         sense = {"forward": 1.0, "backward": -1.0}
         signs = np.array([sense.get(x.split()[0], 0.0) for x in bladed.groups])
         keep = np.flatnonzero(bladed.eigenvalues.imag > 0.0)

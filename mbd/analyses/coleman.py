@@ -8,24 +8,25 @@ import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
+from mbd.analyses.equilibrium import wake_follows
+from mbd.analyses.steady_rotation import named_rotor
 from mbd.base.checked import whole
 from mbd.base.door import number
 from mbd.base.html_tables import table
 from mbd.base.tolerances import ANISOTROPIC
-from mbd.model.frozen import state_of
 from mbd.model.model import Model
 from mbd.model.state import State
-from mbd.model.system import System, model_of
+from mbd.model.system import System
 from mbd.model.workspace import displaced
 from mbd.small_motions.eigenvalues import damping_ratio, dense, grows
 from mbd.small_motions.minimal import Minimal, minimal
-from mbd.small_motions.rotors import Rotor, Turning, in_order, rotor_of
+from mbd.small_motions.rotors import Turning, in_order
 from mbd.small_motions.spectrum import Pencil
-from mbd.statics.rotation import Rotation, steady_rotation
+from mbd.statics.rotation import Rotation, balanced_rotation, require_steady, rotating
 
 _PART = 0.1  # of the energy of a mode, from which on a name tells it
 
@@ -144,6 +145,7 @@ class RotorModes:
 def coleman(
     system: System | Model, state: State | None = None, *, rotor: Any, blades: Iterable[Any],
     speed: float, axis: Any = None, azimuths: int = 3, n: int | None = None,
+    wake: Literal["frozen", "equilibrium"] = "frozen",
 ) -> RotorModes:  # fmt: skip
     """Return the modes of a rotor of three blades or more that turns on a support at rest.
 
@@ -168,6 +170,8 @@ def coleman(
         At how many the matrices are compared; one more where that is a multiple of the blades.
     n : int, optional
         How many modes, slowest first; default all.
+    wake : {"frozen", "equilibrium"}
+        Whether what loads remember stays what it is, or is at rest with the motion, as of `modes`.
 
     Returns
     -------
@@ -180,28 +184,18 @@ def coleman(
     """
     model, start, hub = named_rotor("coleman", system, state, rotor, axis)
     speed = number("coleman", "speed", speed, "rad/s")
+    follows = wake_follows("coleman", model, wake)
     azimuths = whole("coleman", "azimuths", azimuths, 1)
     n = None if n is None else whole("coleman", "n", n, 1)
     ordered = in_order("coleman", model, start, hub, blades)
     azimuths += azimuths % len(ordered) == 0
-    rotation = steady_rotation(model, start, hub, speed)
-    turning = Turning(model, rotation.state, rotation.rotor, ordered)
+    rotation = balanced_rotation(rotating(model, hub, speed), start)
+    turning = Turning(model, rotation.state, rotation.rotor, ordered, follows)
     base, spread = _constant(turning, rotation, azimuths)
     s, z, levels = dense(base)
     parts, groups = _parts(turning, base, speed, z)
     return RotorModes(rotation, turning, s[:n], z[:, :n], parts[:n], groups, spread, levels,
                       base.motion.M)  # fmt: skip
-
-
-def named_rotor(
-    owner: str, system: System | Model, state: State | None, rotor: Any, axis: Any
-) -> tuple[Model, State, Rotor]:
-    """Return the model, where the search for the rotation starts, and the rotor."""
-    model = model_of(owner, system)
-    start = state_of(owner, model, state)
-    zero = np.zeros(model.n_v)
-    start = start.replace(v=zero, a=zero, alg=None)
-    return model, start, rotor_of(owner, model, start, rotor, axis)
 
 
 def _constant(turning: Turning, rotation: Rotation, azimuths: int) -> tuple[Minimal, float]:
@@ -211,13 +205,7 @@ def _constant(turning: Turning, rotation: Rotation, azimuths: int) -> tuple[Mini
     first, pencils, spread = None, [], 0.0
     for psi in angles:
         here = rotation.turned(psi)
-        if not here.imbalance.round:
-            raise ValueError(
-                f"coleman: the rotation is not steady: turned by {np.degrees(psi):.4g} degrees "
-                f"{here.imbalance.largest} are out of balance, with loads of "
-                f"{here.imbalance.loads}; weight, wind and springs must be the same all around the "
-                "axis (leave gravity out)"
-            )
+        require_steady("coleman", here, psi)
         motion = turning.motion(here.state, psi, speed)
         now = minimal(motion, None if first is None else first.bases, alike=True)
         first = now if first is None else first

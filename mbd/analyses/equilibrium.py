@@ -29,9 +29,14 @@ from mbd.statics.balance import Statics, accepted, least_multipliers, scaled_loa
 from mbd.statics.imbalance import LoadSize, largest_forces
 from mbd.statics.load_path import along_a_valley, along_the_load, follow
 from mbd.statics.search import EquilibriumError, SearchResult, descend, nearest
-from mbd.statics.steady_motion import turned_on
+from mbd.statics.steady_motion import turned_on, turns_with
 
 _MOST_STEPS = 1_000_000
+_FEW = 20  # steps of a search in a frame with which forces at the start do not turn
+_WRONG_FRAME = (
+    "forces must turn with the frame: springs, supports and loads must be the same all around the "
+    "axis, rotating= [rad/s] and about= [m]"
+)
 WAKES = ("frozen", "equilibrium")
 
 
@@ -209,10 +214,17 @@ def equilibrium(
         results = [(f, x, stability(problem, x.balance)) for f, x in points]
     else:
         results = []
+        alike = not problem.turning or _may_turn(problem, start, target)
+        if not alike:  # maybe at the pose that is sought
+            seek, max_iterations = "nearest", min(max_iterations, _FEW)
         for factor in np.linspace(0.0, target, int(load_steps) + 1)[1:]:
             try:
                 result, held = _sought(problem, seek, start, float(factor), max_iterations)
             except EquilibriumError as error:
+                if not alike:
+                    raise EquilibriumError(
+                        f"{error}; {_WRONG_FRAME}", error.state, tried=error.tried
+                    ) from error
                 if beyond := _beyond(model, error.state, *error.tried):
                     raise EquilibriumError(f"{error}; {beyond}", error.state) from error
                 raise
@@ -255,6 +267,14 @@ def _problem(
     return Statics(model, names, omega, point - model.origin, own), omega
 
 
+def _may_turn(problem: Statics, start: State, factor: float) -> bool:
+    """Tell whether at the start rows and forces let the pose turn with the frame."""
+    work = Workspace(problem.model, problem.moving(start))
+    sizes = zip(violations(work), limits(work), strict=True)
+    open_, fast = (bool((np.abs(x) > most).any()) for x, most in sizes)
+    return (open_ or not fast) and turns_with(problem, start, factor)
+
+
 def _check_frame(problem: Statics, state: State, factor: float) -> None:
     """Refuse a frame with which the rows do not let the pose turn, or forces do not turn.
 
@@ -281,8 +301,7 @@ def _check_frame(problem: Statics, state: State, factor: float) -> None:
         "equilibrium: the pose cannot turn with the frame, for forces do not turn with it: turned "
         f"on it is out of balance by {left.largest}, most at "
         f"{largest_forces(model, balance.residual, 1)}, with loads of "
-        f"{left.loads}; springs, supports and loads must be the same all around the axis, "
-        "rotating= [rad/s] and about= [m]"
+        f"{left.loads}; {_WRONG_FRAME}"
     )
 
 
@@ -388,13 +407,17 @@ def base_motion(
         model = model_of(owner, system, expected=expected)
         state = state_of(owner, model, state)
     omega = np.zeros(3) if rotating is None else vector(owner, "rotating", rotating, "rad/s")
-    follows = one_of(owner, "wake", wake, WAKES) == "equilibrium"
-    if follows:
-        if not remembers_at_rest(model):
-            raise ValueError(
-                f"{owner}: wake='equilibrium' is of loads with a memory that settles, of which "
-                "there are none; give a SectionLoad memory=, accept= and settles=True, or leave it "
-                "out"
-            )
-        state = accepted(model, state)
+    follows = wake_follows(owner, model, wake)
+    state = accepted(model, state) if follows else state
     return small_motion(model, consistent(model, state), omega, follows)
+
+
+def wake_follows(owner: str, model: Model, wake: str) -> bool:
+    """Tell whether memories of loads follow small motions; there must be some that do."""
+    follows = one_of(owner, "wake", wake, WAKES) == "equilibrium"
+    if follows and not remembers_at_rest(model):
+        raise ValueError(
+            f"{owner}: wake='equilibrium' is of loads with a memory that settles, of which there "
+            "are none; give a SectionLoad memory=, accept= and settles=True, or leave it out"
+        )
+    return follows

@@ -3,11 +3,12 @@
 import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
-from mbd.analyses.coleman import named_rotor
+from mbd.analyses.equilibrium import wake_follows
+from mbd.analyses.steady_rotation import named_rotor
 from mbd.base.checked import whole
 from mbd.base.door import number
 from mbd.base.tolerances import ANISOTROPIC, LARGEST, MAGNUS_SAME, ROUND_OFF
@@ -18,8 +19,7 @@ from mbd.small_motions.eigenvalues import damping_ratio
 from mbd.small_motions.minimal import minimal
 from mbd.small_motions.periodic import floquet_solution
 from mbd.small_motions.rotors import Turning, in_order, listed_blades
-from mbd.small_motions.small_motion import at_instant, small_motion
-from mbd.statics.rotation import Rotation, steady_rotation
+from mbd.statics.rotation import Rotation, balanced_rotation, rotating
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,6 +87,7 @@ class PeriodicModes:
 def floquet(
     system: System | Model, state: State | None = None, *, rotor: Any, speed: float,
     blades: Iterable[Any] = (), axis: Any = None, azimuths: int = 24,
+    wake: Literal["frozen", "equilibrium"] = "frozen",
 ) -> PeriodicModes:  # fmt: skip
     """Return the small motions of a rotor that turns, with coefficients of its period.
 
@@ -112,6 +113,8 @@ def floquet(
     azimuths : int
         At how many of a turn the coefficients are formed; between them they are trigonometric
         polynomials.
+    wake : {"frozen", "equilibrium"}
+        Whether what loads remember stays what it is, or is at rest with the motion, as of `modes`.
 
     Returns
     -------
@@ -125,6 +128,7 @@ def floquet(
     """
     model, start, hub = named_rotor("floquet", system, state, rotor, axis)
     speed = number("floquet", "speed", speed, "rad/s")
+    follows = wake_follows("floquet", model, wake)
     if abs(speed) * LARGEST <= 1.0:
         raise ValueError(
             f"floquet: speed must be a rate at which it turns [rad/s], got {speed:g}: of a rotor "
@@ -133,8 +137,8 @@ def floquet(
     azimuths = whole("floquet", "azimuths", azimuths, 4)
     some = listed_blades("floquet", blades)
     ordered = in_order("floquet", model, start, hub, some) if some else ()
-    rotation = steady_rotation(model, start, hub, speed)
-    turning = Turning(model, rotation.state, rotation.rotor, ordered)
+    rotation = balanced_rotation(rotating(model, hub, speed), start)
+    turning = Turning(model, rotation.state, rotation.rotor, ordered, follows)
     S, places, size = _coefficients(turning, rotation, azimuths)
     solved = floquet_solution(S, 2 * np.pi / abs(speed))
     if solved.change > MAGNUS_SAME**0.5:
@@ -163,12 +167,12 @@ def _coefficients(
     At each azimuth the states of that instant are :math:`\xi = C x`, with C the directions that
     take part most in all motions of a turn.
     """
-    model, speed = turning.model, rotation.speed
+    speed = rotation.speed
     each, rates, worst = [], [], rotation
     for psi in 2 * np.pi * np.arange(azimuths) / azimuths:
         here = rotation.turned(float(psi))
         worst = here if not here.imbalance.round else worst
-        motion = at_instant(small_motion(model, here.state, np.zeros(3)))
+        motion = turning.at_instant(here.state)
         P, turn = (x.toarray() for x in turning.change(motion.maps, float(psi), speed))
         now = minimal(motion)
         unit = np.eye(len(now.S))

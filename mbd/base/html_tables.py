@@ -1,4 +1,4 @@
-"""Tables of HTML, which notebooks show where text would stand."""
+"""Tables as text, and of HTML, which notebooks show where text would stand."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any

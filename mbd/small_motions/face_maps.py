@@ -132,6 +132,17 @@ def face_maps(model: Model, state: State) -> list[FaceMaps]:
     return maps
 
 
+def inverses(maps: Sequence[FaceMaps], which: str = "Y") -> list[np.ndarray]:
+    """Return the pseudo-inverse of a whole map of each body; those of one shape at once."""
+    whole = [body.whole(which) for body in maps]
+    backs: list[np.ndarray] = [np.zeros(0)] * len(maps)
+    for shape in {x.shape for x in whole}:
+        group = [i for i, x in enumerate(whole) if x.shape == shape]
+        for i, back in zip(group, np.linalg.pinv(np.array([whole[i] for i in group])), strict=True):
+            backs[i] = back
+    return backs
+
+
 def with_faces(model: Model, state: State, ends: Mapping[str, Sequence[np.ndarray]]) -> State:
     """Return the state nearby at which bodies, by name, have these faces (4, 3): as bent as they.
 

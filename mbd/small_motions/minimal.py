@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
+from scipy.sparse.csgraph import connected_components
 
 from mbd.base.tolerances import ROUND_OFF
 from mbd.machine import buffer as m
@@ -246,10 +247,9 @@ def changed(
 
     P may change at a ``rate``; rows of the residual may be tested with increments ``tests``.
     """
-    back = np.linalg.pinv(P.toarray())
+    back = _inverse(P)
     rate = sp.csr_matrix(P.shape) if rate is None else rate
     T = sp.eye_array(P.shape[0], format="csr") if tests is None else sp.csr_matrix(tests.T)
-    back = sp.csr_matrix(np.where(np.abs(back) <= ROUND_OFF * np.abs(back).max(), 0.0, back))
     M, G_size = T @ motion.M, motion.G_size @ abs(P) + abs(motion.M) @ abs(rate)
     return replace(
         motion, M=M @ P, G=T @ motion.G @ P + M @ rate, K=T @ motion.K @ P,
@@ -258,3 +258,19 @@ def changed(
         Bt=T @ motion.Bt, M_size=abs(T) @ abs(_size(motion, "M")) @ abs(P),
         K_size=abs(T) @ abs(_size(motion, "K")) @ abs(P),
     )  # fmt: skip
+
+
+def _inverse(P: sp.csr_matrix) -> sp.csr_matrix:
+    """Return the pseudo-inverse, of each of the parts that nothing couples."""
+    n = P.shape[0]
+    none = sp.csr_matrix((n, n))
+    _, part = connected_components(sp.block_array([[none, P], [P.T, none]]), directed=False)
+    back = sp.lil_array((n, n))
+    for k in range(part.max(initial=-1) + 1):
+        rows, columns = np.flatnonzero(part[:n] == k), np.flatnonzero(part[n:] == k)
+        if len(rows) and len(columns):
+            back[np.ix_(columns, rows)] = np.linalg.pinv(P[rows][:, columns].toarray())
+    back = sp.csr_matrix(back)
+    back.data[np.abs(back.data) <= ROUND_OFF * np.abs(back.data).max(initial=0.0)] = 0.0
+    back.eliminate_zeros()
+    return back

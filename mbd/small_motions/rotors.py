@@ -32,8 +32,10 @@ from mbd.algebra.rotations import tilde
 from mbd.base.checked import listed, meant, names, shown
 from mbd.base.door import unit_vector
 from mbd.base.tolerances import ROUND_OFF
+from mbd.machine import buffer as m
 from mbd.model.model import Model
 from mbd.model.state import State
+from mbd.model.workspace import Workspace
 from mbd.parts.joint import Joint
 from mbd.parts.part import Body, Frame, Part
 from mbd.small_motions.face_maps import FaceMaps, face_maps, test_map, with_faces
@@ -124,10 +126,23 @@ def _axis_of(model: Model, state: State, frame: Frame) -> tuple[np.ndarray, np.n
     if not frame.body.moves:
         point, axes = frame.start
         return point - model.origin, axes[:, 2]
-    body = next(x for x in face_maps(model, state) if x.name == frame.body.name)
-    y = body.faces[frame.face].y
+    work = Workspace(model, state)
+    work.evaluate()
+    faces = work.vector(m.Y, 12 * (model.n_faces + 1)).reshape(-1, 4, 3)
+    y = faces[model.faces[frame.body.name] + frame.face + 1]
     axis = frame.axes[:, 2] @ y[1:]
     return y[0] + frame.position @ y[1:], axis / np.linalg.norm(axis)
+
+
+def speed_of(model: Model, state: State, rotor: Rotor) -> float:
+    """Return the speed about its axis [rad/s] with which a rotor moves at a state, on average."""
+    A, along, every = tilde(rotor.axis).T, 0.0, 0.0
+    for body in face_maps(model, state):
+        for face in body.faces if body.name in rotor.bodies else ():
+            rate = face.y @ A
+            rate[0] -= rotor.point @ A
+            along, every = along + float((rate * face.yd).sum()), every + float((rate**2).sum())
+    return along / every if every else 0.0
 
 
 def _beyond(owner: str, model: Model, joint: Joint) -> frozenset[str]:
@@ -196,12 +211,15 @@ class Turning:
     rotor : Rotor
     blades : sequence of sequences of str
         Bodies of each blade, in the same order of all of them; none: all that turns is hub.
+    memories : bool
+        Whether memories of loads are at rest with the motion, or stay what they are.
     """
 
     model: Model
     pose: State
     rotor: Rotor
     blades: tuple[tuple[str, ...], ...] = ()
+    memories: bool = False
 
     @cached_property
     def maps(self) -> dict[str, FaceMaps]:
@@ -227,10 +245,14 @@ class Turning:
 
     def motion(self, state: State, psi: float, speed: float) -> SmallMotion:
         """Return small motions in z at the state that the pose has at an azimuth."""
-        here = at_instant(small_motion(self.model, state, np.zeros(3)))
+        here = self.at_instant(state)
         P, rate = self.change(here.maps, psi, speed)
         moved = changed(here, P, rate, test_map(self.model, state) @ P)
         return replace(moved, carried=True)
+
+    def at_instant(self, state: State) -> SmallMotion:
+        """Return small motions in the coordinates of the model at a state."""
+        return at_instant(small_motion(self.model, state, np.zeros(3), self.memories))
 
     def change(
         self, maps: list[FaceMaps], psi: float, speed: float

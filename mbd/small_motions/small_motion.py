@@ -30,7 +30,7 @@ from mbd.machine import buffer as m
 from mbd.model.model import Model
 from mbd.model.state import State
 from mbd.parts.part import Body
-from mbd.small_motions.face_maps import FaceMaps, face_maps
+from mbd.small_motions.face_maps import FaceMaps, face_maps, inverses
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,11 +147,10 @@ def small_motion(
     S = model.assemble(state, memories=memories)
     maps = face_maps(model, state)
     A, C, A_size, C_size = [], [], [], []
-    for body in maps:
+    for body, back in zip(maps, inverses(maps), strict=True):
         moving, _ = carried(
             body, frames.get(body.name, omega), model.nodes[body.name].center_of_mass
         )
-        back = np.linalg.pinv(body.whole("Y"))
         A.append(back @ (body.whole("D") - moving))
         C.append(back @ (moving - body.whole("Yd")))
         A_size.append(abs(back) @ (abs(body.whole("D")) + abs(moving)))

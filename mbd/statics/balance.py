@@ -12,6 +12,7 @@ Loads are scaled by a factor between two models, one with and one without them: 
 in the loads.
 """
 
+from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -30,7 +31,7 @@ from mbd.model.pattern import pattern
 from mbd.model.state import State
 from mbd.model.workspace import Workspace, displaced
 from mbd.small_motions.descriptor import RefinedFactors
-from mbd.small_motions.face_maps import face_maps
+from mbd.small_motions.face_maps import FaceMaps, face_maps, inverses
 from mbd.small_motions.rotors import Rotor
 from mbd.small_motions.small_motion import SmallMotion, scale_by_mass, small_motion
 from mbd.statics.imbalance import GRAVITY, Imbalance, generalized_forces, imbalance
@@ -99,29 +100,52 @@ class Statics:
             bare.gravity = np.zeros(3)
         return build(bare)
 
+    def at_speed(self, speed: float) -> "Statics":
+        """Return the same problem of a rotor at another speed [rad/s], not zero."""
+        other = copy(self)
+        other.speed = speed
+        return other
+
     def moving(self, state: State) -> State:
         """Return the state with the velocities and accelerations that the frame gives the pose."""
         zero = np.zeros(self.model.n_v)
         state = state.replace(v=zero, a=zero, alg=None)
         if not self.turning:
             return state
-        v = np.empty(self.model.n_v)
-        frames = self.frames(state)
-        for body in face_maps(self.model, state):
+        maps = face_maps(self.model, state)
+        return self._carried(state, maps, inverses(maps), self.frames(state))
+
+    def _carried(
+        self, state: State, maps: Sequence[FaceMaps], inverse: Sequence[np.ndarray],
+        frames: dict[str, tuple[np.ndarray, np.ndarray]],
+    ) -> State:  # fmt: skip
+        """Return a pose, given with its maps and their inverses, in motion with frames."""
+        v, a = np.empty((2, self.model.n_v))
+        wanted = list[np.ndarray]()
+        for body, back in zip(maps, inverse, strict=True):
             s, spin = np.zeros((4, 4)), self.spins.get(body.name)
             if spin is not None:
                 s[1:, 1:] = tilde(spin)
                 s[1:, 0] = -s[1:, 1:] @ self.model.nodes[body.name].center_of_mass
-            rates = []
+            rates, second = [], []
             omega, about = frames.get(body.name, (self.omega, self.about))
+            turn = tilde(omega).T
             for face, own in zip(body.faces, body.spins(s), strict=True):
-                rate = face.y @ tilde(omega).T
-                rate[0] = np.cross(omega, face.y[0] - about)
-                rates.append(rate if spin is None else rate + own.T @ face.y)
-            v[body.v] = np.linalg.lstsq(body.whole("Y"), np.ravel(rates), rcond=None)[0]
+                rate = face.y @ turn + own.T @ face.y
+                rate[0] -= about @ turn
+                rates.append(rate)
+                second.append(rate @ turn + own.T @ rate)
+            v[body.v] = back @ np.ravel(rates)
+            wanted.append(np.ravel(second))
         state = state.replace(v=v)
-        rates_of = {name: rate for name, (rate, _) in frames.items()}
-        return state.replace(a=small_motion(self.model, state, self.omega, own=rates_of).C @ v)
+        work = Workspace(self.model, state)
+        work.evaluate()
+        work.rates()
+        by_speed = work.vector(m.YDD, 12 * (self.model.n_faces + 1)).reshape(-1, 12)[1:]  # b(v, v)
+        for body, back, ydd in zip(maps, inverse, wanted, strict=True):
+            first = self.model.faces[body.name]
+            a[body.v] = back @ (ydd - by_speed[first : first + len(body.faces)].ravel())
+        return state.replace(a=a)
 
     def frames(self, state: State) -> dict[str, tuple[np.ndarray, np.ndarray]]:
         """Return rate and a point of the axis of the bodies of the rotor at a pose."""
@@ -132,18 +156,21 @@ class Statics:
     def _by_axis(self, state: State, motion: SmallMotion) -> sp.csr_matrix:
         """Return what of dg/dq the axis of the rotor adds, which goes with the body that holds it.
 
-        By differences: v and v' of the rotor at poses with that body moved.
+        By differences: v and v' of the rotor about the axes of poses with that body moved.
         """
         n, model = self.model.n_v, self.model
         columns = sp.lil_array((n, n))
         frame = None if self.rotor is None else self.rotor.frame
         if frame is None or not frame.body.moves:
             return sp.csr_matrix(columns)
-        plain = motion.G - motion.M @ motion.C
-        holder = next(x for x in motion.maps if x.name == frame.body.name)
+        plain, maps = motion.G - motion.M @ motion.C, motion.maps
+        zero, inverse = np.zeros(n), inverses(maps)
+        still = state.replace(v=zero, a=zero, alg=None)
+        holder = next(x for x in maps if x.name == frame.body.name)
         for j in range(holder.v.start, holder.v.stop):
             step = SECOND * model.units[j] * np.eye(1, n, j)[0]
-            one, two = (self.moving(displaced(model, state, x)) for x in (step, -step))
+            frames = (self.frames(displaced(model, still, x)) for x in (step, -step))
+            one, two = (self._carried(still, maps, inverse, x) for x in frames)
             size = 2.0 * step[j]
             column = (plain @ (one.v - two.v) + motion.M @ (one.a - two.a)) / size
             columns[:, [j]] = column[:, None]

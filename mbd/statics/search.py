@@ -310,6 +310,8 @@ class Search:
     def nearer(self, now: SearchPose, way: Way) -> SearchPose | None:
         """Return where a step leads, shortened until what is left to go has become less."""
         before, ahead = now.balance.stress, None
+        if not np.isfinite(way.delta / way.part).all():
+            return None
         if before is not None:
             ahead = self.problem.stresses(now.balance.state, way.delta / way.part)
         for cut in 0.5 ** np.arange(12):

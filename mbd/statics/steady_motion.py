@@ -17,6 +17,7 @@ from mbd.machine import buffer as m
 from mbd.model.state import State
 from mbd.small_motions.minimal import Minimal, changed, minimal
 from mbd.small_motions.small_motion import SmallMotion, carried, small_motion
+from mbd.statics.balance import Statics
 from mbd.statics.imbalance import imbalance
 
 
@@ -92,6 +93,20 @@ def _while(motion: SmallMotion) -> float:
 def turned_on(motion: SmallMotion) -> State:
     """Return the state after a turn of about a radian, every body carried on as it moves now."""
     return _followed(motion, _while(motion))
+
+
+def turns_with(problem: Statics, pose: State, factor: float) -> bool:
+    """Tell whether forces turn with the frame, at a pose in balance or not, but for round-off."""
+    now = problem.at(pose, factor)
+    motion = small_motion(problem.model, now.state, problem.omega)
+    turned = turned_on(motion)
+    later = small_motion(problem.model, turned, problem.omega)
+    P = _transport(motion, later, turned.t - pose.t)
+    for there in (turned, turned.replace(t=pose.t)):
+        g = P.T @ problem.at(there, factor).forces - now.forces
+        if imbalance(problem.model, now.state, g, now.K).round:
+            return True
+    return False
 
 
 def _followed(motion: SmallMotion, tau: float) -> State:

@@ -337,6 +337,7 @@ FUNCTIONS = {
     "JointCoordinates": lambda: {"system": actuated()},
     "Problem": lambda: {"objective": mbd.Objective(**PARTS["Objective"](None)), **by_mass()},
     "sum_of_squares": lambda: {"what": "a.position"},
+    "steady_rotation": lambda: {"system": bladed(), "rotor": "shaft", "speed": 0.5},
     "study": lambda: {"build": driven(), "parameters": {"a.mass": [1.0, 2.0]}, "t_end": 0.002,
                       "step": 1e-3, "outputs": ["a.position"]},
     "target_errors": lambda: {"system": driven(), "state": driven().state,

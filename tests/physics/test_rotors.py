@@ -10,6 +10,7 @@ from families import SLOW, some
 from scipy.integrate import solve_ivp
 
 import mbd
+from mbd.files import scenes
 
 from .tools import RIGID
 
@@ -285,3 +286,85 @@ def test_heavy_hubs_turn_steadily(ratio):
     exact = np.concatenate([f, f + 3.0, np.abs(f - 3.0)])
     for omega in found.eigenvalues.imag[found.eigenvalues != 0.0]:
         assert np.abs(exact - omega).min() < 1e-8 * omega
+
+
+def loaded(formulation="so3", moment=0.0, friction=0.0, radius=1.0, spring=500.0):
+    """Return a hub of inertia 2 on a nacelle on springs, and three balls on sliding springs."""
+    system = mbd.System(gravity=(-9.81, 0, 0))
+    words = {"formulation": formulation}
+    nacelle = system.add(mbd.RigidBody("nacelle", mass=5.0, inertia=(1, 1, 1), **words))
+    system.add(mbd.Bushing("tower", system.ground, nacelle, at=(0, 0, 0), stiffness=(900.0,) * 6))
+    hub = system.add(mbd.RigidBody("hub", mass=2.0, inertia=(2, 1, 1), **words))
+    shaft = system.add(mbd.Revolute("shaft", nacelle, hub, at=(0, 0, 0), axis=(1, 0, 0)))
+    for i in range(3):
+        R = mbd.rotation((1, 0, 0), 0.3 + 2 * np.pi * i / 3)
+        ball = system.add(mbd.RigidBody(f"b{i}", mass=1.0, inertia=(0.1,) * 3, rotation=R,
+                                        position=R @ [0, 0, radius], **words))  # fmt: skip
+        slide = system.add(mbd.Prismatic(f"slide {i}", hub, ball, at=R @ [0, 0, radius],
+                                         axis=R @ [0, 0, 1.0]))  # fmt: skip
+        system.add(mbd.JointSpring(f"spring {i}", slide, stiffness=spring))
+    if moment:
+        system.add(mbd.Moment("wind", hub, (moment, 0, 0)))
+    if friction:
+        system.add(mbd.JointSpring("generator", shaft, damping=friction))
+    return system
+
+
+@pytest.mark.parametrize("formulation", some(RIGID, 2))
+def test_a_loaded_start_stays_steady(formulation):
+    """r = k r0/(k - m W^2), the nacelle moves by weight over stiffness; nothing moves in a run."""
+    W, system = 8.0, loaded(formulation)
+    found = mbd.steady_rotation(system, rotor="shaft", speed=W)
+    radius, down = 500.0 / (500.0 - W**2), -9.81 * 10.0 / 900.0
+    assert found["slide 0"].displacement == pytest.approx(radius - 1.0, rel=1e-9)
+    assert found["nacelle"].position == pytest.approx([down, 0, 0], abs=1e-9)
+    assert found["slide 1"].displacement == pytest.approx(radius - 1.0, rel=1e-9)
+    assert abs(found.moment) < 1e-6
+    model = system.build()
+    assert np.abs(mbd.consistent(model, found.state).a - found.state.a).max() < 1e-6
+    for method in (mbd.GeneralizedAlpha(), mbd.RadauCollocation()):
+        run = mbd.simulate(model, 0.2, 2e-3, state=found.state, method=method)
+        assert np.ptp(run["slide 0"].displacement) < 1e-5
+        assert np.ptp(run["nacelle"].position, axis=0).max() < 1e-7
+        assert np.ptp(run["shaft"].angle_rate) < W * (2e-3 * W) ** 2
+
+
+def test_the_moment_that_is_left_and_the_speed_at_which_none_is():
+    """Inertia 2 + 3 (0.1 + r^2), r = k r0/(k - m W^2); W = moment / friction."""
+    found = mbd.steady_rotation(loaded(moment=6.0), rotor="shaft", speed=4.0)
+    radius = 500.0 / (500.0 - 16.0)
+    assert found.moment == pytest.approx(6.0, rel=1e-6)
+    assert found.acceleration == pytest.approx(6.0 / (2.3 + 3 * radius**2), rel=1e-6)
+    system = loaded(moment=6.0, friction=1.2)
+    start = mbd.steady_rotation(system, rotor="shaft", speed=4.0).state
+    free = mbd.steady_rotation(system, start, rotor="shaft")
+    assert free.speed == pytest.approx(5.0, rel=1e-7)
+    assert abs(free.moment) < 1e-5
+    with pytest.raises(ValueError, match=r"that of the state, which is 0 rad/s"):
+        mbd.steady_rotation(system, rotor="shaft")
+    system.add(mbd.Drive("drive", system["shaft"], velocity=4.0))
+    driven = mbd.steady_rotation(system, rotor="shaft", speed=4.0)
+    assert driven.moment == 0.0
+    assert driven["drive"].load == pytest.approx(1.2 * 4.0 - 6.0, rel=1e-6)
+    for speed, says in ((3.0, "cannot turn at 3 rad/s.*'drive"), (0.0, "mbd.equilibrium")):
+        with pytest.raises(ValueError, match=says):
+            mbd.steady_rotation(system, rotor="shaft", speed=speed)
+    system.gravity = (0, 0, -9.81)
+    with pytest.raises(ValueError, match="the rotation is not steady"):
+        mbd.steady_rotation(system, rotor="shaft", speed=4.0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("wake", ["frozen", "equilibrium"])
+def test_wakes_of_a_turbine_are_those_of_a_turning_frame(wake):
+    """f of collective, f +- Omega of whirling motions, of blades in air."""
+    turbine = scenes.load("iea15").module
+    pitch, rpm, *_ = turbine.STEADY[13.0]
+    system, speed = turbine.rotor(13.0, rpm, pitch), rpm * np.pi / 30
+    blades = [f"blade {k}" for k in (1, 2, 3)]
+    found = mbd.coleman(system, rotor="shaft", blades=blades, speed=speed, wake=wake)
+    s = mbd.modes(mbd.equilibrium(system, rotating=(speed, 0, 0)), wake=wake).eigenvalues
+    exact = np.concatenate([s + k * speed * 1j for k in (0, 1, -1)])
+    exact = np.concatenate([exact, exact.conj()])
+    for value in found.eigenvalues[:12]:
+        assert np.abs(exact - value).min() < 1e-6 * abs(value)
