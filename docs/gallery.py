@@ -41,7 +41,7 @@ THEMES = {
     "Beams, cables, flexible bodies": (
         "iea15", "three_blade_rotor", "goland_wing", "flying_spaghetti", "roll_up",
         "curved_cantilever", "princeton_beam", "spin_up_beam", "bending_rod", "elastic_crank",
-        "flexible_rod", "modal_rotor", "catenary", "rope_in_current",
+        "flexible_rod", "modal_rotor", "springboard", "catenary", "rope_in_current",
     ),
     "Wheels and contact": (
         "bicycle", "rolling_disc", "ball_on_turntable", "skate", "non_twisting", "billiard",

@@ -85,6 +85,7 @@ PICTURES = {
     "rope_in_current": Picture(
         "rope.16.position", 6.0, None, {"up": (0, 1, 0), "view": (0.1, 0.1, 1)}
     ),
+    "springboard": Picture("wall.force", 0.17, None, {"color_by": "strain"}),
     "elastic_crank": Picture("guide.force", 0.03, None, _trail("rod/2")),
     "modal_rotor": Picture("left pin.force", 0.012),
     "cassie": Picture(

@@ -243,7 +243,10 @@ def elastodyn(path, length=100.0, flap=4e9, edge=9e9, mass=300.0):
         "0.48 BldFlDmp1 - damping (%)", "1.0 AdjBlMs - (-)", "1.0 AdjFlSt - (-)",
         "1.0 AdjEdSt - (-)", "------ DISTRIBUTED BLADE PROPERTIES ------",
         "BlFract PitchAxis StrcTwst BMassDen FlpStff EdgStff", "(-) (-) (deg) (kg/m) (Nm^2) (Nm^2)",
-        *rows, "------ BLADE MODE SHAPES ------",
+        *rows, "------ BLADE MODE SHAPES ------", *(
+            f"{c} BldFl1Sh({k}) - w = x^2 (6 - 4 x + x^2)/3"
+            for k, c in zip(range(2, 7), (2, -4 / 3, 1 / 3, 0, 0), strict=True)
+        ),
     ]))  # fmt: skip
     rows = [numbers((p, 8e3, 3e12, 3e12)) for p in (0.0, 1.0)]
     tower.write_text("\n".join([

@@ -48,6 +48,8 @@ def cases():
 
 def quantity(solution, words):
     """Return what "body.position", "body(x, y, z).position", "pin.force", "energy.total" name."""
+    if axis := re.fullmatch(r"(.+\.\w+)\.([xyz])", words):
+        return quantity(solution, axis[1])[..., "xyz".index(axis[2])]
     name, point, attribute = re.fullmatch(r"(.+?)(\(.*\))?\.(\w+)", words).groups()
     if name in ("energy", "momentum"):
         return getattr(getattr(solution, name), attribute)

@@ -47,6 +47,10 @@ _RATIOS = {  # of damping
     ),
     "tower": ("TwrFADmp(1)", "TwrFADmp(2)", "TwrSSDmp(1)", "TwrSSDmp(2)"),
 }  # fmt: skip
+_FIRST = {  # words of ratio and shape of the first modes, bending about x and about y
+    "blade": (("BldEdDmp", "BldEdgSh"), ("BldFlDmp", "BldFl1Sh")),
+    "tower": (("TwrSSDmp", "TwSSM1Sh"), ("TwrFADmp", "TwFAM1Sh")),
+}
 _STRETCH, _TORSION = 1e6, 1e3  # EA L^2 and GJ of what is rigid in ElastoDyn, by EI
 
 
@@ -147,8 +151,9 @@ def read_elastodyn(path: Path) -> WindFile:
     """Read masses, lengths and angles of ElastoDyn, and the blade and tower files that it names.
 
     ElastoDyn bends blades and towers, and does nothing else to them: their bodies have stiffnesses
-    against stretch, shear and torsion that are large, and no damping; its ratios of modes are among
-    the numbers, "blade.BldFlDmp1" [-].
+    against stretch, shear and torsion that are large. Bending each way is damped as the first mode
+    there, by its ratio and shape; the others have the ratio f / f_1 times that, and what the file
+    says of them is among the numbers, "blade.BldFlDmp2" [-].
 
     Parameters
     ----------
@@ -197,7 +202,8 @@ def _bending_blade(file: WordFile, z: np.ndarray) -> Slender:
     flap = table["FlpStff"] * file.number("AdjFlSt", "-", 0.0)
     edge = table["EdgStff"] * file.number("AdjEdSt", "-", 0.0)
     mass = table["BMassDen"] * file.number("AdjBlMs", "-", 0.0)
-    return _bending(file, first, z, table["BlFract"], mass, (edge, flap), -table["StrcTwst"])
+    at, twist = table["BlFract"], -table["StrcTwst"]
+    return _bending(file, first, z, at, mass, (edge, flap), twist, "blade")
 
 
 def _bending_tower(file: WordFile, z: np.ndarray) -> Slender:
@@ -208,12 +214,12 @@ def _bending_tower(file: WordFile, z: np.ndarray) -> Slender:
     side = table["TwSSStif"] * file.number("AdjSSSt", "-", 0.0)
     mass = table["TMassDen"] * file.number("AdjTwMa", "-", 0.0)
     at = table["HtFract"]
-    return _bending(file, first, z, at, mass, (side, fore), np.zeros(len(at)))
+    return _bending(file, first, z, at, mass, (side, fore), np.zeros(len(at)), "tower")
 
 
 def _bending(
     file: WordFile, first: int, z: np.ndarray, at: np.ndarray, mass: np.ndarray,
-    EI: tuple[np.ndarray, np.ndarray], twist: np.ndarray,
+    EI: tuple[np.ndarray, np.ndarray], twist: np.ndarray, name: str,
 ) -> Slender:  # fmt: skip
     """Return a straight body along z with bending about x and y that nothing else can deform."""
 
@@ -232,8 +238,37 @@ def _bending(
             raise ValueError(f"{where(k)}: {error}") from None
         w[k] = own.mass_matrix
     points = np.column_stack([0 * z, 0 * z, z])
-    return Slender.of(
-        points, Profile(at, C, where), Profile(at, w, where), Profile(at, twist, where)
+    body = Profile(at, C, where), Profile(at, w, where), Profile(at, twist, where)
+    tau = np.zeros(6)
+    for i, words in enumerate(_FIRST[name]):
+        along = (Profile(at, x, where).checked("bending") for x in (mass, EI[i]))
+        tau[3 + i] = _time(file, words, *along) * float(np.ptp(z)) ** 2
+    return Slender.of(points, *body, tau)
+
+
+def _time(file: WordFile, words: tuple[str, str], mass: Profile, EI: Profile) -> float:
+    r"""Return the damping time of a first mode, of the length one, 2 zeta / omega [s / m^2].
+
+    As ElastoDyn has it, :math:`\omega^2 = \int EI\phi''^2 / \int\mu\phi^2` of the shape
+    :math:`\phi = \sum_{k=2}^6 c_k x^k` of the file. Zero where the file has no ratio or no shape.
+    """
+    ratio = next((x for x in (f"{words[0]}1", f"{words[0]}(1)") if file.has(x)), "")
+    keys = [f"{words[1]}({k})" for k in range(2, 7)]
+    if not ratio or not any(map(file.has, keys)):
+        return 0.0
+    c, k = np.array([file.number(x, "-") for x in keys]), np.arange(2, 7)
+    x, w = np.polynomial.legendre.leggauss(200)
+    x = 0.5 + 0.5 * x[:, None]
+    phi, bent = x**k @ c, x ** (k - 2) @ (k * (k - 1) * c)
+    energy = float(w @ (EI.to(x[:, 0]) * bent**2))
+    if not energy > 0.0:
+        raise file.must(
+            file.line(keys[0]), f"{words[1]}(2) to (6)", "a shape that bends", c.tolist()
+        )
+    return (
+        2.0
+        * file.number(ratio, "%", 0.0)
+        * float(np.sqrt(w @ (mass.to(x[:, 0]) * phi**2) / energy))
     )
 
 
