@@ -1,0 +1,292 @@
+r"""Stress of a beam element by its strains: of constant stiffness, or of a compliance that follows.
+
+Of **order two** in the length of an element, with the strains e and those without stress
+:math:`e_0`,
+
+.. math:: V = \tfrac12 x^TKx, \qquad x = e - e_0, \qquad \sigma = f = Kx .
+
+**Order four.** Between its ends no load acts: the wrench is constant in space, in the axes of the
+sections :math:`f + \xi A^Tf` to first order, :math:`\xi` from -1/2 to 1/2, with :math:`A = ad_e`
+of SE(3). Strains of such a stress are linear along the element; by the expansion of Magnus of the
+relative motion exp(e), and with :math:`S_k = \int\xi^kC^{-1}ds`,
+
+.. math:: V = \tfrac12 x^TS(e)^{-1}x, \qquad
+   S(e) = S_c + AS_1 + S_1A^T + AS_2A^T, \qquad S(e_r) = K^{-1} ,
+
+:math:`e_r` those on the line of the beam, where K is exact: that fixes :math:`S_c`. With
+:math:`f = S^{-1}x`, :math:`y = (S_1 + S_2A^T)f` and :math:`B_f\,\delta e = ad_{\delta e}^Tf`,
+which is antisymmetric,
+
+.. math:: \sigma = f + B_f\,y, \qquad
+   \frac{\partial\sigma}{\partial e} = G^TS^{-1}G + B_fS_2B_f, \qquad
+   G = I + ad_y - (S_1 + AS_2)B_f .
+
+f, not :math:`\sigma`, is the stress that a search for balance takes as an unknown of its own.
+From e' to e'' in a step of the conserving scheme, with :math:`y', y''` of the mean A,
+
+.. math:: \bar\sigma = \tfrac12(f' + f'') + \tfrac12(B_{f'}y'' + B_{f''}y'), \qquad
+   \bar\sigma\cdot(e'' - e') = V(e'') - V(e')
+
+exactly: :math:`2V = 2f\cdot x - f^TSf`, of which S is quadratic in e. Twice its derivative by e'' is
+:math:`G'^TS''^{-1}G'' + \tfrac12(B_{f'}S_2B_{f''} + B_{f''}S_2B_{f'})`.
+
+Source: W. Magnus, Commun. Pure Appl. Math. 7 (1954); the potential is ours, checked by exact
+solutions.
+"""
+
+import math
+from typing import Any, NamedTuple
+
+from mbd.algebra.helicoid import ROW
+from mbd.algebra.vec import cross, dot, load3, minus, plus, store3, times
+from mbd.interactions.beams.blocks import FZ, GP, KF
+from mbd.machine.jit import jit
+from mbd.machine.simd import product_of
+
+K, D = 6, 42  # numbers: e0, K and D row by row, then of the second law
+_COMPLIANCE, _FIRST, _SECOND = 78, 114, 150  # S_c, S_1, S_2
+# scratch space before the blocks are added: S_2 A^T, the factor of S, S_2 B_f, 6 apart; rows 8 apart
+_TURNED, _FACTOR, _BENT = GP, GP + 36, GP + 72
+_G0, _G1, _H = (GP + 108 + 6 * ROW * i for i in range(3))
+add_product = product_of(6, 6, 6, ROW, ROW)  # s M X of M with rows 6 apart
+_add_product = product_of(6, 6, ROW, ROW, ROW)
+_add_transposed = product_of(6, 6, ROW, ROW, ROW, transposed=True)
+
+
+class Law(NamedTuple):
+    """Stress by strains, both in halves of three.
+
+    It has ``size`` numbers at n, s is the scratch space. ``force(F, n, s, e)`` returns f,
+    ``stress(F, n, s, e, f)`` sigma; ``add_tangent(F, n, s, e, f)`` adds the derivative by e, times
+    F_z, at KF. Of a conserving step ``mean(F, n, s, e', e'')`` is the stress, and
+    ``add_mean_tangent`` of the same adds twice the derivative by e''.
+    """
+
+    size: int
+    force: Any
+    stress: Any
+    add_tangent: Any
+    mean: Any
+    add_mean_tangent: Any
+
+
+@jit
+def matrix_vector(F: Any, at_matrix: int, x: Any) -> Any:
+    """Return the two halves of a 6x6 matrix times x."""
+    M = at_matrix
+    return (
+        (_row(F, M, x), _row(F, M + 6, x), _row(F, M + 12, x)),
+        (_row(F, M + 18, x), _row(F, M + 24, x), _row(F, M + 30, x)),
+    )
+
+
+@jit
+def _row(F: Any, i: int, x: Any) -> float:
+    return dot(load3(F, i), x[0]) + dot(load3(F, i + 3), x[1])
+
+
+@jit
+def load6(F: Any, i: int) -> Any:
+    """Return six numbers in halves."""
+    return load3(F, i), load3(F, i + 3)
+
+
+@jit
+def sum6(s: float, x: Any, y: Any) -> Any:
+    """Return s (x + y), in halves."""
+    return times(s, plus(x[0], y[0])), times(s, plus(x[1], y[1]))
+
+
+@jit
+def beyond(F: Any, n: int, e: Any) -> Any:
+    """Return x = e - e0."""
+    return minus(e[0], load3(F, n)), minus(e[1], load3(F, n + 3))
+
+
+# --- constant stiffness ---------------------------------------------------------------------------
+@jit
+def _force(F: Any, n: int, s: int, e: Any) -> Any:
+    """Return K x."""
+    return matrix_vector(F, n + K, beyond(F, n, e))
+
+
+@jit
+def _same(F: Any, n: int, s: int, e: Any, f: Any) -> Any:
+    """Return f."""
+    return f
+
+
+@jit
+def _add_stiffness(F: Any, n: int, s: int, e: Any, f: Any) -> None:
+    """Add K F_z."""
+    add_product(F, s + KF, 1.0, n + K, s + FZ, ROW)
+
+
+@jit
+def _mean(F: Any, n: int, s: int, before: Any, after: Any) -> Any:
+    """Return the stress of the mean strains."""
+    return _force(F, n, s, sum6(0.5, before, after))
+
+
+LINEAR = Law(_COMPLIANCE, _force, _same, _add_stiffness, _mean, _add_stiffness)
+
+
+# --- a compliance that follows the strains --------------------------------------------------------
+@jit
+def _moved(e: Any, x: Any) -> Any:
+    """Return ad_e x."""
+    return plus(cross(e[1], x[0]), cross(e[0], x[1])), cross(e[1], x[1])
+
+
+@jit
+def _wrench(f: Any, y: Any) -> Any:
+    """Return B_f y = ad_y^T f."""
+    return cross(f[0], y[1]), plus(cross(f[0], y[0]), cross(f[1], y[1]))
+
+
+@jit
+def _column(F: Any, i: int) -> Any:
+    """Return a column of a matrix with rows 6 apart."""
+    return (F[i], F[i + 6], F[i + 12]), (F[i + 18], F[i + 24], F[i + 30])
+
+
+@jit
+def _write(F: Any, to: int, x: Any) -> None:
+    store3(F, to, x[0])
+    store3(F, to + 3, x[1])
+
+
+@jit
+def _turn(F: Any, n: int, s: int, e: Any) -> None:
+    """Write S_2 A^T, row by row: S_2 is symmetric."""
+    for i in range(6):
+        _write(F, s + _TURNED + 6 * i, _moved(e, load6(F, n + _SECOND + 6 * i)))
+
+
+@jit
+def _factor(F: Any, n: int, s: int, e: Any) -> None:
+    """Write S_2 A^T and the factor of Cholesky of S(e), with inverses on its diagonal."""
+    _turn(F, n, s, e)
+    L, Z = s + _FACTOR, s + _BENT
+    for i in range(6):  # Z = S_1 A^T + A S_2 A^T / 2
+        half, one = _column(F, s + _TURNED + i), load6(F, n + _FIRST + 6 * i)
+        x = plus(one[0], times(0.5, half[0])), plus(one[1], times(0.5, half[1]))
+        _write(F, Z + 6 * i, _moved(e, x))
+    for i in range(6):
+        for j in range(i + 1):
+            x = F[n + _COMPLIANCE + 6 * i + j] + F[Z + 6 * i + j] + F[Z + 6 * j + i]
+            for k in range(j):
+                x -= F[L + 6 * i + k] * F[L + 6 * j + k]
+            F[L + 6 * i + j] = x * F[L + 7 * j] if j < i else 1.0 / math.sqrt(x)
+
+
+@jit
+def _following(F: Any, n: int, s: int, e: Any) -> Any:
+    """Return f = S^-1 x; S_2 A^T and the factor of S stay."""
+    _factor(F, n, s, e)
+    L, f = s + _FACTOR, s + _BENT
+    _write(F, f, beyond(F, n, e))
+    for i in range(6):
+        for k in range(i):
+            F[f + i] -= F[L + 6 * i + k] * F[f + k]
+        F[f + i] *= F[L + 7 * i]
+    for i in range(5, -1, -1):
+        for k in range(i + 1, 6):
+            F[f + i] -= F[L + 6 * k + i] * F[f + k]
+        F[f + i] *= F[L + 7 * i]
+    return load6(F, f)
+
+
+@jit
+def _arm(F: Any, n: int, s: int, f: Any) -> Any:
+    """Return y = (S_1 + S_2 A^T) f."""
+    return sum6(1.0, matrix_vector(F, n + _FIRST, f), matrix_vector(F, s + _TURNED, f))
+
+
+@jit
+def _stress(F: Any, n: int, s: int, e: Any, f: Any) -> Any:
+    """Return f + B_f y."""
+    _turn(F, n, s, e)
+    return sum6(1.0, f, _wrench(f, _arm(F, n, s, f)))
+
+
+@jit
+def _write_G(F: Any, n: int, s: int, to: int, f: Any) -> None:
+    """Write G = I + ad_y - (S_1 + A S_2) B_f: row x of a matrix times B_f is -B_f x."""
+    u, w = _arm(F, n, s, f)
+    for i in range(6):
+        x = sum6(1.0, load6(F, n + _FIRST + 6 * i), _column(F, s + _TURNED + i))
+        _write(F, to + ROW * i, _wrench(f, x))
+        F[to + ROW * i + 6] = F[to + ROW * i + 7] = 0.0
+        F[to + ROW * i + i] += 1.0
+    for i in range(3):
+        j, k, low = (i + 1) % 3, (i + 2) % 3, to + 3 * ROW
+        F[to + ROW * i + k] += w[j]
+        F[to + ROW * i + j] -= w[k]
+        F[to + ROW * i + 3 + k] += u[j]
+        F[to + ROW * i + 3 + j] -= u[k]
+        F[low + ROW * i + 3 + k] += w[j]
+        F[low + ROW * i + 3 + j] -= w[k]
+
+
+@jit
+def _forward(F: Any, s: int, to: int) -> None:
+    """Solve with the factor of S, in place of a matrix with rows ROW apart."""
+    L = s + _FACTOR
+    for i in range(6):
+        for k in range(i):
+            for c in range(6):
+                F[to + ROW * i + c] -= F[L + 6 * i + k] * F[to + ROW * k + c]
+        for c in range(6):
+            F[to + ROW * i + c] *= F[L + 7 * i]
+
+
+@jit
+def _add_derivative(F: Any, n: int, s: int, G0: int, fa: Any, fb: Any) -> None:
+    """Add (L^-1 G0)^T L^-1 G1 + (B_a S_2 B_b + B_b S_2 B_a)/2, times F_z."""
+    H, bent = s + _H, s + _BENT
+    for i in range(6 * ROW):
+        F[H + i] = 0.0
+    for one, other in ((fa, fb), (fb, fa)):
+        for i in range(6):  # -S_2 B
+            _write(F, bent + 6 * i, _wrench(one, load6(F, n + _SECOND + 6 * i)))
+        for i in range(6):
+            T, R = _wrench(other, _column(F, bent + i))
+            for c in range(3):
+                F[H + ROW * i + c] -= 0.5 * T[c]
+                F[H + ROW * i + 3 + c] -= 0.5 * R[c]
+    _add_transposed(F, H, 1.0, G0, s + _G1, ROW)
+    _add_product(F, s + KF, 1.0, H, s + FZ, ROW)
+
+
+@jit
+def _add_tangent(F: Any, n: int, s: int, e: Any, f: Any) -> None:
+    """Add the derivative of the stress, times F_z."""
+    _factor(F, n, s, e)
+    _write_G(F, n, s, s + _G1, f)
+    _forward(F, s, s + _G1)
+    _add_derivative(F, n, s, s + _G1, f, f)
+
+
+@jit
+def _mean_following(F: Any, n: int, s: int, before: Any, after: Any) -> Any:
+    """Return the stress with the work of the change of V."""
+    f0, f1 = _following(F, n, s, before), _following(F, n, s, after)
+    _turn(F, n, s, sum6(0.5, before, after))
+    y0, y1 = _arm(F, n, s, f0), _arm(F, n, s, f1)
+    return sum6(0.5, sum6(1.0, f0, f1), sum6(1.0, _wrench(f0, y1), _wrench(f1, y0)))
+
+
+@jit
+def _add_mean_tangent(F: Any, n: int, s: int, before: Any, after: Any) -> None:
+    """Add twice the derivative of the mean stress by the strains at the end, times F_z."""
+    f0, f1 = _following(F, n, s, before), _following(F, n, s, after)
+    _write_G(F, n, s, s + _G1, f1)
+    _turn(F, n, s, sum6(0.5, before, after))
+    _write_G(F, n, s, s + _G0, f0)
+    _forward(F, s, s + _G0)
+    _forward(F, s, s + _G1)
+    _add_derivative(F, n, s, s + _G0, f0, f1)
+
+
+FOLLOWING = Law(186, _following, _stress, _add_tangent, _mean_following, _add_mean_tangent)
