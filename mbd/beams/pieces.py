@@ -297,27 +297,34 @@ def stiffness(curve: ReferenceCurve, grid: BeamMesh) -> tuple[np.ndarray, np.nda
     J = np.linalg.solve(_tangent(e0), back @ arm)
     inverse = np.linalg.inv(J)
     free = np.einsum("eg,egji,egj->ei", grid.weight, Q, curve.prestrain(grid.at / curve.length))
+    free = np.einsum("eij,ej->ei", J, free)
     K = _t(inverse) @ np.linalg.inv(S) @ inverse
-    following = _following(e0, J @ S @ _t(J), grid.weight, np.linalg.inv(C))
-    return e0 + np.einsum("eij,ej->ei", J, free), 0.5 * (K + _t(K)), following
+    K = 0.5 * (K + _t(K))
+    following = _following(e0 + free, -free, K, J @ S @ _t(J), grid.weight, np.linalg.inv(C))
+    return e0 + free, K, following
 
 
-def _following(e: np.ndarray, S: np.ndarray, weight: np.ndarray, flexible: np.ndarray) -> np.ndarray:
-    r"""Return S_c, S_1, S_2 of compliances S(e) that are S at e.
+def _following(
+    e0: np.ndarray, x: np.ndarray, K: np.ndarray, S: np.ndarray, weight: np.ndarray,
+    flexible: np.ndarray,
+) -> np.ndarray:  # fmt: skip
+    r"""Return S_c, S_1, S_2 and the diagonal of W of compliances that are S = K^-1 at e0 + x.
 
-    With a factor that leaves S(e) positive for every e; it is 1, but for round-off, or
+    With a factor that leaves them positive for all strains; it is 1, but for round-off, or
     :math:`1 - O(h^2)`.
     """
-    first, second = (
-        np.einsum("eg,g,egij->eij", weight, (0.5 * _X) ** k, flexible) for k in (1, 2)
+    none, first, second = (
+        np.einsum("eg,g,egij->eij", weight, (0.5 * _X) ** k, flexible) for k in (0, 1, 2)
     )
-    A = _ad(e)
+    W = np.einsum("eij,eji->ei", none, K)
+    A = _ad(e0 + W * x)
     there = A @ first + first @ _t(A) + A @ second @ _t(A)
     C = np.linalg.inv(np.linalg.cholesky(0.5 * (S + _t(S))))
     most = C @ (there + first @ np.linalg.solve(second, first)) @ _t(C)
     factor = 1.0 / np.maximum(1.0, np.linalg.eigvalsh(0.5 * (most + _t(most)))[:, -1])
     factor = (1.0 - np.sqrt(np.finfo(float).eps)) * factor[:, None, None]
-    return np.stack([S - factor * there, factor * first, factor * second], axis=1)
+    matrices = np.stack([S - factor * there, factor * first, factor * second], axis=1)
+    return np.concatenate([matrices.reshape(len(W), -1), W], axis=1)
 
 
 def _t(A: np.ndarray) -> np.ndarray:

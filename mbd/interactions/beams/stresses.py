@@ -44,10 +44,13 @@ from mbd.machine.jit import jit
 from mbd.machine.simd import product_of
 
 K, D = 6, 42  # numbers: e0, K and D row by row, then of the second law
-_COMPLIANCE, _FIRST, _SECOND = 78, 114, 150  # S_c, S_1, S_2
+_COMPLIANCE, _FIRST, _SECOND, _SHARES = 78, 114, 150, 186  # S_c, S_1, S_2, diagonal of W
 # scratch space before the blocks are added: S_2 A^T, the factor of S, S_2 B_f, 6 apart; rows 8 apart
 _TURNED, _FACTOR, _BENT = GP, GP + 36, GP + 72
 _G0, _G1, _H = (GP + 108 + 6 * ROW * i for i in range(3))
+_UNITS = tuple(
+    tuple(tuple(float(i == 3 * k + j) for j in range(3)) for k in range(2)) for i in range(6)
+)
 add_product = product_of(6, 6, 6, ROW, ROW)  # s M X of M with rows 6 apart
 _add_product = product_of(6, 6, ROW, ROW, ROW)
 _add_transposed = product_of(6, 6, ROW, ROW, ROW, transposed=True)
@@ -157,8 +160,25 @@ def _write(F: Any, to: int, x: Any) -> None:
 
 
 @jit
+def _shared(F: Any, n: int, s: float, x: Any) -> Any:
+    """Return s W x."""
+    (v, w), (a, b) = load6(F, n + _SHARES), x
+    return (
+        (s * v[0] * a[0], s * v[1] * a[1], s * v[2] * a[2]),
+        (s * w[0] * b[0], s * w[1] * b[1], s * w[2] * b[2]),
+    )
+
+
+@jit
+def _mean_strains(F: Any, n: int, e: Any) -> Any:
+    """Return e0 + W x, of which A is."""
+    return sum6(1.0, load6(F, n), _shared(F, n, 1.0, beyond(F, n, e)))
+
+
+@jit
 def _turn(F: Any, n: int, s: int, e: Any) -> None:
     """Write S_2 A^T, row by row: S_2 is symmetric."""
+    e = _mean_strains(F, n, e)
     for i in range(6):
         _write(F, s + _TURNED + 6 * i, _moved(e, load6(F, n + _SECOND + 6 * i)))
 
@@ -167,11 +187,12 @@ def _turn(F: Any, n: int, s: int, e: Any) -> None:
 def _factor(F: Any, n: int, s: int, e: Any) -> None:
     """Write S_2 A^T and the factor of Cholesky of S(e), with inverses on its diagonal."""
     _turn(F, n, s, e)
+    mean = _mean_strains(F, n, e)
     L, Z = s + _FACTOR, s + _BENT
     for i in range(6):  # Z = S_1 A^T + A S_2 A^T / 2
         half, one = _column(F, s + _TURNED + i), load6(F, n + _FIRST + 6 * i)
         x = plus(one[0], times(0.5, half[0])), plus(one[1], times(0.5, half[1]))
-        _write(F, Z + 6 * i, _moved(e, x))
+        _write(F, Z + 6 * i, _moved(mean, x))
     for i in range(6):
         for j in range(i + 1):
             x = F[n + _COMPLIANCE + 6 * i + j] + F[Z + 6 * i + j] + F[Z + 6 * j + i]
@@ -205,28 +226,20 @@ def _arm(F: Any, n: int, s: int, f: Any) -> Any:
 
 @jit
 def _stress(F: Any, n: int, s: int, e: Any, f: Any) -> Any:
-    """Return f + B_f y."""
+    """Return f + W B_f y."""
     _turn(F, n, s, e)
-    return sum6(1.0, f, _wrench(f, _arm(F, n, s, f)))
+    return sum6(1.0, f, _shared(F, n, 1.0, _wrench(f, _arm(F, n, s, f))))
 
 
 @jit
 def _write_G(F: Any, n: int, s: int, to: int, f: Any) -> None:
-    """Write G = I + ad_y - (S_1 + A S_2) B_f: row x of a matrix times B_f is -B_f x."""
-    u, w = _arm(F, n, s, f)
+    """Write G = I + (ad_y - (S_1 + A S_2) B_f) W: a row x times B_f is -B_f x, times ad_y ad_y^T x."""
+    y = _arm(F, n, s, f)
     for i in range(6):
         x = sum6(1.0, load6(F, n + _FIRST + 6 * i), _column(F, s + _TURNED + i))
-        _write(F, to + ROW * i, _wrench(f, x))
+        row = sum6(1.0, _wrench(f, x), _wrench(_UNITS[i], y))
+        _write(F, to + ROW * i, sum6(1.0, _UNITS[i], _shared(F, n, 1.0, row)))
         F[to + ROW * i + 6] = F[to + ROW * i + 7] = 0.0
-        F[to + ROW * i + i] += 1.0
-    for i in range(3):
-        j, k, low = (i + 1) % 3, (i + 2) % 3, to + 3 * ROW
-        F[to + ROW * i + k] += w[j]
-        F[to + ROW * i + j] -= w[k]
-        F[to + ROW * i + 3 + k] += u[j]
-        F[to + ROW * i + 3 + j] -= u[k]
-        F[low + ROW * i + 3 + k] += w[j]
-        F[low + ROW * i + 3 + j] -= w[k]
 
 
 @jit
@@ -251,10 +264,11 @@ def _add_derivative(F: Any, n: int, s: int, G0: int, fa: Any, fb: Any) -> None:
         for i in range(6):  # -S_2 B
             _write(F, bent + 6 * i, _wrench(one, load6(F, n + _SECOND + 6 * i)))
         for i in range(6):
-            T, R = _wrench(other, _column(F, bent + i))
+            half = -0.5 * F[n + _SHARES + i]
+            T, R = _shared(F, n, half, _wrench(other, _column(F, bent + i)))
             for c in range(3):
-                F[H + ROW * i + c] -= 0.5 * T[c]
-                F[H + ROW * i + 3 + c] -= 0.5 * R[c]
+                F[H + ROW * i + c] += T[c]
+                F[H + ROW * i + 3 + c] += R[c]
     _add_transposed(F, H, 1.0, G0, s + _G1, ROW)
     _add_product(F, s + KF, 1.0, H, s + FZ, ROW)
 
@@ -274,7 +288,8 @@ def _mean_following(F: Any, n: int, s: int, before: Any, after: Any) -> Any:
     f0, f1 = _following(F, n, s, before), _following(F, n, s, after)
     _turn(F, n, s, sum6(0.5, before, after))
     y0, y1 = _arm(F, n, s, f0), _arm(F, n, s, f1)
-    return sum6(0.5, sum6(1.0, f0, f1), sum6(1.0, _wrench(f0, y1), _wrench(f1, y0)))
+    turned = sum6(1.0, _wrench(f0, y1), _wrench(f1, y0))
+    return sum6(0.5, sum6(1.0, f0, f1), _shared(F, n, 1.0, turned))
 
 
 @jit
@@ -289,4 +304,4 @@ def _add_mean_tangent(F: Any, n: int, s: int, before: Any, after: Any) -> None:
     _add_derivative(F, n, s, s + _G0, f0, f1)
 
 
-FOLLOWING = Law(186, _following, _stress, _add_tangent, _mean_following, _add_mean_tangent)
+FOLLOWING = Law(192, _following, _stress, _add_tangent, _mean_following, _add_mean_tangent)
