@@ -46,10 +46,17 @@ def _table(model: FrozenModel) -> tuple[np.ndarray, tuple[tuple[Any, int], ...]]
     return np.array(where, np.int64), calls
 
 
-def stresses(model: FrozenModel, state: State, delta: np.ndarray) -> np.ndarray:
-    """Return the stresses at a pose, and what an increment (n_v,) adds to first order."""
+def stresses(
+    model: FrozenModel, state: State, delta: np.ndarray, given: np.ndarray | None = None
+) -> np.ndarray:
+    """Return the stresses at a pose, and what an increment (n_v,) adds to first order.
+
+    To first order about the stresses that are given, of laws in which these are not linear.
+    """
     where, calls = _table(model)
     work = Workspace(model, state.replace(v=delta))
+    if given is not None:
+        work.F[where] = given
     work.S[m.PHASE] = m.STRESS_AHEAD
     for kernel, at in (*model.kernels[m.PLACE], *calls):
         kernel(work.I, work.F, at)
@@ -57,7 +64,7 @@ def stresses(model: FrozenModel, state: State, delta: np.ndarray) -> np.ndarray:
     return work.F[where]
 
 
-def give(work: Workspace, values: np.ndarray) -> None:
+def give(work: Workspace, values: np.ndarray, phase: int = m.STRESS_GIVEN) -> None:
     """Put stresses in the place of those of the pose."""
     work.F[_table(work.model)[0]] = values
-    work.S[m.PHASE] = m.STRESS_GIVEN
+    work.S[m.PHASE] = phase

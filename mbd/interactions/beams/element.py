@@ -159,10 +159,14 @@ def beam(name: str, law: Law) -> Kind:
         if damped or phase == m.STRESS_AHEAD:
             zd = helicoid.rates(*both, *frames(I, F, m.YD, e))
             rates = helicoid.strain_rates(k, u, turn, *zd)
-        if phase == m.STRESS_AHEAD:
-            strains = sum6(1.0, strains, rates)
         f = load6(F, n + law.size) if phase == m.STRESS_GIVEN else law.force(F, n, s, strains)
-        sigma = law.stress(F, n, s, strains, f)
+        sigma = f
+        if phase == m.STRESS_AHEAD:
+            f = law.ahead(F, n, s, strains, f, load6(F, n + law.size), rates)
+        elif phase == m.STRESS_HERE:
+            sigma = law.here(F, n, s, strains, f, load6(F, n + law.size))
+        else:
+            sigma = law.stress(F, n, s, strains, f)
         if damped and phase != m.STRESS_GIVEN:
             sigma = sum6(1.0, sigma, matrix_vector(F, n + D, rates))
         return k, u, turn, zd, strains, f, sigma

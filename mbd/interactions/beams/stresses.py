@@ -48,6 +48,7 @@ _COMPLIANCE, _FIRST, _SECOND, _SHARES = 78, 114, 150, 186  # S_c, S_1, S_2, diag
 # scratch space before the blocks are added: S_2 A^T, the factor of S, S_2 B_f, 6 apart; rows 8 apart
 _TURNED, _FACTOR, _BENT = GP, GP + 36, GP + 72
 _G0, _G1, _H = (GP + 108 + 6 * ROW * i for i in range(3))
+_NONE = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
 _UNITS = tuple(
     tuple(tuple(float(i == 3 * k + j) for j in range(3)) for k in range(2)) for i in range(6)
 )
@@ -68,6 +69,8 @@ class Law(NamedTuple):
     size: int
     force: Any
     stress: Any
+    ahead: Any
+    here: Any
     add_tangent: Any
     mean: Any
     add_mean_tangent: Any
@@ -120,6 +123,18 @@ def _same(F: Any, n: int, s: int, e: Any, f: Any) -> Any:
 
 
 @jit
+def _linear_ahead(F: Any, n: int, s: int, e: Any, f: Any, given: Any, rates: Any) -> Any:
+    """Return f and what rates add."""
+    return sum6(1.0, f, matrix_vector(F, n + K, rates))
+
+
+@jit
+def _linear_here(F: Any, n: int, s: int, e: Any, f: Any, given: Any) -> Any:
+    """Return f."""
+    return f
+
+
+@jit
 def _add_stiffness(F: Any, n: int, s: int, e: Any, f: Any) -> None:
     """Add K F_z."""
     add_product(F, s + KF, 1.0, n + K, s + FZ, ROW)
@@ -131,7 +146,7 @@ def _mean(F: Any, n: int, s: int, before: Any, after: Any) -> Any:
     return _force(F, n, s, sum6(0.5, before, after))
 
 
-LINEAR = Law(_COMPLIANCE, _force, _same, _add_stiffness, _mean, _add_stiffness)
+LINEAR = Law(_COMPLIANCE, _force, _same, _linear_ahead, _linear_here, _add_stiffness, _mean, _add_stiffness)
 
 
 # --- a compliance that follows the strains --------------------------------------------------------
@@ -205,8 +220,14 @@ def _factor(F: Any, n: int, s: int, e: Any) -> None:
 def _following(F: Any, n: int, s: int, e: Any) -> Any:
     """Return f = S^-1 x; S_2 A^T and the factor of S stay."""
     _factor(F, n, s, e)
+    return _solved(F, s, beyond(F, n, e))
+
+
+@jit
+def _solved(F: Any, s: int, x: Any) -> Any:
+    """Return S^-1 x with the factor."""
     L, f = s + _FACTOR, s + _BENT
-    _write(F, f, beyond(F, n, e))
+    _write(F, f, x)
     for i in range(6):
         for k in range(i):
             F[f + i] -= F[L + 6 * i + k] * F[f + k]
@@ -240,6 +261,36 @@ def _write_G(F: Any, n: int, s: int, to: int, f: Any) -> None:
         row = sum6(1.0, _wrench(f, x), _wrench(_UNITS[i], y))
         _write(F, to + ROW * i, sum6(1.0, _UNITS[i], _shared(F, n, 1.0, row)))
         F[to + ROW * i + 6] = F[to + ROW * i + 7] = 0.0
+
+
+@jit
+def _ahead(F: Any, n: int, s: int, e: Any, f: Any, given: Any, rates: Any) -> Any:
+    """Return f + S^-1 G e', G of the given one."""
+    _factor(F, n, s, e)
+    G = s + _G1
+    _write_G(F, n, s, G, given)
+    moved = (
+        (_row(F, G, rates), _row(F, G + ROW, rates), _row(F, G + 2 * ROW, rates)),
+        (_row(F, G + 3 * ROW, rates), _row(F, G + 4 * ROW, rates), _row(F, G + 5 * ROW, rates)),
+    )
+    return sum6(1.0, f, _solved(F, s, moved))
+
+
+@jit
+def _here(F: Any, n: int, s: int, e: Any, f: Any, given: Any) -> Any:
+    """Return the stress of the given f, and to first order what f differs from it."""
+    sigma = _stress(F, n, s, e, given)
+    G = s + _G1
+    _write_G(F, n, s, G, given)
+    for i in range(6):
+        less = _pick(f, i) - _pick(given, i)
+        sigma = sum6(1.0, sigma, sum6(less, load6(F, G + ROW * i), _NONE))
+    return sigma
+
+
+@jit
+def _pick(x: Any, i: int) -> float:
+    return x[i // 3][i % 3]
 
 
 @jit
@@ -304,4 +355,4 @@ def _add_mean_tangent(F: Any, n: int, s: int, before: Any, after: Any) -> None:
     _add_derivative(F, n, s, s + _G0, f0, f1)
 
 
-FOLLOWING = Law(192, _following, _stress, _add_tangent, _mean_following, _add_mean_tangent)
+FOLLOWING = Law(192, _following, _stress, _ahead, _here, _add_tangent, _mean_following, _add_mean_tangent)
