@@ -1,7 +1,7 @@
 r"""The beam element: a helicoid between two frames with six strains.
 
-With the strains :math:`e = (e_T, e_R)` of ``algebra/helicoid.py``, their potential V, of order two or
-four (``stresses.py``), and a symmetric 6x6 matrix D of damping,
+With the strains :math:`e = (e_T, e_R)` of ``algebra/helicoid.py``, their potential V of order two
+or four (``stresses.py``), and a symmetric 6x6 matrix D of damping,
 
 .. math:: \sigma = \frac{\partial V}{\partial e} + D\dot e, \qquad
           H = \frac{\partial^2V}{\partial e^2} .
@@ -252,7 +252,7 @@ def beam(name: str, law: Law) -> Kind:
 
     @each
     def conserving_tangent(I: Any, F: Any, e: Any) -> None:
-        """Add the derivative by the end, twice: the weight of the stiffness is that of the middle."""
+        """Add the derivative by the end, twice: stiffness has the weight of the middle."""
         s, h, z = work(I), F[m.ROW_RATE], e.numbers + law.size
         both, rate = frames(I, F, m.Y, e), frames(I, F, m.YD, e)
         last = ahead(both[0], rate[0], 0.5 * h), ahead(both[1], rate[1], 0.5 * h)

@@ -1,37 +1,44 @@
-r"""Stress of a beam element by its strains: of constant stiffness, or of a compliance that follows.
+r"""Stress of a beam element by its strains: constant stiffness, or a compliance that follows.
 
 Of **order two** in the length of an element, with the strains e and those without stress
 :math:`e_0`,
 
 .. math:: V = \tfrac12 x^TKx, \qquad x = e - e_0, \qquad \sigma = f = Kx .
 
-**Order four.** Between its ends no load acts: the wrench is constant in space, in the axes of the
-sections :math:`f + \xi A^Tf` to first order, :math:`\xi` from -1/2 to 1/2, with :math:`A = ad_e`
-of SE(3). Strains of such a stress are linear along the element; by the expansion of Magnus of the
-relative motion exp(e), and with :math:`S_k = \int\xi^kC^{-1}ds`,
+**Order four.** No load acts between the ends, so a wrench is constant in space: in the axes of the
+sections it is :math:`f + \xi A^Tf` to first order, :math:`\xi` from -1/2 to 1/2, with A the matrix
+ad of SE(3) of the mean strains. Those that it makes are linear along the element, and the second
+term of Magnus' expansion of the relative motion exp(e) gives, with :math:`S_k = \int\xi^kC^{-1}ds`,
 
 .. math:: V = \tfrac12 x^TS(e)^{-1}x, \qquad
-   S(e) = S_c + AS_1 + S_1A^T + AS_2A^T, \qquad S(e_r) = K^{-1} ,
+   S(e) = S_c + AS_1 + S_1A^T + AS_2A^T, \qquad A = ad(e_0 + Wx) .
 
-:math:`e_r` those on the line of the beam, where K is exact: that fixes :math:`S_c`. With
-:math:`f = S^{-1}x`, :math:`y = (S_1 + S_2A^T)f` and :math:`B_f\,\delta e = ad_{\delta e}^Tf`,
-which is antisymmetric,
+:math:`S_c` makes S the inverse of K at the strains of the line, where K is exact. W, diagonal, has
+the share of x that is strain of the material, :math:`1 - O(h^2)`: the rest, such as
+:math:`h^2/12EI` in shear, is bending. With :math:`f = S^{-1}x`, :math:`y = (S_1 + S_2A^T)f` and
+:math:`B_f\,\delta e = ad_{\delta e}^Tf`, which is antisymmetric,
 
-.. math:: \sigma = f + B_f\,y, \qquad
-   \frac{\partial\sigma}{\partial e} = G^TS^{-1}G + B_fS_2B_f, \qquad
-   G = I + ad_y - (S_1 + AS_2)B_f .
+.. math:: \sigma = f + WB_f\,y, \qquad
+   \frac{\partial\sigma}{\partial e} = G^TS^{-1}G + WB_fS_2B_fW, \qquad
+   G = I + \big(ad_y - (S_1 + AS_2)B_f\big)W .
 
-f, not :math:`\sigma`, is the stress that a search for balance takes as an unknown of its own.
-From e' to e'' in a step of the conserving scheme, with :math:`y', y''` of the mean A,
+In a search for balance f is the unknown, by :math:`L = f\cdot x - \tfrac12f^TSf`, of which V is the
+maximum: at a given :math:`\hat f`, with G of it,
 
-.. math:: \bar\sigma = \tfrac12(f' + f'') + \tfrac12(B_{f'}y'' + B_{f''}y'), \qquad
-   \bar\sigma\cdot(e'' - e') = V(e'') - V(e')
+.. math:: f \leftarrow S^{-1}(x + G\delta e), \qquad
+   \sigma = \frac{\partial L}{\partial e}(\hat f) + G^T(S^{-1}x - \hat f) .
 
-exactly: :math:`2V = 2f\cdot x - f^TSf`, of which S is quadratic in e. Twice its derivative by e'' is
-:math:`G'^TS''^{-1}G'' + \tfrac12(B_{f'}S_2B_{f''} + B_{f''}S_2B_{f'})`.
+From e' to e'' in a step of the conserving scheme, with y', y'' and A of the mean strains,
 
-Source: W. Magnus, Commun. Pure Appl. Math. 7 (1954); the potential is ours, checked by exact
-solutions.
+.. math:: \bar\sigma = \tfrac12(f' + f'') + \tfrac12W(B_{f'}y'' + B_{f''}y'), \qquad
+   \bar\sigma\cdot(e'' - e') = V(e'') - V(e') ,
+
+as L is a polynomial. Twice its derivative by e'' is
+:math:`G'^TS''^{-1}G'' + \tfrac12W(B_{f'}S_2B_{f''} + B_{f''}S_2B_{f'})W`.
+
+References
+----------
+W. Magnus, Commun. Pure Appl. Math. 7 (1954): the expansion. The potential is ours.
 """
 
 import math
@@ -45,7 +52,7 @@ from mbd.machine.simd import product_of
 
 K, D = 6, 42  # numbers: e0, K and D row by row, then of the second law
 _COMPLIANCE, _FIRST, _SECOND, _SHARES = 78, 114, 150, 186  # S_c, S_1, S_2, diagonal of W
-# scratch space before the blocks are added: S_2 A^T, the factor of S, S_2 B_f, 6 apart; rows 8 apart
+# scratch space before the blocks are added: S_2 A^T, the factor of S, S_2 B_f; G, the derivative
 _TURNED, _FACTOR, _BENT = GP, GP + 36, GP + 72
 _G0, _G1, _H = (GP + 108 + 6 * ROW * i for i in range(3))
 _NONE = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
@@ -62,8 +69,9 @@ class Law(NamedTuple):
 
     It has ``size`` numbers at n, s is the scratch space. ``force(F, n, s, e)`` returns f,
     ``stress(F, n, s, e, f)`` sigma; ``add_tangent(F, n, s, e, f)`` adds the derivative by e, times
-    F_z, at KF. Of a conserving step ``mean(F, n, s, e', e'')`` is the stress, and
-    ``add_mean_tangent`` of the same adds twice the derivative by e''.
+    F_z, at KF. In a search for balance ``ahead(..., f, given, e')`` is f after a motion, and
+    ``here(..., f, given)`` sigma about a given f. Of a conserving step ``mean(F, n, s, e', e'')``
+    is the stress, and ``add_mean_tangent`` of the same adds twice the derivative by e''.
     """
 
     size: int
@@ -123,15 +131,15 @@ def _same(F: Any, n: int, s: int, e: Any, f: Any) -> Any:
 
 
 @jit
-def _linear_ahead(F: Any, n: int, s: int, e: Any, f: Any, given: Any, rates: Any) -> Any:
-    """Return f and what rates add."""
-    return sum6(1.0, f, matrix_vector(F, n + K, rates))
+def _here_same(F: Any, n: int, s: int, e: Any, f: Any, given: Any) -> Any:
+    """Return f."""
+    return f
 
 
 @jit
-def _linear_here(F: Any, n: int, s: int, e: Any, f: Any, given: Any) -> Any:
-    """Return f."""
-    return f
+def _ahead_same(F: Any, n: int, s: int, e: Any, f: Any, given: Any, rates: Any) -> Any:
+    """Return f and what rates add."""
+    return sum6(1.0, f, matrix_vector(F, n + K, rates))
 
 
 @jit
@@ -146,7 +154,9 @@ def _mean(F: Any, n: int, s: int, before: Any, after: Any) -> Any:
     return _force(F, n, s, sum6(0.5, before, after))
 
 
-LINEAR = Law(_COMPLIANCE, _force, _same, _linear_ahead, _linear_here, _add_stiffness, _mean, _add_stiffness)
+LINEAR = Law(
+    _COMPLIANCE, _force, _same, _ahead_same, _here_same, _add_stiffness, _mean, _add_stiffness
+)
 
 
 # --- a compliance that follows the strains --------------------------------------------------------
@@ -254,7 +264,7 @@ def _stress(F: Any, n: int, s: int, e: Any, f: Any) -> Any:
 
 @jit
 def _write_G(F: Any, n: int, s: int, to: int, f: Any) -> None:
-    """Write G = I + (ad_y - (S_1 + A S_2) B_f) W: a row x times B_f is -B_f x, times ad_y ad_y^T x."""
+    """Write G = I + (ad_y - (S_1 + A S_2) B_f) W; rows x times B_f are -B_f x."""
     y = _arm(F, n, s, f)
     for i in range(6):
         x = sum6(1.0, load6(F, n + _FIRST + 6 * i), _column(F, s + _TURNED + i))
@@ -355,4 +365,6 @@ def _add_mean_tangent(F: Any, n: int, s: int, before: Any, after: Any) -> None:
     _add_derivative(F, n, s, s + _G0, f0, f1)
 
 
-FOLLOWING = Law(192, _following, _stress, _ahead, _here, _add_tangent, _mean_following, _add_mean_tangent)
+FOLLOWING = Law(
+    192, _following, _stress, _ahead, _here, _add_tangent, _mean_following, _add_mean_tangent
+)
