@@ -57,8 +57,9 @@ class Beam(Part):
         Stresses get the rate of strain times this, as stiffness times strain: of a mode with the
         circular frequency w, half of it times w is the damping ratio.
     order : 2 or 4
-        Of errors of frequencies and motions over the length of an element. With 4 elements have
-        mass too: a frequency takes a third to half as many elements, each of which costs more.
+        Of errors over the length of an element. With 4 elements have mass too, and a flexibility
+        that follows their strains: a frequency takes a third to half as many elements, a pose that
+        bends and twists or a critical load a quarter; each costs more.
     prestrain : (6,) array [-, 1/m], several in a list, or function of p, optional
         Strains (stretch, two shears) and curvatures (twist, two bendings) that sections have
         without stress, beyond those of the line: of a change of temperature, or minus what they

@@ -173,10 +173,10 @@ class Statics:
         return generalized_forces(self.model, state) - generalized_forces(self.bare, state)
 
     def stresses(
-        self, state: State, delta: np.ndarray, given: np.ndarray | None = None
+        self, state: State, delta: np.ndarray, iterate: np.ndarray | None = None
     ) -> np.ndarray:
         """Return the stresses at a pose, and what an increment (n_v,) adds to first order."""
-        return stresses(self.model, state, delta, given)
+        return stresses(self.model, state, delta, iterate)
 
     def pulled(self, state: State, stress: np.ndarray) -> np.ndarray:
         """Return the residual at a pose with stresses given."""

@@ -47,16 +47,16 @@ def _table(model: FrozenModel) -> tuple[np.ndarray, tuple[tuple[Any, int], ...]]
 
 
 def stresses(
-    model: FrozenModel, state: State, delta: np.ndarray, given: np.ndarray | None = None
+    model: FrozenModel, state: State, delta: np.ndarray, iterate: np.ndarray | None = None
 ) -> np.ndarray:
     """Return the stresses at a pose, and what an increment (n_v,) adds to first order.
 
-    To first order about the stresses that are given, of laws in which these are not linear.
+    To first order about an iterate of them, of laws in which they are not linear.
     """
     where, calls = _table(model)
     work = Workspace(model, state.replace(v=delta))
-    if given is not None:
-        work.F[where] = given
+    if iterate is not None:
+        work.F[where] = iterate
     work.S[m.PHASE] = m.STRESS_AHEAD
     for kernel, at in (*model.kernels[m.PLACE], *calls):
         kernel(work.I, work.F, at)

@@ -35,7 +35,7 @@ from mbd.interactions.beams.stresses import (
     FOLLOWING,
     LINEAR,
     D,
-    Law,
+    StressLaw,
     add_product,
     beyond,
     load6,
@@ -142,7 +142,7 @@ def ahead(a: Any, ad: Any, h: float) -> Any:
     )  # fmt: skip
 
 
-def beam(name: str, law: Law) -> Kind:
+def beam(name: str, law: StressLaw) -> Kind:
     """Return the kind of the element with a law of stress."""
 
     @jit

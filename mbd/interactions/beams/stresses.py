@@ -23,7 +23,7 @@ the share of x that is strain of the material, :math:`1 - O(h^2)`: the rest, suc
    G = I + \big(ad_y - (S_1 + AS_2)B_f\big)W .
 
 In a search for balance f is the unknown, by :math:`L = f\cdot x - \tfrac12f^TSf`, of which V is the
-maximum: at a given :math:`\hat f`, with G of it,
+maximum: about an iterate :math:`\hat f`, with G of it,
 
 .. math:: f \leftarrow S^{-1}(x + G\delta e), \qquad
    \sigma = \frac{\partial L}{\partial e}(\hat f) + G^T(S^{-1}x - \hat f) .
@@ -64,13 +64,13 @@ _add_product = product_of(6, 6, ROW, ROW, ROW)
 _add_transposed = product_of(6, 6, ROW, ROW, ROW, transposed=True)
 
 
-class Law(NamedTuple):
+class StressLaw(NamedTuple):
     """Stress by strains, both in halves of three.
 
     It has ``size`` numbers at n, s is the scratch space. ``force(F, n, s, e)`` returns f,
     ``stress(F, n, s, e, f)`` sigma; ``add_tangent(F, n, s, e, f)`` adds the derivative by e, times
-    F_z, at KF. In a search for balance ``ahead(..., f, given, e')`` is f after a motion, and
-    ``here(..., f, given)`` sigma about a given f. Of a conserving step ``mean(F, n, s, e', e'')``
+    F_z, at KF. In a search for balance ``ahead(..., f, iterate, e')`` is f after a motion, and
+    ``here(..., f, iterate)`` sigma about it. Of a conserving step ``mean(F, n, s, e', e'')``
     is the stress, and ``add_mean_tangent`` of the same adds twice the derivative by e''.
     """
 
@@ -131,13 +131,13 @@ def _same(F: Any, n: int, s: int, e: Any, f: Any) -> Any:
 
 
 @jit
-def _here_same(F: Any, n: int, s: int, e: Any, f: Any, given: Any) -> Any:
+def _here_same(F: Any, n: int, s: int, e: Any, f: Any, iterate: Any) -> Any:
     """Return f."""
     return f
 
 
 @jit
-def _ahead_same(F: Any, n: int, s: int, e: Any, f: Any, given: Any, rates: Any) -> Any:
+def _ahead_same(F: Any, n: int, s: int, e: Any, f: Any, iterate: Any, rates: Any) -> Any:
     """Return f and what rates add."""
     return sum6(1.0, f, matrix_vector(F, n + K, rates))
 
@@ -154,7 +154,7 @@ def _mean(F: Any, n: int, s: int, before: Any, after: Any) -> Any:
     return _force(F, n, s, sum6(0.5, before, after))
 
 
-LINEAR = Law(
+LINEAR = StressLaw(
     _COMPLIANCE, _force, _same, _ahead_same, _here_same, _add_stiffness, _mean, _add_stiffness
 )
 
@@ -274,11 +274,11 @@ def _write_G(F: Any, n: int, s: int, to: int, f: Any) -> None:
 
 
 @jit
-def _ahead(F: Any, n: int, s: int, e: Any, f: Any, given: Any, rates: Any) -> Any:
-    """Return f + S^-1 G e', G of the given one."""
+def _ahead(F: Any, n: int, s: int, e: Any, f: Any, iterate: Any, rates: Any) -> Any:
+    """Return f + S^-1 G e', G of the iterate."""
     _factor(F, n, s, e)
     G = s + _G1
-    _write_G(F, n, s, G, given)
+    _write_G(F, n, s, G, iterate)
     moved = (
         (_row(F, G, rates), _row(F, G + ROW, rates), _row(F, G + 2 * ROW, rates)),
         (_row(F, G + 3 * ROW, rates), _row(F, G + 4 * ROW, rates), _row(F, G + 5 * ROW, rates)),
@@ -287,13 +287,13 @@ def _ahead(F: Any, n: int, s: int, e: Any, f: Any, given: Any, rates: Any) -> An
 
 
 @jit
-def _here(F: Any, n: int, s: int, e: Any, f: Any, given: Any) -> Any:
-    """Return the stress of the given f, and to first order what f differs from it."""
-    sigma = _stress(F, n, s, e, given)
+def _here(F: Any, n: int, s: int, e: Any, f: Any, iterate: Any) -> Any:
+    """Return the stress of the iterate, and to first order what f differs from it."""
+    sigma = _stress(F, n, s, e, iterate)
     G = s + _G1
-    _write_G(F, n, s, G, given)
+    _write_G(F, n, s, G, iterate)
     for i in range(6):
-        less = _pick(f, i) - _pick(given, i)
+        less = _pick(f, i) - _pick(iterate, i)
         sigma = sum6(1.0, sigma, sum6(less, load6(F, G + ROW * i), _NONE))
     return sigma
 
@@ -365,6 +365,6 @@ def _add_mean_tangent(F: Any, n: int, s: int, before: Any, after: Any) -> None:
     _add_derivative(F, n, s, s + _G0, f0, f1)
 
 
-FOLLOWING = Law(
+FOLLOWING = StressLaw(
     192, _following, _stress, _ahead, _here, _add_tangent, _mean_following, _add_mean_tangent
 )
