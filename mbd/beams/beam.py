@@ -12,7 +12,7 @@ from mbd.beams.clamps import clamped, rows_of
 from mbd.beams.curve import ReferenceCurve, evaluated
 from mbd.beams.pieces import masses_between, mesh, stiffness
 from mbd.beams.section import Section
-from mbd.interactions.beams.element import BEAM
+from mbd.interactions.beams.element import BEAM, BEAM_4
 from mbd.interactions.beams.line import Line
 from mbd.interactions.kind import Attachment, Element
 from mbd.interactions.laws import number_law
@@ -57,8 +57,9 @@ class Beam(Part):
         Stresses get the rate of strain times this, as stiffness times strain: of a mode with the
         circular frequency w, half of it times w is the damping ratio.
     order : 2 or 4
-        Of errors of frequencies and motions over the length of an element. With 4 elements have
-        mass too: a frequency takes a third to half as many elements, each of which costs more.
+        Of errors over the length of an element. With 4 elements have mass too, and a flexibility
+        that follows their strains: a frequency takes a third to half as many elements, a pose that
+        bends and twists or a critical load a quarter; each costs more.
     prestrain : (6,) array [-, 1/m], several in a list, or function of p, optional
         Strains (stretch, two shears) and curvatures (twist, two bendings) that sections have
         without stress, beyond those of the line: of a change of temperature, or minus what they
@@ -106,9 +107,10 @@ class Beam(Part):
             vector(self.name, "velocity", velocity, "m/s"),
             vector(self.name, "angular_velocity", angular_velocity, "rad/s"),
         )
+        kind, more = (BEAM, 0) if order == 2 else (BEAM_4, None)
         self._helicoids = tuple(
-            Element(BEAM, self._ends(e), (*e0, *K.ravel(), *D.ravel()))
-            for e, (e0, K, D) in enumerate(self._constants(tau))
+            Element(kind, self._ends(e), (*e0, *K.ravel(), *D.ravel(), *S.ravel()[:more]))
+            for e, (e0, K, D, S) in enumerate(self._constants(tau))
         )
         self._masses = tuple(
             Element(_MASSES, helicoid.attachments, M.ravel())
@@ -207,16 +209,16 @@ class Beam(Part):
         steps = Rotation.from_matrix((np.swapaxes(R[:, :-1], -1, -2) @ R[:, 1:]).reshape(-1, 3, 3))
         return np.asarray(steps.magnitude().reshape(len(R), -1).sum(axis=1))
 
-    def _constants(self, tau: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-        """Yield strains at rest, stiffness and damping of each element."""
+    def _constants(self, tau: np.ndarray) -> Iterator[tuple[np.ndarray, ...]]:
+        """Yield strains at rest, stiffness, damping and compliances of each element."""
         root = np.sqrt(tau)
-        for e, (e0, K) in enumerate(zip(*stiffness(self._curve, self._mesh), strict=True)):
+        for e, (e0, K, S) in enumerate(zip(*stiffness(self._curve, self._mesh), strict=True)):
             if (turn := float(np.linalg.norm(e0[3:]))) > _MOST:
                 raise ValueError(
                     f"{self.name}: prestrain turns element {e} to {turn:.3g} rad, best are below "
                     f"{_TURN:g} rad; take more elements"
                 )
-            yield e0, K, root[:, None] * K * root if np.ptp(tau) else tau[0] * K
+            yield e0, K, root[:, None] * K * root if np.ptp(tau) else tau[0] * K, S
 
     def _bodies(self, formulation: Any, v: np.ndarray, omega: np.ndarray) -> tuple[RigidBody, ...]:
         n = len(self._mesh.s)

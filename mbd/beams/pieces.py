@@ -161,8 +161,8 @@ def _fitted(grid: BeamMesh, w: np.ndarray, elements: np.ndarray, most: int) -> n
         nodes, L = _polynomials(grid.s, grid.piece, grid.at, e, most)
         A = np.zeros((len(nodes), len(_X), 4, 4))
         A[..., 0, 0] = 1.0
-        A[..., 1:, 1:] = np.swapaxes(rotation[nodes], -1, -2)[:, None] @ grid.frames[e, 1:-1]
-        share = A @ w[e] @ np.swapaxes(A, -1, -2)
+        A[..., 1:, 1:] = _t(rotation[nodes])[:, None] @ grid.frames[e, 1:-1]
+        share = A @ w[e] @ _t(A)
         W[nodes] += ((grid.weight[e] * L)[..., None, None] * share).sum(axis=1)
     return W
 
@@ -183,7 +183,7 @@ def masses_between(curve: ReferenceCurve, grid: BeamMesh) -> np.ndarray:
     twisting = np.linalg.inv(C)[..., 3, 3]
     turn = twisting @ _UP_TO.T / (0.5 * twisting @ _W)[:, None]
     psi = _between(grid, c, turn)
-    inner = np.swapaxes(psi, -1, -2) @ (w - at_nodes) @ psi
+    inner = _t(psi) @ (w - at_nodes) @ psi
     M = (grid.weight[..., None, None] * inner).sum(axis=1)
     E = np.diagonal((w - point).mean(axis=1), axis1=1, axis2=2).T
     turned = ((E[1] + E[2:]) / lines).min(axis=0)
@@ -193,15 +193,15 @@ def masses_between(curve: ReferenceCurve, grid: BeamMesh) -> np.ndarray:
     ends[1, :, 1] = ends[1, :, 5] = 0.5 * h
     ends[0] -= ends[1]
     both = np.einsum("e,ei,ej->eij", h / 24.0 * turned, *ends)
-    M += both + np.swapaxes(both, -1, -2)
+    M += both + _t(both)
     left = _at_nodes(grid, at_nodes)[0] - grid.mass
     left[1:-1] *= 0.5  # to the elements on both sides
     for k, end in ((slice(0, 4), 0), (slice(4, 8), -1)):
         A = np.zeros((len(h), 4, 4))
         nodes = np.arange(len(h)) - end
         A[:, 0, 0] = 1.0
-        A[:, 1:, 1:] = np.swapaxes(grid.rotation[nodes], -1, -2) @ grid.frames[:, end]
-        M[:, k, k] += np.swapaxes(A, -1, -2) @ left[nodes] @ A
+        A[:, 1:, 1:] = _t(grid.rotation[nodes]) @ grid.frames[:, end]
+        M[:, k, k] += _t(A) @ left[nodes] @ A
     return M
 
 
@@ -228,11 +228,11 @@ def _between(grid: BeamMesh, c: np.ndarray, turn: np.ndarray) -> np.ndarray:
         for k, (ra, Ra, _) in zip((0, 4), ends, strict=True)
     )
     for k, (_, Ra, L) in zip((1, 5), ends, strict=True):
-        back = np.swapaxes(Ra, -1, -2)
+        back = _t(Ra)
         psi[..., 0, k : k + 3] += L[..., None] * np.einsum(
             "egij,egj->egi", np.broadcast_to(back, R.shape), rest
         )
-        psi[..., 1:, k : k + 3] = L[..., None, None] * np.swapaxes(back @ R, -1, -2)
+        psi[..., 1:, k : k + 3] = L[..., None, None] * _t(back @ R)
     return psi
 
 
@@ -275,28 +275,66 @@ def _polynomials(
     return nodes, L
 
 
-def stiffness(curve: ReferenceCurve, grid: BeamMesh) -> tuple[np.ndarray, np.ndarray]:
-    """Return the strains e0 (n, 6) without stress and the stiffness K (n, 6, 6) of all elements."""
+def stiffness(curve: ReferenceCurve, grid: BeamMesh) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return strains without stress, stiffness and the compliance that follows strains.
+
+    e0 (n, 6), K (n, 6, 6), and (n, 3, 6, 6) of S_c, S_1, S_2 of ``interactions/beams/stresses.py``.
+    """
     from scipy.spatial.transform import Rotation
 
     (ra, rb), (Ra, Rb) = (np.swapaxes(x[:, [0, -1]], 0, 1) for x in (grid.line, grid.frames))
     e0 = logarithm(ra, Ra, rb, Rb)
     Rm, rm = Ra @ Rotation.from_rotvec(0.5 * e0[:, 3:]).as_matrix(), 0.5 * (ra + rb)
-    A = np.swapaxes(grid.frames[:, 1:-1], -1, -2) @ Rm[:, None]
+    A = _t(grid.frames[:, 1:-1]) @ Rm[:, None]
     arms = np.einsum("eji,egj->egi", Rm, rm[:, None] - grid.line[:, 1:-1])
     Q = np.zeros((*grid.at.shape, 6, 6))
     Q[..., :3, :3] = Q[..., 3:, 3:] = A
     Q[..., 3:, :3] = A @ tilde(arms)
     C = curve.stiffness(grid.at / curve.length)
-    S = (grid.weight[..., None, None] * (np.swapaxes(Q, -1, -2) @ np.linalg.inv(C) @ Q)).sum(axis=1)
+    S = (grid.weight[..., None, None] * (_t(Q) @ np.linalg.inv(C) @ Q)).sum(axis=1)
     arm = _blocks(Rm, -tilde(rb - rm) @ Rm)
-    back = _blocks(np.swapaxes(Rb, -1, -2), np.zeros_like(Rb))
+    back = _blocks(_t(Rb), np.zeros_like(Rb))
     J = np.linalg.solve(_tangent(e0), back @ arm)
     inverse = np.linalg.inv(J)
     free = np.einsum("eg,egji,egj->ei", grid.weight, Q, curve.prestrain(grid.at / curve.length))
-    e0 = e0 + np.einsum("eij,ej->ei", J, free)
-    K = np.swapaxes(inverse, -1, -2) @ np.linalg.inv(S) @ inverse
-    return e0, 0.5 * (K + np.swapaxes(K, -1, -2))
+    free = np.einsum("eij,ej->ei", J, free)
+    K = _t(inverse) @ np.linalg.inv(S) @ inverse
+    K = 0.5 * (K + _t(K))
+    following = _following(e0 + free, -free, K, J @ S @ _t(J), grid.weight, np.linalg.inv(C))
+    return e0 + free, K, following
+
+
+def _following(
+    e0: np.ndarray, x: np.ndarray, K: np.ndarray, S: np.ndarray, weight: np.ndarray,
+    flexible: np.ndarray,
+) -> np.ndarray:  # fmt: skip
+    r"""Return S_c, S_1, S_2 and the diagonal of W of compliances that are S = K^-1 at e0 + x.
+
+    With a factor that leaves them positive for all strains; it is 1, but for round-off, or
+    :math:`1 - O(h^2)`.
+    """
+    none, first, second = (
+        np.einsum("eg,g,egij->eij", weight, (0.5 * _X) ** k, flexible) for k in (0, 1, 2)
+    )
+    W = np.einsum("eij,eji->ei", none, K)
+    A = _ad(e0 + W * x)
+    there = A @ first + first @ _t(A) + A @ second @ _t(A)
+    C = np.linalg.inv(np.linalg.cholesky(0.5 * (S + _t(S))))
+    most = C @ (there + first @ np.linalg.solve(second, first)) @ _t(C)
+    factor = 1.0 / np.maximum(1.0, np.linalg.eigvalsh(0.5 * (most + _t(most)))[:, -1])
+    factor = (1.0 - np.sqrt(np.finfo(float).eps)) * factor[:, None, None]
+    matrices = np.stack([S - factor * there, factor * first, factor * second], axis=1)
+    return np.concatenate([matrices.reshape(len(W), -1), W], axis=1)
+
+
+def _t(A: np.ndarray) -> np.ndarray:
+    """Return transposes."""
+    return np.swapaxes(A, -1, -2)
+
+
+def _ad(e: np.ndarray) -> np.ndarray:
+    """Return the matrices ad_e (n, 6, 6) of SE(3)."""
+    return _blocks(tilde(e[:, 3:]), tilde(e[:, :3]))
 
 
 def _blocks(A: np.ndarray, B: np.ndarray) -> np.ndarray:
@@ -315,6 +353,6 @@ def _tangent(e: np.ndarray) -> np.ndarray:
     from scipy.linalg import expm
 
     both = np.zeros((len(e), 12, 12))
-    both[:, :6, :6] = -_blocks(tilde(e[:, 3:]), tilde(e[:, :3]))
+    both[:, :6, :6] = -_ad(e)
     both[:, :6, 6:] = np.eye(6)
     return np.asarray(expm(both)[:, :6, 6:])

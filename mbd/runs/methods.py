@@ -16,7 +16,7 @@ from mbd.integration.method import Method, is_method
 from mbd.integration.nonsmooth_alpha import LAWS_MET, NonsmoothAlpha
 from mbd.integration.python_steps import PythonSteps, Stepping
 from mbd.integration.radau_collocation import RadauCollocation
-from mbd.interactions.beams.element import BEAM
+from mbd.interactions.beams.element import BEAM, BEAM_4
 from mbd.model.frozen import FrozenModel, per_model
 
 METHODS = {
@@ -82,7 +82,8 @@ _COLLOCATION = RadauCollocation(stages=3, fewest=40)  # instants enough for smoo
 @per_model
 def _beams(model: FrozenModel) -> bool:
     """Tell whether there are elements of beams."""
-    return any(e.kind is BEAM for e in chain.from_iterable(model.elements.values()))
+    elements = chain.from_iterable(model.elements.values())
+    return any(e.kind in (BEAM, BEAM_4) for e in elements)
 
 
 def usual(model: FrozenModel, rtol: float | None = None) -> Method:

@@ -199,9 +199,11 @@ class Statics:
         state = self.moving(state)
         return generalized_forces(self.model, state) - generalized_forces(self.bare, state)
 
-    def stresses(self, state: State, delta: np.ndarray) -> np.ndarray:
+    def stresses(
+        self, state: State, delta: np.ndarray, iterate: np.ndarray | None = None
+    ) -> np.ndarray:
         """Return the stresses at a pose, and what an increment (n_v,) adds to first order."""
-        return stresses(self.model, state, delta)
+        return stresses(self.model, state, delta, iterate)
 
     def pulled(self, state: State, stress: np.ndarray) -> np.ndarray:
         """Return the residual at a pose with stresses given."""
@@ -213,7 +215,9 @@ class Statics:
     def _of(self, model: Model, state: State, stress: np.ndarray | None) -> Balance:
         """Return the balance of one model, with dg/dq for K."""
         work, n = Workspace(model, state), model.n_v
-        work.S[m.PHASE] = m.AT_REST if stress is None else m.STRESS_HERE
+        work.S[m.PHASE] = m.AT_REST
+        if stress is not None:
+            give(work, stress, m.STRESS_HERE)
         work.evaluate()
         r = work.vector(m.X).copy()
         state = state.replace(lam=work.vector(m.A)[model.numbering.lam])  # compliant rows' own

@@ -126,7 +126,7 @@ class LoadPath:
     def ahead(self, point: LoadPoint, tangent: PathTangent, ds: float) -> LoadPoint | None:
         """Return the point of the path at a length of arc along a tangent, or None."""
         at, t = point.balance, tangent.motion
-        stress = self.problem.stresses(at.state, ds * t)
+        stress = self.problem.stresses(at.state, ds * t, at.stress)
         balance = replace(at, state=displaced(self.model, at.state, ds * t), stress=stress)
         point = replace(point, balance=balance, factor=point.factor + ds * tangent.factor)
         return self._newton(point, (self.weight * t)[:, None], tangent.factor)
@@ -145,7 +145,7 @@ class LoadPath:
     def held(self, point: LoadPoint, move: np.ndarray) -> tuple[LoadPoint, np.ndarray] | None:
         """Return where a motion leads that is held while all others come to rest, and goes on."""
         at, border = point.balance, (self.stiff @ move)[:, None]
-        stress = self.problem.stresses(at.state, move)
+        stress = self.problem.stresses(at.state, move, at.stress)
         balance = replace(at, state=displaced(self.model, at.state, move), stress=stress)
         border = border / np.abs(border).max()
         new = self._newton(replace(point, balance=balance), border, held=True)
@@ -193,7 +193,7 @@ class LoadPath:
                 return None
             if size <= self.resolved or size > 0.5 * last:
                 break
-            stress, last = self.problem.stresses(state, delta), size
+            stress, last = self.problem.stresses(state, delta, stress), size
             state = displaced(self.model, state, delta).replace(lam=lam[:rows])
             factor += lam[-1] if k and not held else 0.0
         else:

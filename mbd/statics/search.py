@@ -313,7 +313,7 @@ class Search:
         if not np.isfinite(way.delta / way.part).all():
             return None
         if before is not None:
-            ahead = self.problem.stresses(now.balance.state, way.delta / way.part)
+            ahead = self.problem.stresses(now.balance.state, way.delta / way.part, before)
         for cut in 0.5 ** np.arange(12):
             stress = None if ahead is None else before + cut * way.part * (ahead - before)
             trial = self.moved(now, cut * way.delta, stress)
@@ -328,9 +328,9 @@ class Search:
         at, g = trial.balance, trial.residual
         if at.stress is not None:
             true = self.problem.stresses(at.state, np.zeros(self.model.n_v))
-            pull = self.problem.pulled
-            g = g + at.carried - at.forces
-            g += pull(now.balance.state, true) - pull(now.balance.state, at.stress)
+            pull, mean, d = self.problem.pulled, now.balance.stress, true - at.stress
+            g = g + at.carried - at.forces  # and what d changes there, of laws quadratic in it
+            g += 0.5 * (pull(now.balance.state, mean + d) - pull(now.balance.state, mean - d))
         return float(self.metric.steps(way.tangent.step(g, at.gap)).max())
 
     def downhill(self, now: SearchPose, way: Way) -> SearchPose | None:

@@ -46,17 +46,24 @@ def _table(model: FrozenModel) -> tuple[np.ndarray, tuple[tuple[Any, int], ...]]
     return np.array(where, np.int64), calls
 
 
-def stresses(model: FrozenModel, state: State, delta: np.ndarray) -> np.ndarray:
-    """Return the stresses at a pose, and what an increment (n_v,) adds to first order."""
+def stresses(
+    model: FrozenModel, state: State, delta: np.ndarray, iterate: np.ndarray | None = None
+) -> np.ndarray:
+    """Return the stresses at a pose, and what an increment (n_v,) adds to first order.
+
+    To first order about an iterate of them, of laws in which they are not linear.
+    """
     where, calls = _table(model)
     work = Workspace(model, state.replace(v=delta))
+    if iterate is not None:
+        work.F[where] = iterate
     work.S[m.PHASE] = m.STRESS_AHEAD
     work.run_each((*model.kernels[m.PLACE], *calls))
     work.check_laws()
     return work.F[where]
 
 
-def give(work: Workspace, values: np.ndarray) -> None:
+def give(work: Workspace, values: np.ndarray, phase: int = m.STRESS_GIVEN) -> None:
     """Put stresses in the place of those of the pose."""
     work.F[_table(work.model)[0]] = values
-    work.S[m.PHASE] = m.STRESS_GIVEN
+    work.S[m.PHASE] = phase

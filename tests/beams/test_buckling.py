@@ -14,17 +14,17 @@ import mbd
 from .test_statics import cantilever
 
 
-def column(n, axial=100.0):
+def column(n, axial=100.0, **options):
     section = mbd.Section(stiffness=(axial, 0.4 * axial, 0.4 * axial, 1, 1, 1), mass=1.0)
-    return cantilever(n, section=section, force=(-1, 0, 0))
+    return cantilever(n, section=section, force=(-1, 0, 0), **options)
 
 
-def lateral(n):
+def lateral(n, **options):
     section = mbd.Section(stiffness=(1e5, 4e4, 4e4, 0.8, 1, 20), mass=1.0)
-    return cantilever(n, section=section, force=(0, 1, 0))
+    return cantilever(n, section=section, force=(0, 1, 0), **options)
 
 
-def frame(n, force=1.0):
+def frame(n, force=1.0, **options):
     """Return a right-angle frame of strips 30 x 0.6, n elements a leg, loaded in its plane."""
     h, w, E = 30.0, 0.6, 71240.0
     G = E / 2 / 1.31
@@ -32,7 +32,7 @@ def frame(n, force=1.0):
                  E * w * h**3 / 12)  # fmt: skip
     points = ((0, 0, 0), (240, 0, 0), (240, 240, 0))
     return cantilever(2 * n, section=mbd.Section(stiffness=stiffness, mass=1.0), points=points,
-                      smooth=False, up=(0, 0, 1), force=(force, 0, 0))  # fmt: skip
+                      smooth=False, up=(0, 0, 1), force=(force, 0, 0), **options)  # fmt: skip
 
 
 def heavy(n, EI=1.0, length=1.0):
@@ -61,6 +61,18 @@ def test_critical_loads_converge_to_the_exact_ones(case):
     make, exact, errors = CASES[case]
     for n, error in errors.items():
         assert mbd.buckling(make(n)).factors[0] / exact - 1 == pytest.approx(error, rel=0.1)
+
+
+@pytest.mark.parametrize(
+    ("make", "exact", "n", "error"),
+    [(column, 2.3822727485, 2, 3.2e-3), (column, 2.3822727485, 8, 1.3e-5),
+     (lateral, 3.794001045, 4, 7.2e-4), (frame, 1.0875179377, 2, 5.4e-4),
+     pytest.param(lateral, 3.794001045, 8, 5.1e-5, marks=pytest.mark.slow),
+     pytest.param(frame, 1.0875179377, 8, 2.2e-6, marks=pytest.mark.slow)],
+)  # fmt: skip
+def test_critical_loads_of_order_four(make, exact, n, error):
+    """Of columns, lateral and of a frame: 30 to 280 times nearer than order two with 8 elements."""
+    assert mbd.buckling(make(n, order=4)).factors[0] / exact - 1 == pytest.approx(error, rel=0.1)
 
 
 @pytest.mark.slow

@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
+from families import some
 from scipy.spatial.transform import Rotation
 
 import mbd
 from mbd.formulations import NAMES
-from mbd.interactions.beams.element import BEAM
+from mbd.interactions.beams.element import BEAM, BEAM_4
 from mbd.interactions.kind import Element
 from mbd.parts.part import Part
 
@@ -16,11 +17,17 @@ from .test_statics import cantilever
 class Helicoid(Part):
     """An element between frames on two bodies, with all couplings, and damping of any kind."""
 
-    def __init__(self, name, one, two, damping):
+    def __init__(self, name, one, two, damping, order):
         self.name, self.A, self.B = name, one, two
+        self.kind = BEAM if order == 2 else BEAM_4
         L = np.tril(np.arange(1.0, 37.0).reshape(6, 6) % 7 - 3) + 5 * np.eye(6)
         K, rest = L @ L.T, (0.9, 0.2, -0.1, 0.2, -0.3, 0.1)
         self.numbers = (*rest, *K.ravel(), *(damping * (K + np.eye(6))).ravel())
+        if order == 4:  # compliances of any size, positive together, S_1 symmetric
+            S2, W = 0.3 * np.linalg.inv(K) + 0.01 * np.eye(6), (1.0, 0.2, 0.4, 0.8, 0.9, 1.0)
+            S1 = 0.02 * (L + L.T)
+            Sc = np.linalg.inv(K) + S1 @ np.linalg.solve(S2, S1)
+            self.numbers = (*self.numbers, *Sc.ravel(), *S1.ravel(), *S2.ravel(), *W)
 
     @property
     def ends(self):
@@ -28,17 +35,17 @@ class Helicoid(Part):
 
     def elements(self):
         ends = [frame.end(axis) for frame in self.ends for axis in (None, 0, 1, 2)]
-        return [Element(BEAM, ends, self.numbers)]
+        return [Element(self.kind, ends, self.numbers)]
 
 
-def helicoid(formulations, damping):
+def helicoid(formulations, damping, order=2):
     turn = Rotation.from_rotvec((0.3, -0.5, 0.7))
     one, two = (
         mbd.RigidBody(name, mass=2.0, inertia=(0.3, 0.4, 0.5), position=p, formulation=f)
         for name, p, f in zip("ab", ((0, 0, 0), (0.8, 0.3, -0.1)), formulations, strict=True)
     )
     frames = one.frame((0.1, 0.2, -0.1)), two.frame((0.2, -0.1, 0.1), turn.as_matrix())
-    return Helicoid("part", *frames, damping)
+    return Helicoid("part", *frames, damping, order)
 
 
 PAIRS = [*((x, x) for x in NAMES), *zip(NAMES, [*NAMES[1:], NAMES[0]], strict=True)]
@@ -49,6 +56,11 @@ PAIRS = [*((x, x) for x in NAMES), *zip(NAMES, [*NAMES[1:], NAMES[0]], strict=Tr
 def test_an_element_has_the_properties_of_every_part(formulations, damping):
     """Exact tangents, action and reaction, invariance, power and energy."""
     assert mbd.check_part(helicoid(formulations, damping)).ok
+
+
+@pytest.mark.parametrize("member", some([(x, d) for x in PAIRS for d in (0.3, 0.0)], 12))
+def test_an_element_of_order_four_has_them_too(member):
+    assert mbd.check_part(helicoid(*member, order=4)).ok
 
 
 def test_strains_are_the_logarithm_of_the_relative_motion():

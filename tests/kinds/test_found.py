@@ -25,7 +25,7 @@ from recipes import (
 import mbd
 from mbd.formulations import NAMES
 from mbd.formulations.families import family
-from mbd.interactions.beams.element import BEAM
+from mbd.interactions.beams.element import BEAM, BEAM_4
 from mbd.interactions.compliant_rows import COMPLIANT_COINCIDE
 from mbd.interactions.motion_loads import SiteForm, motion_load
 from mbd.interactions.rows import COINCIDE_IN_PLANE, row
@@ -75,7 +75,7 @@ def test_every_formulation_can_be_named():
 
 def test_every_interaction_kind_is_used_by_a_recipe():
     # tested in beams/test_element.py, physics/test_compliant_rows.py and test_in_plane.py
-    used = {BEAM, COMPLIANT_COINCIDE, COINCIDE_IN_PLANE}
+    used = {BEAM, BEAM_4, COMPLIANT_COINCIDE, COINCIDE_IN_PLANE}
     for make in [
         *JOINT_RECIPES.values(),
         *PAIR_FORCES.values(),
