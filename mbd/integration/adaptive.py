@@ -136,7 +136,7 @@ def multiply(I: Any, F: Any, x: int, y: int) -> None:
     """Do y = S x - y with the matrix, symmetric, and vectors of velocities."""
     for i in range(I[m.N_U]):
         F[y + i] *= -1.0
-    add_transposed_product(I, F, 0, x, y)
+    add_transposed_product(I, F, x, y)
     for i in range(I[m.N_U]):
         if not is_velocity(I, i):
             F[y + i] = 0.0
