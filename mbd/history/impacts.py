@@ -64,10 +64,8 @@ class Impacts:
         self.elements, self.numbers = tuple(elements), read_only(x.view())
         which = x[:, m.IMPACT_ELEMENT].astype(int)
         both = [self.elements[k].rpartition(".") for k in which]
-        self.t, self.part = (
-            self.numbers[:, m.IMPACT_T],
-            read_only(np.array([a for a, _, _ in both], str)),
-        )
+        self.t = self.numbers[:, m.IMPACT_T]
+        self.part = read_only(np.array([a for a, _, _ in both], str))
         self.ball = read_only(np.array([int(b) for _, _, b in both], int))
         self.impulse, self.before, self.after = (
             self.numbers[:, at : at + 3] for at in (m.IMPACT_P, m.IMPACT_BEFORE, m.IMPACT_AFTER)

@@ -230,12 +230,10 @@ class Assembly:
         parts = ((w_m, self.M, 0, 0), (w_g, self.G, 0, 0), (w_k, K, 0, 0), (1.0, self.Bt, 0, n),
                  (1.0, B, n, 0), (turn, turned, n, 0))  # fmt: skip
         rows = [i + np.repeat(np.arange(A.shape[0]), np.diff(A.indptr)) for _, A, i, _ in parts]
-        columns, values = (
-            [j + A.indices for _, A, _, j in parts],
-            [w * A.data for w, A, *_ in parts],
-        )
+        columns = [j + A.indices for _, A, _, j in parts]
+        values = np.concatenate([w * A.data for w, A, *_ in parts])
         places = (np.concatenate(rows), np.concatenate(columns))
-        S = sp.csr_array((np.concatenate(values), places), shape=(n + self.model.n_lam,) * 2)
+        S = sp.csr_array((values, places), shape=(n + self.model.n_lam,) * 2)
         S.eliminate_zeros()
         return S
 
