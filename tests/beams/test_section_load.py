@@ -753,6 +753,11 @@ def forgetting(t):
 
 
 @njit
+def dividing(v):
+    return (1.0 / (0.0 * v[0]), 0.0, 0.0), (0.0, 0.0, 0.0)
+
+
+@njit
 def wrong_slope(R, q):
     return slope(R, q) * 1.1
 
@@ -772,6 +777,7 @@ BAD = [
     (3.0, {}, "load= must be a function, got 3.0"),
     (tangential, {}, "load= has an argument 'q'; arguments are told by their names"),
     (no_number, {}, "load= must return finite numbers, got .nan"),
+    (dividing, {}, "load= must return finite numbers, got (.inf|an error, as of a division by)"),
     (two_numbers, {}, "load= .*three numbers"),
     (force_alone, {}, "load= .*a force and a moment, .f, m."),
     (raising, {}, "load= raised ValueError: too slow at the described pose .s = 0 m"),
