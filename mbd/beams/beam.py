@@ -9,7 +9,7 @@ import numpy as np
 from mbd.base.checked import flag, shown, sized, whole
 from mbd.base.door import array, label, unit_vector, vector
 from mbd.beams.clamps import clamped, rows_of
-from mbd.beams.curve import ReferenceCurve, evaluated
+from mbd.beams.curve import Path, ReferenceCurve, checked_profile
 from mbd.beams.pieces import masses_between, mesh, stiffness
 from mbd.beams.section import Section
 from mbd.interactions.beams.element import BEAM, BEAM_4
@@ -96,10 +96,9 @@ class Beam(Part):
         if whole(self.name, "order", order, 2) not in (2, 4):
             raise ValueError(f"{self.name}: order must be 2 or 4, got {shown(order)}")
         direction = unit_vector(self.name, "up", up)
-        curve = ReferenceCurve(
-            self.name, points, smooth, section, stations, direction, twist, prestrain
-        )
-        self._curve, self._mesh = curve, mesh(curve, max(n, len(curve.pieces)))
+        path = Path(self.name, points, smooth)
+        curve = ReferenceCurve(path, section, stations, direction, twist, prestrain)
+        self._curve, self._mesh = curve, mesh(curve, max(n, len(path.pieces)))
         self._warn()
         tau = np.broadcast_to(_damping(self.name, damping), 6)
         self._nodes = self._bodies(
@@ -122,7 +121,7 @@ class Beam(Part):
     @property
     def length(self) -> float:
         """Length of the line at rest [m]."""
-        return self._curve.length
+        return self._curve.path.length
 
     @property
     def stations(self) -> np.ndarray:
@@ -302,19 +301,14 @@ class LineLoad(Part):
             number_law(self.name, law)
         flag(self.name, "follow", follow)
         self.beam = beam
-        constant = None if callable(force) else vector(self.name, "force", force, "N/m")
-
-        def per_length(s: np.ndarray) -> np.ndarray:
-            if constant is not None:
-                return np.broadcast_to(constant, (*s.shape, 3))
-            places = np.ravel(s / beam.length)
-            values = [
-                vector(self.name, "force(p)", evaluated(self.name, "force", force, float(x)), "N/m")
-                for x in places
-            ]
-            return np.reshape(values, (*s.shape, 3))
-
-        self.forces = beam.loads(per_length)
+        if callable(force):
+            profile = checked_profile(
+                self.name, "force", force, lambda what, x: vector(self.name, what, x, "N/m")
+            )
+        else:
+            constant = vector(self.name, "force", force, "N/m")
+            profile = lambda p: np.broadcast_to(constant, (*p.shape, 3))  # noqa: E731
+        self.forces = beam.loads(lambda s: profile(s / beam.length))
         loads = [F if law is None else _scaled(law, F) for F in self.forces]
         self._loads = [
             PointForce(f"{self.name}.{i}", node, load, follow=follow)

@@ -19,7 +19,6 @@ from mbd.beams.section import Section
 _ALONG = 1e-6  # sine of the angle between axis 1 and `up` that is too small for a plane
 _PER_LENGTH = ("stiffness", "mass_matrix")
 _AROUND = 24  # points of outlines whose numbers of corners differ
-_STRAINS = "-, 1/m"
 _SHORT, _LONG = 1e-100, 1e100  # [m] of a line: squares of others are no numbers
 _GAUSS = np.polynomial.legendre.leggauss(6)
 
@@ -33,6 +32,22 @@ def evaluated(who: str, what: str, function: Callable[[float], Any], p: float) -
             f"{who}: {what}, a function of p in [0, 1], raised {type(error).__name__}: {error} at "
             f"p = {p:g}"
         ) from error
+
+
+Profile = Callable[[np.ndarray], np.ndarray]  # of p (...) to arrays (..., ...)
+
+
+def checked_profile(
+    who: str, what: str, function: Callable[[float], Any], checked: Callable[[str, Any], Any]
+) -> Profile:
+    """Return a user's function of many places, its values checked."""
+
+    def at(p: np.ndarray) -> np.ndarray:
+        places = np.ravel(p).tolist()
+        values = [checked(f"{what}(p)", evaluated(who, what, function, x)) for x in places]
+        return np.reshape(values, (*np.shape(p), *np.shape(values[0])))
+
+    return at
 
 
 @dataclass(frozen=True)
@@ -76,7 +91,7 @@ class Path:
     def __init__(self, who: str, points: Any, smooth: bool) -> None:
         if not isinstance(smooth, bool):
             raise TypeError(f"{who}: smooth must be True or False, got {shown(smooth)}")
-        self.pieces = _pieces(who, points, smooth)
+        self.who, self.pieces = who, _pieces(who, points, smooth)
         ends = [piece.lengths(np.array([0.0, 1.0]))[1] for piece in self.pieces]
         self.corners = np.concatenate([[0.0], np.cumsum(ends)])  # [m]
         self.length = float(self.corners[-1])
@@ -104,13 +119,13 @@ class Path:
         return np.concatenate([*s, [self.length]]), np.repeat(np.arange(len(counts)), counts)
 
 
-class ReferenceCurve(Path):
+class ReferenceCurve:
     """The line of a beam with its section frames and section properties.
 
     Parameters
     ----------
-    who, points, smooth
-        Of the line.
+    path : Path
+        The line.
     section : Section, several in a list, or function of p
         With linear changes between the entries of a list.
     stations : None or (k,) array [-]
@@ -124,11 +139,10 @@ class ReferenceCurve(Path):
     """
 
     def __init__(
-        self, who: str, points: Any, smooth: bool, section: Any, stations: Any, up: np.ndarray,
-        twist: Any, prestrain: Any = None,
+        self, path: Path, section: Any, stations: Any, up: np.ndarray, twist: Any,
+        prestrain: Any = None,
     ) -> None:  # fmt: skip
-        super().__init__(who, points, smooth)
-        self.who, self.up = who, up
+        self.path, self.up, who = path, up, path.who
         p = None if stations is None else _stations(who, stations)
         self.stiffness, self.mass, self.outline, self.young = _properties(who, section, p)
         self.twist = _twist(who, twist, p)
@@ -136,20 +150,20 @@ class ReferenceCurve(Path):
 
     def at(self, piece: int, s: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return r0 (..., 3) and R0 (..., 3, 3) at lengths s [m], which lie in a piece."""
-        part, p = self.pieces[piece], self.parameter(piece, s)
+        part, p = self.path.pieces[piece], self.path.parameter(piece, s)
         t = part.tangent(p)
         t = t / np.linalg.norm(t, axis=-1, keepdims=True)
         two = np.cross(self.up, t)
         size = np.linalg.norm(two, axis=-1, keepdims=True)
         if np.min(size) < _ALONG:
             raise ValueError(
-                f"{self.who}: up must not be along the beam, got {self.up.tolist()} [-], which it "
-                f"is {np.ravel(s)[np.argmin(size)]:.3g} m from its start; give another direction, "
-                "of axis 3 of the section"
+                f"{self.path.who}: up must not be along the beam, got {self.up.tolist()} [-], "
+                f"which it is {np.ravel(s)[np.argmin(size)]:.3g} m from its start; give another "
+                "direction, of axis 3 of the section"
             )
         two = two / size
         frame = np.stack([t, two, np.cross(t, two)], axis=-1)
-        angle = self.twist(s / self.length)
+        angle = self.twist(s / self.path.length)
         if np.any(angle):
             from scipy.spatial.transform import Rotation
 
@@ -257,9 +271,6 @@ def _inverse(piece: Piece) -> Callable[[np.ndarray], np.ndarray]:
     return parameter
 
 
-Profile = Callable[[np.ndarray], np.ndarray]  # of p (...) to arrays (..., ...)
-
-
 def _stations(who: str, stations: Any) -> np.ndarray:
     """Return increasing numbers from 0 to 1."""
     p = array(who, "stations", stations, "numbers from 0 to 1 [-]")
@@ -365,12 +376,7 @@ def _twist(who: str, twist: Any, stations: np.ndarray | None) -> Callable[[np.nd
     if twist is None:
         return np.zeros_like
     if callable(twist):
-        return lambda p: np.array(
-            [
-                number(who, "twist(p)", evaluated(who, "twist", twist, float(x)), "rad")
-                for x in np.ravel(p)
-            ]
-        ).reshape(np.shape(p))
+        return checked_profile(who, "twist", twist, lambda what, x: number(who, what, x, "rad"))
     values = np.atleast_1d(array(who, "twist", twist, "numbers [rad]"))
     if values.ndim != 1 or not len(values) or not np.isfinite(values).all():
         raise ValueError(f"{who}: twist must be finite numbers [rad], got {shown(twist)}")
@@ -385,18 +391,9 @@ def _twist(who: str, twist: Any, stations: np.ndarray | None) -> Callable[[np.nd
 def _prestrain(who: str, prestrain: Any, stations: np.ndarray | None) -> Profile:
     """Return three strains [-] and three curvatures [1/m] (6,) of p."""
     if callable(prestrain):
-        return lambda p: np.array(
-            [
-                vector(
-                    who,
-                    "prestrain(p)",
-                    evaluated(who, "prestrain", prestrain, float(x)),
-                    _STRAINS,
-                    6,
-                )
-                for x in np.ravel(p)
-            ]
-        ).reshape(*np.shape(p), 6)
+        return checked_profile(
+            who, "prestrain", prestrain, lambda what, x: vector(who, what, x, "-, 1/m", 6)
+        )
     what = "six numbers [-, 1/m], or several sixes in a list"
     table = np.atleast_2d(
         np.zeros(6) if prestrain is None else array(who, "prestrain", prestrain, what)

@@ -125,7 +125,7 @@ def _of_nodes(frames: np.ndarray) -> np.ndarray:
 
 def mesh(curve: ReferenceCurve, elements: int) -> BeamMesh:
     """Return nodes at equal distances in every smooth piece, and their masses."""
-    s, piece = curve.nodes(elements)
+    s, piece = curve.path.nodes(elements)
     count = piece[-1] + 1
     half = 0.5 * np.diff(s)[:, None]
     at, weight = s[:-1, None] + half * (1.0 + _X), half * _W
@@ -135,7 +135,7 @@ def mesh(curve: ReferenceCurve, elements: int) -> BeamMesh:
         own = piece == k
         line[own], frames[own] = curve.at(k, inside[own])
     grid = BeamMesh(s, piece, at, weight, line, frames, np.zeros((len(s), 4, 4)), False)
-    mass, linear = _at_nodes(grid, curve.mass(at / curve.length))
+    mass, linear = _at_nodes(grid, curve.mass(at / curve.path.length))
     return replace(grid, mass=mass, linear=linear)
 
 
@@ -172,7 +172,7 @@ def masses_between(curve: ReferenceCurve, grid: BeamMesh) -> np.ndarray:
 
     Matrices (n, 8, 8) over r, d1, d2, d3 of the first, then of the last end of each element.
     """
-    w, C = (f(grid.at / curve.length) for f in (curve.mass, curve.stiffness))
+    w, C = (f(grid.at / curve.path.length) for f in (curve.mass, curve.stiffness))
     h = grid.weight.sum(axis=1)
     _, GA2, GA3, _, EI2, EI3 = np.diagonal(C.mean(axis=1), axis1=1, axis2=2).T
     lines = np.array([EI3 / GA2, EI2 / GA3])  # squared, of bending along axes 2 and 3
@@ -290,13 +290,15 @@ def stiffness(curve: ReferenceCurve, grid: BeamMesh) -> tuple[np.ndarray, np.nda
     Q = np.zeros((*grid.at.shape, 6, 6))
     Q[..., :3, :3] = Q[..., 3:, 3:] = A
     Q[..., 3:, :3] = A @ tilde(arms)
-    C = curve.stiffness(grid.at / curve.length)
+    C = curve.stiffness(grid.at / curve.path.length)
     S = (grid.weight[..., None, None] * (_t(Q) @ np.linalg.inv(C) @ Q)).sum(axis=1)
     arm = _blocks(Rm, -tilde(rb - rm) @ Rm)
     back = _blocks(_t(Rb), np.zeros_like(Rb))
     J = np.linalg.solve(_tangent(e0), back @ arm)
     inverse = np.linalg.inv(J)
-    free = np.einsum("eg,egji,egj->ei", grid.weight, Q, curve.prestrain(grid.at / curve.length))
+    free = np.einsum(
+        "eg,egji,egj->ei", grid.weight, Q, curve.prestrain(grid.at / curve.path.length)
+    )
     free = np.einsum("eij,ej->ei", J, free)
     K = _t(inverse) @ np.linalg.inv(S) @ inverse
     K = 0.5 * (K + _t(K))
@@ -316,7 +318,7 @@ def _following(
     none, first, second = (
         np.einsum("eg,g,egij->eij", weight, (0.5 * _X) ** k, flexible) for k in (0, 1, 2)
     )
-    W = np.einsum("eij,eji->ei", none, K)
+    W = np.einsum("eij,eji->ei", none, K).clip(0.0, 1.0)
     A = _ad(e0 + W * x)
     there = A @ first + first @ _t(A) + A @ second @ _t(A)
     C = np.linalg.inv(np.linalg.cholesky(0.5 * (S + _t(S))))

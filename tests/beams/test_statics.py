@@ -66,9 +66,15 @@ CASES = {
 }  # fmt: skip
 
 
-# the same with order=4
+def tapered(p):
+    return mbd.Section(stiffness=COUPLED * (1 - 0.7 * p), mass=1.0)
+
+
+# the same with order=4, and a tapered beam, by shooting too, of which order two is 7.3e-2 m off
+# with 8 elements, 3.1e-3 m with 32
+TAPERED = {"section": tapered, "points": ((0, 0, 0), (10, 0, 0)), "force": (5000, 3000, 12000)}
 OF_ORDER_FOUR = {
-    "elastica, 1": {4: 1.45e-5, 16: 5.63e-8},
+    "tapered": {8: 1.81e-3, 32: 6.80e-6},
     "elastica, 10": {8: 1.81e-5, 32: 6.79e-8},
     "45-degree bend": {4: 9.40e-3, 16: 3.49e-5},
     "coupled section": {2: 4.11e-4, 8: 1.59e-6},
@@ -83,16 +89,17 @@ def test_tip_of_a_cantilever_converges_to_the_exact_one(case):
         assert got == pytest.approx(error, rel=0.1), elements
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", OF_ORDER_FOUR)
 def test_errors_of_order_four(case):
-    """Also of what bends and twists: order two has 42 times the error with 8 elements."""
-    options, exact, _ = CASES[case]
+    """Also of what bends and twists: order two has 40 times the error with 8 elements."""
+    tapered = TAPERED, (5.51688865, 1.50936402, 8.21359826), None
+    options, exact, _ = {**CASES, "tapered": tapered}[case]
     (n, error), (more, less) = OF_ORDER_FOUR[case].items()
     for elements in (n, more):
         pose = mbd.equilibrium(cantilever(elements, order=4, **options))
         got = np.linalg.norm(pose[f"beam.{elements}"].position - exact)
         assert got == pytest.approx(error if elements == n else less, rel=0.1), elements
-        assert pose.iterations <= 10
+        assert pose.iterations <= 13
     assert more == 4 * n
     assert less < error / 4**3.7
 
