@@ -68,17 +68,20 @@ def built(
         )
     system = system.frozen()
     bodies = list(system.bodies.values())
-    for body in bodies:
-        if (axis := body.formulation.normal) is not None and system.gravity[axis] != 0.0:
+    planar = {b.name: axis for b in bodies if (axis := b.formulation.normal) is not None}
+    for name, axis in planar.items():
+        if system.gravity[axis] != 0.0:
             raise ValueError(
-                f"System: gravity must be in the plane of {body.name!r}, which moves normal to "
+                f"System: gravity must be in the plane of {name!r}, which moves normal to "
                 f"{'xyz'[axis]}, got {system.gravity.tolist()} [m/s^2]; turn it, or take another "
                 "formulation"
             )
     index = {b.name: i for i, b in enumerate(bodies)}
     index["ground"] = -1
     parts = system.parts
-    elements = {name: elements_of(part) for name, part in parts.items()}
+    elements = {
+        name: elements_of(part) if planar else part.elements() for name, part in parts.items()
+    }
     owned = [
         owned_element(part.name, e, index, word, i)
         for part in parts.values()
