@@ -27,10 +27,9 @@ from mbd.base.identity import Identity
 from mbd.base.tolerances import DERIVATIVE_EXACT, FIT_ARRIVED, FIT_PERFECT, FIT_SEEN, FIT_TOL
 from mbd.derivatives.sensitivities import sensitivities
 from mbd.derivatives.variables import Variables, variables_of
-from mbd.fitting.curve import Curve
 from mbd.fitting.evaluations import Evaluation, Evaluations
 from mbd.fitting.experiments import Experiments, quantity
-from mbd.fitting.sensors import Sensor
+from mbd.fitting.sensors import Curve, Sensor
 from mbd.runs.interrupts import listening
 
 _WHO = "fit"
