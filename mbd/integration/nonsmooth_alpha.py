@@ -14,7 +14,7 @@ import numpy as np
 from mbd.algebra.graphs import components, neighbours
 from mbd.algebra.newmark import damping_weights
 from mbd.base.checked import one_of
-from mbd.base.door import number
+from mbd.base.door import number, within
 from mbd.base.tolerances import CONTACT_SOFT, ROWS_MET
 from mbd.integration import located, nonsmooth
 from mbd.integration import set_valued_laws as sv
@@ -207,8 +207,7 @@ class NonsmoothAlpha:
     def __post_init__(self) -> None:
         """Check the parameters."""
         who = "NonsmoothAlpha"
-        if not 0.0 <= number(who, "rho", self.rho, "-") <= 1.0:
-            raise ValueError(f"{who}: rho must be in [0, 1] [-], got {self.rho}")
+        within(who, "rho", self.rho, "-", 0.0, 1.0)
         if not 0.0 < number(who, "tol", self.tol, "-") < 1.0:
             raise ValueError(f"{who}: tol must be in (0, 1) [-], got {self.tol}")
         one_of(who, "contacts", self.contacts, ("capture", "locate"))
