@@ -401,7 +401,11 @@ def fit(
                 if np.all(np.abs(weights - before) <= FIT_ARRIVED * before):
                     break
         except KeyboardInterrupt:
-            good = [x for x in runs.kept.values() if not x.failure and _inside(variables, x.x)]
+            low, high = variables.low, variables.high
+            good = [
+                one for one in runs.kept.values()
+                if not one.failure and ((low <= one.x) & (one.x <= high)).all()
+            ]  # fmt: skip
             best = min(good, key=lambda x: np.linalg.norm(weights * x.values))
             status, message = -1, "interrupted by the user"
     if unsure:
@@ -433,10 +437,6 @@ def _sensors(all_of: Experiments, sensors: Any) -> dict[str, tuple[float, float]
             numbers[f"{name}.{word}"] = start, sizes[word]
     all_of.of_sensors = list(numbers)
     return numbers
-
-
-def _inside(variables: Variables, x: np.ndarray) -> bool:
-    return bool(np.all((variables.low <= x) & (x <= variables.high)))
 
 
 def _weights(all_of: Experiments, residuals: np.ndarray, p: int = 0) -> np.ndarray:
