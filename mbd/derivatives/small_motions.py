@@ -170,10 +170,8 @@ class FactorSlopes:
             some: list[Stencil | None] = [None]
             with suppress(ValueError):
                 some = list(stencils(owner, bare, [name]))
-            self.bare += [None] if self._is_scaled(name) else some
-
-    def _is_scaled(self, name: str) -> bool:
-        return name.partition(".")[0] == "gravity" and "gravity" in self.critical.problem.scaled
+            is_gravity = name.partition(".")[0] == "gravity"
+            self.bare += [None] if is_gravity and "gravity" in critical.problem.scaled else some
 
     @property
     def stats(self) -> dict[str, int]:

@@ -373,11 +373,13 @@ def apply_maps(
         T = I[i + NODE_T] + (n * n if back else 0)
         for r in range(n):
             row = y + u + r * many
-            clear(F, row, many)
+            for p in range(many):
+                F[row + p] = 0.0
             for c in range(n):
                 factor = F[T + c * n + r] if transposed else F[T + r * n + c]
                 if factor != 0.0:
-                    add(F, row, factor, x + u + c * many, many)
+                    for p in range(many):
+                        F[row + p] += factor * F[x + u + c * many + p]
 
 
 @jit
@@ -397,7 +399,8 @@ def write_right_sides(I: Any, F: Any, k: int, c: float) -> None:
     call(address_at(I, I[k + PRODUCTS]), I, F, I[k + PRODUCTS + 2])
     for i in range(n):
         if is_velocity(I, i) or met_by_rate(I, F, i):
-            add(F, r + i * many, 1.0, product + i * many, many)
+            for p in range(i * many, (i + 1) * many):
+                F[r + p] += F[product + p]
 
 
 @jit

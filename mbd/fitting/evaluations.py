@@ -187,11 +187,13 @@ class Evaluations:
     def _append(self, new: Evaluation) -> None:
         if self.file is None:
             return
+        numbers = np.concatenate([new.x, new.values, new.jacobian.ravel()])
+        line = _line({"numbers": b64encode(numbers.tobytes()).decode(), "failure": new.failure})
         try:
             with self.file.open("ab", buffering=0) as stream:
                 whole = stream.tell()
                 try:
-                    rest = memoryview(_record(new))
+                    rest = memoryview(line)
                     while rest:  # a disk that is nearly full takes a piece
                         rest = rest[stream.write(rest) :]
                     os.fsync(stream.fileno())
@@ -204,12 +206,6 @@ class Evaluations:
                 RuntimeWarning,
                 stacklevel=2,
             )
-
-
-def _record(x: Evaluation) -> bytes:
-    """Return the line of an evaluation."""
-    numbers = np.concatenate([x.x, x.values, x.jacobian.ravel()])
-    return _line({"numbers": b64encode(numbers.tobytes()).decode(), "failure": x.failure})
 
 
 def _line(values: Any) -> bytes:

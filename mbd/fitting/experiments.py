@@ -14,8 +14,7 @@ from mbd.derivatives.runs import KeptRuns
 from mbd.derivatives.sensitivities import Sensitivities, sensitivities_over
 from mbd.derivatives.variables import knows, variables_of
 from mbd.drawing.curves import curves
-from mbd.fitting.curve import Curve
-from mbd.fitting.sensors import shown_by
+from mbd.fitting.sensors import Curve, shown_by
 from mbd.model.description import WHO, put_system
 from mbd.model.model import Model
 from mbd.model.system import model_of

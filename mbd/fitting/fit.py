@@ -27,10 +27,9 @@ from mbd.base.identity import Identity
 from mbd.base.tolerances import DERIVATIVE_EXACT, FIT_ARRIVED, FIT_PERFECT, FIT_SEEN, FIT_TOL
 from mbd.derivatives.sensitivities import sensitivities
 from mbd.derivatives.variables import Variables, variables_of
-from mbd.fitting.curve import Curve
 from mbd.fitting.evaluations import Evaluation, Evaluations
 from mbd.fitting.experiments import Experiments, quantity
-from mbd.fitting.sensors import Sensor
+from mbd.fitting.sensors import Curve, Sensor
 from mbd.runs.interrupts import listening
 
 _WHO = "fit"
@@ -402,7 +401,11 @@ def fit(
                 if np.all(np.abs(weights - before) <= FIT_ARRIVED * before):
                     break
         except KeyboardInterrupt:
-            good = [x for x in runs.kept.values() if not x.failure and _inside(variables, x.x)]
+            low, high = variables.low, variables.high
+            good = [
+                one for one in runs.kept.values()
+                if not one.failure and ((low <= one.x) & (one.x <= high)).all()
+            ]  # fmt: skip
             best = min(good, key=lambda x: np.linalg.norm(weights * x.values))
             status, message = -1, "interrupted by the user"
     if unsure:
@@ -434,10 +437,6 @@ def _sensors(all_of: Experiments, sensors: Any) -> dict[str, tuple[float, float]
             numbers[f"{name}.{word}"] = start, sizes[word]
     all_of.of_sensors = list(numbers)
     return numbers
-
-
-def _inside(variables: Variables, x: np.ndarray) -> bool:
-    return bool(np.all((variables.low <= x) & (x <= variables.high)))
 
 
 def _weights(all_of: Experiments, residuals: np.ndarray, p: int = 0) -> np.ndarray:

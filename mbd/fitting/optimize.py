@@ -191,7 +191,8 @@ def optimize(
     of_run = [what for what in several if isinstance(what, Objective) and what.of is None]
     problem = None
     if of_run and (t_end is not None or step is not None):
-        problem = _problem(model, variables, of_run, t_end, step, options)
+        with speaking_as(_WHO, "Problem"):
+            problem = Problem(model, variables.arguments, of_run, t_end, step, **options)  # type: ignore[arg-type]
     elif variables.controls:
         name = variables.controls[0].name
         raise ValueError(f"{_WHO}: {name!r} is a control of a run; give t_end= and step= [s]")
@@ -244,15 +245,6 @@ def _limits(constraints: Any) -> dict[str, tuple[Any, float, float]]:
             raise TypeError(f"{_WHO}: {form}, got {shown(name)}: {shown(pair)}")
         limits[name] = (what, low, high)
     return limits
-
-
-def _problem(
-    model: Any, variables: Variables, objectives: list[Objective], t_end: Any, step: Any,
-    options: Any,
-) -> Problem:  # fmt: skip
-    """Return what evaluates objectives of one run."""
-    with speaking_as(_WHO, "Problem"):
-        return Problem(model, variables.arguments, objectives, t_end, step, **options)
 
 
 def _of_one_pose(

@@ -28,7 +28,7 @@ Gonzalez, J. Nonlinear Sci. 6 (1996); Betsch and Steinmann.
 
 import math
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -327,15 +327,12 @@ class EnergyMomentum:
     max_iterations: int = 40
     linear_solver: Literal["fronts"] = "fronts"
 
+    kernel: ClassVar[Any] = conserve  #: the compiled loop over steps
+
     def __post_init__(self) -> None:
         """Check the parameters."""
         whole("EnergyMomentum", "max_iterations", self.max_iterations, 2)
         one_of("EnergyMomentum", "linear_solver", self.linear_solver, ("fronts",))
-
-    @property
-    def kernel(self) -> Any:
-        """The compiled loop over steps."""
-        return conserve
 
     @property
     def facts(self) -> Facts:

@@ -39,7 +39,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -508,6 +508,8 @@ class ExplicitRungeKutta:
     tableau: Literal["dop853", "tsit5", "rk4"] = "dop853"
     stiff: Literal["stay", "radau"] = "stay"
 
+    kernel: ClassVar[Any] = advance  #: the compiled loop over steps
+
     def __post_init__(self) -> None:
         """Check the options."""
         one_of("ExplicitRungeKutta", "tableau", self.tableau, TABLEAUS)
@@ -517,11 +519,6 @@ class ExplicitRungeKutta:
                 "ExplicitRungeKutta: stiff='radau' needs tableau='dop853', whose last stages tell "
                 f"how stiff a motion is, got {self.tableau!r}"
             )
-
-    @property
-    def kernel(self) -> Any:
-        """The compiled loop over steps."""
-        return advance
 
     @property
     @once

@@ -2,13 +2,13 @@ r"""Generalized-alpha and its family: the parameters of the method."""
 
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
 from mbd.algebra.newmark import Weights, damping_weights, largest_damping
 from mbd.base.checked import one_of, whole
-from mbd.base.door import number, vector
+from mbd.base.door import number, vector, within
 from mbd.integration.adaptive import advance_adaptive, own_floats, resize
 from mbd.integration.method import Facts, FreeSteps, newton_failed, once
 from mbd.integration.newton_loop import advance
@@ -75,11 +75,12 @@ class GeneralizedAlpha:
     linear_solver: Literal["fronts", "splu"] = "fronts"
     weights: tuple[float, float, float, float] | None = None
 
+    kernel: ClassVar[Any] = advance  #: the compiled loop over steps
+
     def __post_init__(self) -> None:
         """Check the parameters."""
         who = "GeneralizedAlpha"
-        if not 0.0 <= number(who, "rho", self.rho, "-") <= 1.0:
-            raise ValueError(f"{who}: rho must be in [0, 1] [-], got {self.rho}")
+        within(who, "rho", self.rho, "-", 0.0, 1.0)
         if not 0.0 < number(who, "tol", self.tol, "-") < 1.0:
             raise ValueError(f"{who}: tol must be in (0, 1) [-], got {self.tol}")
         for name in ("rho", "tol"):  # methods are keys: numbers, no arrays of one
@@ -154,11 +155,6 @@ class GeneralizedAlpha:
     def beta(self) -> float:
         """Newmark's beta."""
         return self.alpha.beta
-
-    @property
-    def kernel(self) -> Any:
-        """The compiled loop over steps."""
-        return advance
 
     @property
     @once

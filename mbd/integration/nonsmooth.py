@@ -82,21 +82,29 @@ HALVES = 64.0  # the smallest part of a step
 
 # --- kinematics -----------------------------------------------------------------------------------
 @jit
-def algorithmic(I: Any, F: Any, i: int) -> float:
-    """Return a of an unknown at the end of the step, of rows p-bar."""
+def weights_of_method(F: Any) -> tuple[float, float, float]:
+    r"""Return the weights of :math:`\dot v, \dot v_n, a_n` in a at the end of the step."""
     am, af = F[m.ALPHA_M], F[m.ALPHA_F]
-    c0, c1, c2 = (1 - af) / (1 - am), af / (1 - am), -am / (1 - am)
+    return (1 - af) / (1 - am), af / (1 - am), -am / (1 - am)
+
+
+@jit
+def algorithmic(I: Any, F: Any, i: int, weights: tuple[float, float, float]) -> float:
+    """Return a of an unknown at the end of the step, of rows p-bar."""
+    c0, c1, c2 = weights
     return c0 * F[I[m.A] + i] + c1 * F[I[m.AN] + i] + c2 * F[I[m.AL] + i]
 
 
 @jit
-def quadrature(I: Any, F: Any, i: int, h: float) -> tuple[float, float]:
+def quadrature(
+    I: Any, F: Any, i: int, h: float, weights: tuple[float, float, float]
+) -> tuple[float, float]:
     r"""Return what a, of rows p-bar, add up to in a step: as velocity and as position.
 
     :math:`h((1-\gamma)a_n + \gamma a_{n+1})` and
     :math:`h^2((\tfrac12-\beta)a_n + \beta a_{n+1})`.
     """
-    beta, gamma, old, new = F[m.BETA], F[m.GAMMA], F[I[m.AL] + i], algorithmic(I, F, i)
+    beta, gamma, old, new = F[m.BETA], F[m.GAMMA], F[I[m.AL] + i], algorithmic(I, F, i, weights)
     return h * ((1 - gamma) * old + gamma * new), h * h * ((0.5 - beta) * old + beta * new)
 
 
@@ -117,10 +125,10 @@ def forget_jumps(I: Any, F: Any) -> None:
 @jit
 def move(I: Any, F: Any, h: float) -> None:
     """Set velocities and increments of the step by A, AN, AL, W and delta."""
-    jump, shift = own_vector(I, sv.JUMP), own_vector(I, sv.SHIFT)
+    jump, shift, weights = own_vector(I, sv.JUMP), own_vector(I, sv.SHIFT), weights_of_method(F)
     for i in range(I[m.N_U]):
         if is_velocity(I, i):
-            faster, farther = quadrature(I, F, i, h)
+            faster, farther = quadrature(I, F, i, h, weights)
             F[I[m.D] + i] = h * F[I[m.VN] + i] + farther + F[shift + i]
             F[I[m.V] + i] = F[I[m.VN] + i] + faster + F[jump + i]
 
@@ -128,8 +136,9 @@ def move(I: Any, F: Any, h: float) -> None:
 @jit
 def finish_accelerations(I: Any, F: Any, quiet: bool) -> None:
     """Set a and p-bar at the end; after a change the past is forgotten."""
+    weights = weights_of_method(F)
     for i in range(I[m.N_U]):
-        F[I[m.AL] + i] = algorithmic(I, F, i) if quiet else F[I[m.A] + i]
+        F[I[m.AL] + i] = algorithmic(I, F, i, weights) if quiet else F[I[m.A] + i]
 
 
 @jit
@@ -201,11 +210,12 @@ def solve_open(I: Any, F: Any) -> None:
 def choose_totals(I: Any, F: Any, h: float) -> None:
     """Write the totals of the contacts by their present p, Lambda and kappa."""
     rows, jump, shift = sv.array(I, F, sv.ROWS), own_vector(I, sv.JUMP), own_vector(I, sv.SHIFT)
+    weights = weights_of_method(F)
     P, P0 = sv.array(I, F, sv.IMPULSE), sv.array(I, F, sv.IMPULSE_0)
     kappa, kappa0 = sv.array(I, F, sv.KAPPA), sv.array(I, F, sv.KAPPA_0)
     for j in range(int(F[sv.place(I, sv.N_ROWS)])):
         u = int(F[rows + j])
-        F[P0 + j], F[kappa0 + j] = quadrature(I, F, u, h)
+        F[P0 + j], F[kappa0 + j] = quadrature(I, F, u, h, weights)
         F[P + j], F[kappa + j] = F[jump + u] + F[P0 + j], F[shift + u] + F[kappa0 + j]
 
 
@@ -218,9 +228,10 @@ def _in_cone(normal: float, y1: float, y2: float, mu: float) -> bool:
 @jit
 def add_up_reaction(I: Any, F: Any, at: int, h: float, jump: int, to: int) -> None:
     """Write the impulse in a bearing: quadrature of its forces, and that in a vector of jumps."""
+    weights = weights_of_method(F)
     for i in range(3):
         u = int(F[at + c.REACTION]) + i
-        F[to + i] = F[jump + u] + quadrature(I, F, u, h)[0]
+        F[to + i] = F[jump + u] + quadrature(I, F, u, h, weights)[0]
 
 
 @jit

@@ -1,34 +1,189 @@
 r"""``mbd.NonsmoothAlpha``: the method for contacts, impacts, rigid stops and dry friction.
 
 Its steps are those of ``nonsmooth``, which capture all events within them, or of ``located``, which
-end at each.
+end at each; they find the set-valued laws of a model in tables.
 """
 
 import warnings
 from dataclasses import dataclass
-from typing import Any, Literal
+from itertools import pairwise
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from mbd.algebra.graphs import components, neighbours
 from mbd.algebra.newmark import damping_weights
 from mbd.base.checked import one_of
-from mbd.base.door import number
-from mbd.base.tolerances import ROWS_MET
+from mbd.base.door import number, within
+from mbd.base.tolerances import CONTACT_SOFT, ROWS_MET
 from mbd.integration import located, nonsmooth
 from mbd.integration import set_valued_laws as sv
 from mbd.integration.method import Facts
-from mbd.integration.tables_of_laws import begun, laws_of, own_floats, write_laws
 from mbd.interactions import set_valued as c
 from mbd.linear.fronts import factor_and_solve
 from mbd.machine import buffer as m
-from mbd.model.frozen import FrozenModel
+from mbd.model.frozen import FrozenModel, checked_set_valued, per_model
 from mbd.model.independent_rows import selected
 from mbd.model.state import State
 from mbd.model.workspace import Workspace
 
 LAWS_MET = ("contact", "rigid stop", "dry friction")  # the laws that it meets
+_FORMS = {"rigid stop": c.SIDE, "dry friction": c.DRY}
 
 
+# --- tables of the laws of a model ----------------------------------------------------------------
+class Laws(NamedTuple):
+    """The set-valued laws of a model: of each where its numbers are in F, and what they begin with.
+
+    Attributes
+    ----------
+    at, first, form : arrays of int
+        Place of the numbers, first unknown, form of the law.
+    reaction : array of int
+        First unknown of the force in the bound; -1: none.
+    free : array
+        1/m [1/kg] or 1/J of both bodies together: what a unit of force does to them without joints.
+    trees : (n, 2) array of int
+        Trees of bodies, held together by other parts, of both bodies; -1: ground.
+    tree_of : (n_u,) array of int
+        Tree of the bodies of each unknown; -1: of a law.
+    rows : array of int
+        Unknown of each row.
+    entries, velocities, places, own : arrays of int
+        Of each row its first entry in the matrix, of each entry the velocity and the place in F; of
+        each row the place of its diagonal.
+    """
+
+    at: np.ndarray
+    first: np.ndarray
+    form: np.ndarray
+    reaction: np.ndarray
+    free: np.ndarray
+    trees: np.ndarray
+    tree_of: np.ndarray
+    rows: np.ndarray
+    entries: np.ndarray
+    velocities: np.ndarray
+    places: np.ndarray
+    own: np.ndarray
+
+
+@per_model
+def laws_of(model: FrozenModel) -> Laws:
+    """Return the set-valued laws of a model."""
+    numbers, bodies, trees = [], [], _trees(model)
+    for name, elements in model.numbering.elements.items():
+        for record, (element, _) in zip(model.records[name], elements, strict=False):
+            if not element.kind.set_valued:
+                continue
+            nodes = {x.body: model.nodes[x.body] for x in element.attachments if x.body in trees}
+            free = sum(1.0 / x.mass for x in nodes.values())
+            if element.row_kinds[0] == m.MOMENT:
+                free = sum(3.0 / np.trace(x.inertia) for x in nodes.values())
+            joint = model.system.parts[name].reaction_of
+            reaction = model.I[model.records[joint][0] + m.E_ROW] if joint else -1
+            first = model.I[record + m.E_NUMBERS] + len(element.numbers) - c.OWN
+            form = _FORMS.get(element.kind.law, c.POINT)
+            numbers.append((first, model.I[record + m.E_ROW], form, reaction, free))
+            bodies.append([*nodes])
+    table = np.array(numbers, float).reshape(-1, 5).T
+    at, first, reaction = table[[0, 1, 3]].astype(int)
+    ends = np.array([[trees[x] for x in (*some, None, None)[:2]] for some in bodies], int)
+    n_rows = np.where(table[2] == c.POINT, 3, 1)
+    rows = np.repeat(first - (np.cumsum(n_rows) - n_rows), n_rows) + np.arange(n_rows.sum())
+    of_row = [some for some, n in zip(bodies, n_rows, strict=True) for _ in range(n)]
+    tree_of = np.full(int(model.I[m.N_U]), -1)
+    names = model.numbering
+    owners = [owner for owner, words in names.v_names for _ in words]
+    tree_of[names.v] = [trees[x] for x in owners]
+    for name, span in names.owners.items():
+        part = model.system.parts.get(name)
+        on = [name] if name in trees or part is None else [x.name for x in part.bodies]
+        tree_of[names.lam[span]] = max((trees.get(x, -1) for x in on), default=-1)
+    tree_of[rows] = -1
+    entries = _entries_of(model, rows, of_row)
+    return Laws(
+        at, first, table[2], reaction, table[4], ends.reshape(-1, 2), tree_of, rows, *entries
+    )
+
+
+def _trees(model: FrozenModel) -> dict[str | None, int]:
+    """Return the number of the tree of each body; of none -1."""
+    held = dict(model.set_valued)
+    pairs: list[tuple[str, str]] = []
+    for part in model.system.parts.values():
+        if part.name not in held:
+            some = [x.name for x in (*part.bodies, *part.nodes()) if x.name in model.nodes]
+            pairs += pairwise(some)
+    trees: dict[str | None, int] = {None: -1}
+    for i, some in enumerate(components(neighbours(model.nodes, pairs))):
+        trees |= dict.fromkeys(some, i)
+    return trees
+
+
+def _entries_of(model: FrozenModel, rows: np.ndarray, bodies: list[list[str]]) -> Any:
+    """Return where entries of rows by the velocities of bodies are, and their diagonals."""
+    from mbd.model.pattern import pattern  # scipy.sparse, which most runs do not need
+
+    names, at = model.numbering, pattern(model)
+    owners = np.array([owner for owner, words in names.v_names for _ in words], dtype=object)
+    number = dict(zip(names.lam.tolist(), range(model.n_v, model.n_v + model.n_lam), strict=True))
+    starts, velocities, places, own = [0], [], [], []
+    for unknown, some in zip(rows.tolist(), bodies, strict=True):
+        row = number[unknown]
+        span = slice(at.starts[row], at.starts[row + 1])
+        columns, where = at.columns[span], at.places[span]
+        moved = columns < model.n_v
+        moved[moved] = np.isin(owners[columns[moved]], some)
+        velocities.append(names.v[columns[moved]])
+        places.append(where[moved])
+        own.append(where[columns == row][0])
+        starts.append(starts[-1] + len(places[-1]))
+    joined = (np.concatenate(x) if x else np.empty(0, int) for x in (velocities, places))
+    return np.array(starts[:-1], int), *joined, np.array(own, int)
+
+
+def write_laws(model: FrozenModel, F: np.ndarray) -> None:
+    """Write what a method has to know of the laws to its own numbers, and to those of the laws."""
+    laws, n_u = laws_of(model), int(model.I[m.N_U])
+    own, n_rows, n = int(model.I[m.METHOD]), len(laws.rows), len(laws.places)
+    at = own + sv.N_VECTORS * n_u
+    F[at + sv.COUNT], F[at + sv.N_ROWS], F[at + sv.RESTITUTION_PART] = len(laws.at), n_rows, 1.0
+    F[at + sv.N_ENTRIES], F[at + sv.N_TREES] = n, laws.trees.max(initial=-1) + 1
+    F[at + sv.STIFF] = bool(model.kernels[m.ENERGY])
+    sizes = np.where(laws.form == c.POINT, 3, 1)
+    for which, values in (
+        (sv.RECORDS, laws.at), (sv.FIRST_ROWS, np.cumsum(sizes) - sizes), (sv.ROWS, laws.rows),
+        (sv.TREES, laws.trees.ravel()), (sv.ENTRIES, laws.entries), (sv.OWN, laws.own),
+    ):  # fmt: skip
+        base = at + sv.ARRAYS + which * n_rows
+        F[base : base + len(values)] = values
+    base = at + sv.ARRAYS + sv.N_ARRAYS * n_rows + n_rows * (2 * n_rows + n_u + 1)
+    F[base : base + 2 * n] = np.concatenate([laws.velocities, laws.places])
+    F[own + sv.IS_LAW * n_u + laws.rows] = 1.0
+    F[own + sv.TREE * n_u : own + (sv.TREE + 1) * n_u] = laws.tree_of
+    active = laws.at + c.ACTIVE
+    F[at + sv.STARTED] = (F[active] == c.BEGUN).all()  # by steps that left a state
+    F[active], F[laws.at + c.FORM] = np.maximum(F[active], c.WAITING), laws.form
+    F[laws.at + c.REACTION], F[laws.at + c.LEAST] = laws.reaction, CONTACT_SOFT * laws.free
+
+
+def begun(model: FrozenModel, state: State) -> bool:
+    """Tell whether a state is one that steps have left: it has the modes of all laws."""
+    if state.set_valued is None:
+        return not model.set_valued and state.alg is not None
+    active = np.isin(model.places_set_valued, laws_of(model).at + c.ACTIVE)
+    return bool((checked_set_valued(model, state)[active] == c.BEGUN).all())
+
+
+def own_floats(model: FrozenModel) -> int:
+    """Return how many numbers a method keeps of its own."""
+    laws = laws_of(model)
+    trees = int(laws.trees.max(initial=-1)) + 1
+    return sv.numbers_of_method(len(laws.rows), len(laws.places), trees, int(model.I[m.N_U]))
+
+
+# --- the method -----------------------------------------------------------------------------------
 @dataclass(frozen=True)
 class NonsmoothAlpha:
     """Generalized-alpha for contacts, impacts and dry friction.
@@ -52,8 +207,7 @@ class NonsmoothAlpha:
     def __post_init__(self) -> None:
         """Check the parameters."""
         who = "NonsmoothAlpha"
-        if not 0.0 <= number(who, "rho", self.rho, "-") <= 1.0:
-            raise ValueError(f"{who}: rho must be in [0, 1] [-], got {self.rho}")
+        within(who, "rho", self.rho, "-", 0.0, 1.0)
         if not 0.0 < number(who, "tol", self.tol, "-") < 1.0:
             raise ValueError(f"{who}: tol must be in (0, 1) [-], got {self.tol}")
         one_of(who, "contacts", self.contacts, ("capture", "locate"))

@@ -37,7 +37,7 @@ References
 import math
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -513,6 +513,8 @@ class RadauCollocation:
     max_iterations: int = 15
     fewest: int = 10
 
+    kernel: ClassVar[Any] = advance  #: the compiled loop over steps
+
     def __post_init__(self) -> None:
         """Check the parameters."""
         who = "RadauCollocation"
@@ -523,11 +525,6 @@ class RadauCollocation:
             raise ValueError(f"{who}: tol must be in (0, 1) [-], got {self.tol}")
         whole(who, "max_iterations", self.max_iterations, 2)
         whole(who, "fewest", self.fewest, 1)
-
-    @property
-    def kernel(self) -> Any:
-        """The compiled loop over steps."""
-        return advance
 
     @property
     @once

@@ -226,11 +226,6 @@ class Stretch:
             return CONVERGED, f"reached t = {F[m.T]:g} s"
         return FAILED, self.why()
 
-    @property
-    def _is_shaky(self) -> bool:
-        """Whether rows hold at second order only: no smaller step mends that."""
-        return self.acting is not None and self.acting.past.shaky
-
     def why(self) -> str:
         """Return a message on the step that failed."""
         if self.own is not None and self.own.error is not None:
@@ -324,7 +319,9 @@ class Stretch:
         if S[m.N_IMPACTS]:
             self._collect()
         status = FAILED if status == PIVOTS else status
-        if status == FAILED and not self._is_shaky and self._may_divide():
+        # no smaller step mends rows that hold at second order only
+        shaky = self.acting is not None and self.acting.past.shaky
+        if status == FAILED and not shaky and self._may_divide():
             if self.divided.take(self.work, self.facts.divided_by, self.done):
                 self.done += 1
                 return taken + 1, CONVERGED
