@@ -59,7 +59,7 @@ def test_a_column_of_one_body_has_the_load_of_euler():
 
 
 def far_column(x):
-    """Return frequencies and the load of buckling of a column with its nodes at x from its origin."""
+    """Return frequencies and critical load of a column whose nodes are at x from its origin."""
     system, nodes = mbd.System(), X + np.array([x, 0.0, 0.0])
     rod = mbd.FlexibleBody("rod", M, K, nodes, {"a": [0], "b": [N]}, position=(-x, 0, 0),
                            load_stiffness={"pull": (PULL, G)})  # fmt: skip
@@ -70,11 +70,11 @@ def far_column(x):
 
 
 def test_a_mesh_far_from_its_origin_is_as_at_home_or_refused():
-    """Beyond a thousand lengths digits are lost."""
+    """Beyond some hundred lengths digits are lost."""
     at_home = far_column(0.0)
-    for x in (1e2, 9e2):
+    for x in (1e2, 2.9e2):
         assert np.allclose(far_column(x), at_home, rtol=1e-5)
-    for x in (2e3, 1e7):
+    for x in (1e3, 1e7):
         with pytest.raises(ValueError, match=r"rod: nodes must be near .* from it, of a mesh of 1"):
             far_column(x)
 
