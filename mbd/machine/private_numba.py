@@ -85,17 +85,18 @@ def uncached(module: str) -> Iterator[None]:
     They name the module, which has this name in this process only: whoever imports the source under
     another name could not load them.
     """
-    enable = dispatcher.Dispatcher.enable_caching
+    owner: Any = dispatcher.Dispatcher
+    enable = owner.enable_caching
 
     def of_others(function: Any) -> None:
         if function.py_func.__module__ != module:
             enable(function)
 
-    dispatcher.Dispatcher.enable_caching = of_others
+    owner.enable_caching = of_others
     try:
         yield
     finally:
-        dispatcher.Dispatcher.enable_caching = enable
+        owner.enable_caching = enable
 
 
 def _nothing(_argument: Any) -> None:
