@@ -1,12 +1,15 @@
 """What is private of numba and relied on is there, in the version that is installed."""
 
 import ctypes
+import subprocess
+import sys
 
 import numba
 import numpy as np
 import pytest
 from numba import types
 
+from mbd.files import scenes
 from mbd.machine import kernel_cache, private_numba
 from mbd.machine.jit import _OPTIONS
 from mbd.machine.private_numba import CFunction, Inlined, Kept, lacking, processor, source_of
@@ -102,3 +105,24 @@ def test_sources_and_processor():
     assert source_of(double) is None
     assert known == processor()
     assert known
+
+
+SCENE = """
+from numba import njit
+
+@njit(cache=True)
+def law(t):
+    return 0.3 * t
+
+def build():
+    return law(1.0)
+"""
+
+
+def test_a_scene_whose_functions_numba_keeps_can_be_imported_too(tmp_path):
+    """In another process; numba's files say in which module they were."""
+    (tmp_path / "with_a_law.py").write_text(SCENE)
+    assert scenes.load(tmp_path / "with_a_law.py").make() == 0.3
+    command = [sys.executable, "-c", "import with_a_law; print(with_a_law.law(2.0))"]
+    other = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert other.stdout.strip() == "0.6", other.stderr

@@ -24,6 +24,11 @@ MODEL_FAR = 32.0
 """[extent of the model] Nearer to the inertial origin positions are stored as they are described;
 others from a point near the model, so that their round-off is that of the model."""
 
+MESH_FAR = 300.0
+"""[extent of the mesh] Nodes of a flexible body are nearer to its origin: inertia about it grows as
+the square, and so does round-off of what bends: 1e-6 of a critical load here,
+and at 1e4 modes of frequency zero in the place of those that bend."""
+
 RANK = 1e-10
 """[rows of length one, kinematic units] A row nearer to the span of others depends on them, and a
 singular value below is zero: some 1e-15 by round-off, 1e-12 where a pose meets its rows to that;

@@ -135,6 +135,8 @@ def load(path: str | Path) -> Scene:
 
 
 def _python(path: Path) -> Scene:
+    from mbd.machine.private_numba import uncached
+
     name = f"mbd_scene_{path.stem}"
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
@@ -144,7 +146,9 @@ def _python(path: Path) -> Scene:
     sys.path.insert(0, str(path.parent.resolve()))
     try:
         # from its text: bytecode that is kept may be of an edit within the same second
-        exec(compile(path.read_bytes(), str(path), "exec", dont_inherit=True), module.__dict__)
+        code = compile(path.read_bytes(), str(path), "exec", dont_inherit=True)
+        with uncached(name):
+            exec(code, module.__dict__)
     except Exception as error:  # a scene is a program
         lines = [x.lineno for x in traceback.extract_tb(error.__traceback__)
                  if x.filename == str(path)]  # fmt: skip

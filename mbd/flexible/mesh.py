@@ -12,6 +12,7 @@ import scipy.sparse as sp
 
 from mbd.base.checked import absent, file_path, mapping, shown, sized
 from mbd.base.door import array, label
+from mbd.base.tolerances import MESH_FAR
 from mbd.flexible.files import MATRICES, NODES, Matrix, Nodes, labelled
 
 _SYMMETRIC = 1e-9  # of the largest entry
@@ -142,6 +143,13 @@ class FiniteElementModel:
         order = RowOrder(nodes, rows.ravel(), d, factors)
         mass, stiffness = order.placed(both[0], True), order.placed(both[1], False)
         x = factors[0] * nodes.x[there]
+        far, extent = float(np.abs(x).max()), float(np.ptp(x, axis=0).max())
+        if far > MESH_FAR * extent > 0.0:
+            raise ValueError(
+                f"{who}: nodes must be near the origin of the body, got one {far:.6g} m from it, "
+                f"of a mesh of {extent:.6g} m: too few digits would be left of how it bends; give "
+                "nodes - nodes.mean(axis=0), and position= where that is"
+            )
         massive = (mass.diagonal() > 0) | (np.arange(len(rows) * d) % d < 3)
         if factor(sp.csc_array(mass[massive][:, massive])) is None or abs(mass[~massive]).sum() > 0:
             raise ValueError(

@@ -69,12 +69,34 @@ RELIED_ON = {
     "dispatcher.Dispatcher.compile": "compiles a function for some types, once",
     "dispatcher.Dispatcher.get_call_template": "says what compiled code calls",
     "dispatcher.Dispatcher.add_overload": "keeps what was compiled for some types",
+    "dispatcher.Dispatcher.enable_caching": "keeps it in files, for njit(cache=True)",
     "extending._Intrinsic": "holds the Python function of an intrinsic, _defn",
     "registry.CPUDispatcher": "is what numba.njit makes",
     "registry.cpu_target.target_context.insert_user_function": "lets compiled code call a function",
     "runtime.rtsys.initialize": "makes known what machine code may call",
     "serialize.dumps": "pickles with references to functions",
 }
+
+
+@contextmanager
+def uncached(module: str) -> Iterator[None]:
+    """Keep no function of a module in numba's files, which are those of its source.
+
+    They name the module, which has this name in this process only: whoever imports the source under
+    another name could not load them.
+    """
+    owner: Any = dispatcher.Dispatcher
+    enable = owner.enable_caching
+
+    def of_others(function: Any) -> None:
+        if function.py_func.__module__ != module:
+            enable(function)
+
+    owner.enable_caching = of_others
+    try:
+        yield
+    finally:
+        owner.enable_caching = enable
 
 
 def _nothing(_argument: Any) -> None:

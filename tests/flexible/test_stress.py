@@ -58,6 +58,27 @@ def test_a_column_of_one_body_has_the_load_of_euler():
             assert factor / euler - 1 == pytest.approx(error, abs=tolerance)
 
 
+def far_column(x):
+    """Return frequencies and critical load of a column whose nodes are at x from its origin."""
+    system, nodes = mbd.System(), X + np.array([x, 0.0, 0.0])
+    rod = mbd.FlexibleBody("rod", M, K, nodes, {"a": [0], "b": [N]}, position=(-x, 0, 0),
+                           load_stiffness={"pull": (PULL, G)})  # fmt: skip
+    system.add(mbd.Fixed("wall", system.ground, system.add(rod), at=(0, 0, 0)))
+    system.add(mbd.PointForce("load", rod.interface("b"), (-1, 0, 0)))
+    modes = mbd.modes(mbd.equilibrium(system), n=3)
+    return [*modes.frequency, mbd.buckling(system).factors[0]]
+
+
+def test_a_mesh_far_from_its_origin_is_as_at_home_or_refused():
+    """Beyond some hundred lengths digits are lost."""
+    at_home = far_column(0.0)
+    for x in (1e2, 2.9e2):
+        assert np.allclose(far_column(x), at_home, rtol=1e-5)
+    for x in (1e3, 1e7):
+        with pytest.raises(ValueError, match=r"rod: nodes must be near .* from it, of a mesh of 1"):
+            far_column(x)
+
+
 def test_what_the_references_are_called_and_how_large_they_are_does_not_matter():
     """Two loads and two others that they make up are the same body."""
     twist = np.zeros_like(PULL)
