@@ -202,6 +202,8 @@ def matrices():
                 apart = max(apart, np.abs(full[f"pin {i}"].force - mine).max() / size)
                 back = other[f"pin {i}"].force @ turn.as_matrix()
                 turned = max(turned, np.abs(back - mine).max() / size)
+        # positions: their round-off over beta h^2, 1e-9 at 2 ms, five times that at half the step,
+        # as much between full Newton and full Newton of another tolerance
         yield f"{level}: modified and full Newton", apart, 1e-8 if level == "position" else 1e-10
         yield f"{level}: a turned scene", turned, 1e-8 if level == "position" else 1e-9
 
