@@ -1,7 +1,7 @@
 r"""The explicit Lie-group Runge-Kutta methods: parameters, models, two with loops of their own.
 
-The one that is free of commutators [2]_ has no tangent operator, with :math:`K_i = h v_i`,
-:math:`k_i = h\dot v_i` of the classical stages,
+The one that is free of commutators (Celledoni, Marthinsen, Owren) has no tangent operator, with
+:math:`K_i = h v_i`, :math:`k_i = h\dot v_i` of the classical stages,
 
 .. math::
    q_2 &= q_n \boxplus \tfrac12 K_1, \quad q_3 = q_n \boxplus \tfrac12 K_2, \quad
@@ -9,8 +9,8 @@ The one that is free of commutators [2]_ has no tangent operator, with :math:`K_
    q_{n+1} &= q_n \boxplus \tfrac1{12}(3K_1 + 2K_2 + 2K_3 - K_4)
               \boxplus \tfrac1{12}(-K_1 + 2K_2 + 2K_3 + 3K_4) .
 
-On unit quaternions [1]_ a body, whatever its formulation, is moved by its origin, its quaternion p
-and the velocities :math:`\dot x` and :math:`\bar\Omega` in body axes; the formulation gives the
+On unit quaternions (Terze, Müller, Zlatar) a body, whatever its formulation, is moved by its
+origin, its quaternion p and the velocities :math:`\dot x` and :math:`\bar\Omega` in body axes; the formulation gives the
 accelerations. With a rotation vector :math:`\theta` of the step, body axes,
 
 .. math:: p = p_n \exp(\tfrac12\theta), \qquad \dot\theta = T^{-1}(\theta)\,\bar\Omega, \qquad
