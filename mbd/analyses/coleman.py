@@ -13,10 +13,10 @@ from typing import Any, Literal
 import numpy as np
 
 from mbd.analyses.equilibrium import wake_follows
+from mbd.analyses.mode_table import ModeTable
 from mbd.analyses.steady_rotation import named_rotor
 from mbd.base.checked import whole
 from mbd.base.door import number
-from mbd.base.html_tables import table
 from mbd.base.tolerances import ANISOTROPIC
 from mbd.model.model import Model
 from mbd.model.state import State
@@ -126,14 +126,14 @@ class RotorModes:
 
     def __str__(self) -> str:
         """Return the modes as a table."""
-        lines = [f"{'':>3} {'frequency':>11} {'damping':>9}  mode", f"{'':>3} {'Hz':>11} {'-':>9}"]
-        rows = zip(self.frequency, self.damping, self.labels, strict=True)
-        lines += [f"{i:>3} {f:>11.6g} {d:>9.4f}  {x}" for i, (f, d, x) in enumerate(rows)]
-        return "\n".join(lines)
+        return str(self._table)
+
+    @property
+    def _table(self) -> ModeTable:
+        return ModeTable.of("mode", self.labels, frequency=self.frequency, damping=self.damping)
 
     def _repr_html_(self) -> str:
-        rows = zip(range(len(self)), self.frequency, self.damping, self.labels, strict=True)
-        return table(repr(self), ("", "f [Hz]", "damping [-]", "mode"), rows)
+        return self._table.html(repr(self))
 
     def __repr__(self) -> str:
         return (

@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from mbd.analyses.equilibrium import wake_follows
+from mbd.analyses.mode_table import ModeTable
 from mbd.analyses.steady_rotation import named_rotor
 from mbd.base.checked import whole
 from mbd.base.door import number
@@ -71,14 +72,16 @@ class PeriodicModes:
 
     def __str__(self) -> str:
         """Return the modes as a table."""
-        head = f"{'':>3} {'frequency':>11} {'damping':>9} {'growth':>12}  most of it"
-        lines = [head, f"{'':>3} {'Hz':>11} {'-':>9} {'1/s':>12}"]
-        for i, s in enumerate(self.eigenvalues):
-            who = self.bodies[int(np.argmax(self.parts[i]))]
-            lines.append(
-                f"{i:>3} {self.frequency[i]:>11.6g} {self.damping[i]:>9.4f} {s.real:>12.5g}  {who}"
-            )
-        return "\n".join(lines)
+        return str(self._table)
+
+    @property
+    def _table(self) -> ModeTable:
+        most = (self.bodies[i] for i in self.parts.argmax(axis=1))
+        return ModeTable.of("most of it", most, frequency=self.frequency, damping=self.damping,
+                            growth=self.eigenvalues.real)  # fmt: skip
+
+    def _repr_html_(self) -> str:
+        return self._table.html(repr(self))
 
     def __repr__(self) -> str:
         return f"PeriodicModes({len(self)} motions at {self.rotation.speed:g} rad/s)"
