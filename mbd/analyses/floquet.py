@@ -20,7 +20,7 @@ from mbd.small_motions.eigenvalues import damping_ratio
 from mbd.small_motions.minimal import minimal
 from mbd.small_motions.periodic import floquet_solution
 from mbd.small_motions.rotors import Turning, in_order, listed_blades
-from mbd.statics.rotation import Rotation, balanced_rotation, rotating
+from mbd.statics.rotation import Rotation, balanced_rotation, rotating, warn_unsteady
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,7 +150,7 @@ def floquet(
             f"multipliers changed by {solved.change:.2g} at the last halving; take out stiff "
             "directions (joints in place of stiff springs)",
             RuntimeWarning,
-            stacklevel=2,
+            stacklevel=3,
         )
     full = np.einsum("jxk,njk->njx", places, solved.motions) / size
     moved = (np.abs(full[..., : model.n_v]) ** 2).mean(1)
@@ -171,10 +171,11 @@ def _coefficients(
     take part most in all motions of a turn.
     """
     speed = rotation.speed
-    each, rates, worst = [], [], rotation
-    for psi in 2 * np.pi * np.arange(azimuths) / azimuths:
-        here = rotation.turned(float(psi))
-        worst = here if not here.imbalance.round else worst
+    each, rates = [], []
+    angles = 2 * np.pi * np.arange(azimuths) / azimuths
+    turned = [rotation.turned(float(psi)) for psi in angles]
+    warn_unsteady("floquet", turned)
+    for psi, here in zip(angles, turned, strict=True):
         motion = turning.at_instant(here.state)
         P, turn = (x.toarray() for x in turning.change(motion.maps, float(psi), speed))
         now = minimal(motion)
@@ -187,14 +188,6 @@ def _coefficients(
         zd = np.linalg.solve(P, w + motion.A @ delta - turn @ z)
         each.append(np.vstack([z, zw]))
         rates.append(np.vstack([zd, np.linalg.solve(P, wd - turn @ zw)]))
-    if worst is not rotation:
-        warnings.warn(
-            f"floquet: the rotation is not steady, {worst.imbalance.largest} are out of balance "
-            f"with loads of {worst.imbalance.loads}; these are small motions about it, "
-            "not about the periodic motion that the forces make of it",
-            RuntimeWarning,
-            stacklevel=3,
-        )
     size = np.concatenate([motion.scale, abs(speed) * motion.scale])
     X, Xd = np.array(each) / size[:, None], np.array(rates) / size[:, None]
     Q = np.linalg.qr(X)[0]
@@ -213,6 +206,6 @@ def _coefficients(
             f"floquet: {azimuths} azimuths are few: coefficients have a part of {last:.2g} at half "
             "as many times the speed; give azimuths=",
             RuntimeWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
     return S, (X @ inverse) * size[:, None], size
