@@ -25,6 +25,7 @@ from scipy.optimize import linear_sum_assignment
 
 from mbd.analyses.coleman import coleman
 from mbd.analyses.equilibrium import Equilibrium, base_motion
+from mbd.analyses.mode_table import ModeTable
 from mbd.analyses.modes import Modes, modes
 from mbd.base.checked import listed, shown, sized, whole
 from mbd.base.door import array, number, unit_vector
@@ -103,15 +104,9 @@ class Campbell:
     def __str__(self) -> str:
         """Return critical speeds, and modes at the last speed, as a table."""
         critical = ", ".join(f"{x:.6g}" for x in self.critical_speeds()) or "none"
-        lines = [
-            f"critical speeds [rad/s]: {critical}; at {self.speeds[-1]:g} rad/s:",
-            f"{'':>3} {'frequency':>11} {'damping':>9} {'whirl':>7}  mode",
-            f"{'':>3} {'Hz':>11} {'-':>9} {'-':>7}",
-        ]
-        last = (self.frequency[-1], self.damping[-1], self.whirl[-1], self.labels)
-        for i, (f, zeta, turn, label) in enumerate(zip(*last, strict=True)):
-            lines.append(f"{i:>3} {f:>11.6g} {zeta:>9.4f} {turn:>7.3f}  {label}")
-        return "\n".join(lines)
+        last = ModeTable.of("mode", self.labels, frequency=self.frequency[-1],
+                            damping=self.damping[-1], whirl=self.whirl[-1])  # fmt: skip
+        return f"critical speeds [rad/s]: {critical}; at {self.speeds[-1]:g} rad/s:\n{last}"
 
     def __repr__(self) -> str:
         n, k = self.eigenvalues.shape

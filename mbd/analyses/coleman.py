@@ -13,10 +13,10 @@ from typing import Any, Literal
 import numpy as np
 
 from mbd.analyses.equilibrium import wake_follows
+from mbd.analyses.mode_table import ModeTable
 from mbd.analyses.steady_rotation import named_rotor
 from mbd.base.checked import whole
 from mbd.base.door import number
-from mbd.base.html_tables import table
 from mbd.base.tolerances import ANISOTROPIC
 from mbd.model.model import Model
 from mbd.model.state import State
@@ -26,7 +26,7 @@ from mbd.small_motions.eigenvalues import damping_ratio, dense, grows
 from mbd.small_motions.minimal import Minimal, minimal
 from mbd.small_motions.rotors import Turning, in_order
 from mbd.small_motions.spectrum import Pencil
-from mbd.statics.rotation import Rotation, balanced_rotation, require_steady, rotating
+from mbd.statics.rotation import Rotation, balanced_rotation, rotating, warn_unsteady
 
 _PART = 0.1  # of the energy of a mode, from which on a name tells it
 
@@ -126,14 +126,14 @@ class RotorModes:
 
     def __str__(self) -> str:
         """Return the modes as a table."""
-        lines = [f"{'':>3} {'frequency':>11} {'damping':>9}  mode", f"{'':>3} {'Hz':>11} {'-':>9}"]
-        rows = zip(self.frequency, self.damping, self.labels, strict=True)
-        lines += [f"{i:>3} {f:>11.6g} {d:>9.4f}  {x}" for i, (f, d, x) in enumerate(rows)]
-        return "\n".join(lines)
+        return str(self._table)
+
+    @property
+    def _table(self) -> ModeTable:
+        return ModeTable.of("mode", self.labels, frequency=self.frequency, damping=self.damping)
 
     def _repr_html_(self) -> str:
-        rows = zip(range(len(self)), self.frequency, self.damping, self.labels, strict=True)
-        return table(repr(self), ("", "f [Hz]", "damping [-]", "mode"), rows)
+        return self._table.html(repr(self))
 
     def __repr__(self) -> str:
         return (
@@ -180,7 +180,13 @@ def coleman(
     Raises
     ------
     ValueError
-        If the rotation is not steady, as where weight turns against blades.
+        If no pose is in balance nearby.
+
+    Warns
+    -----
+    RuntimeWarning
+        If forces are out of balance at other azimuths, by weight across the axis, an axis that is
+        not along the wind; if matrices differ, of which the mean is taken then.
     """
     model, start, hub = named_rotor("coleman", system, state, rotor, axis)
     speed = number("coleman", "speed", speed, "rad/s")
@@ -203,9 +209,9 @@ def _constant(turning: Turning, rotation: Rotation, azimuths: int) -> tuple[Mini
     angles = 2 * np.pi * np.arange(azimuths) / azimuths
     speed = rotation.speed
     first, pencils, spread = None, [], 0.0
-    for psi in angles:
-        here = rotation.turned(psi)
-        require_steady("coleman", here, psi)
+    turned = [rotation.turned(float(psi)) for psi in angles]
+    warn_unsteady("coleman", turned)
+    for psi, here in zip(angles, turned, strict=True):
         motion = turning.motion(here.state, psi, speed)
         now = minimal(motion, None if first is None else first.bases, alike=True)
         first = now if first is None else first
@@ -217,7 +223,7 @@ def _constant(turning: Turning, rotation: Rotation, azimuths: int) -> tuple[Mini
             f"coleman: the rotor is not isotropic: matrices differ by {spread:.2g} from azimuth to "
             "azimuth, and their mean is taken; mbd.floquet has the modes of periodic coefficients",
             RuntimeWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
     A, E = (np.mean([getattr(x, y) for x in pencils], axis=0) for y in ("A", "E"))
     mean = (

@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from mbd.analyses.equilibrium import wake_follows
+from mbd.analyses.mode_table import ModeTable
 from mbd.analyses.steady_rotation import named_rotor
 from mbd.base.checked import whole
 from mbd.base.door import number
@@ -19,7 +20,7 @@ from mbd.small_motions.eigenvalues import damping_ratio
 from mbd.small_motions.minimal import minimal
 from mbd.small_motions.periodic import floquet_solution
 from mbd.small_motions.rotors import Turning, in_order, listed_blades
-from mbd.statics.rotation import Rotation, balanced_rotation, rotating
+from mbd.statics.rotation import Rotation, balanced_rotation, rotating, warn_unsteady
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,14 +72,16 @@ class PeriodicModes:
 
     def __str__(self) -> str:
         """Return the modes as a table."""
-        head = f"{'':>3} {'frequency':>11} {'damping':>9} {'growth':>12}  most of it"
-        lines = [head, f"{'':>3} {'Hz':>11} {'-':>9} {'1/s':>12}"]
-        for i, s in enumerate(self.eigenvalues):
-            who = self.bodies[int(np.argmax(self.parts[i]))]
-            lines.append(
-                f"{i:>3} {self.frequency[i]:>11.6g} {self.damping[i]:>9.4f} {s.real:>12.5g}  {who}"
-            )
-        return "\n".join(lines)
+        return str(self._table)
+
+    @property
+    def _table(self) -> ModeTable:
+        most = (self.bodies[i] for i in self.parts.argmax(axis=1))
+        return ModeTable.of("most of it", most, frequency=self.frequency, damping=self.damping,
+                            growth=self.eigenvalues.real)  # fmt: skip
+
+    def _repr_html_(self) -> str:
+        return self._table.html(repr(self))
 
     def __repr__(self) -> str:
         return f"PeriodicModes({len(self)} motions at {self.rotation.speed:g} rad/s)"
@@ -147,7 +150,7 @@ def floquet(
             f"multipliers changed by {solved.change:.2g} at the last halving; take out stiff "
             "directions (joints in place of stiff springs)",
             RuntimeWarning,
-            stacklevel=2,
+            stacklevel=3,
         )
     full = np.einsum("jxk,njk->njx", places, solved.motions) / size
     moved = (np.abs(full[..., : model.n_v]) ** 2).mean(1)
@@ -168,10 +171,11 @@ def _coefficients(
     take part most in all motions of a turn.
     """
     speed = rotation.speed
-    each, rates, worst = [], [], rotation
-    for psi in 2 * np.pi * np.arange(azimuths) / azimuths:
-        here = rotation.turned(float(psi))
-        worst = here if not here.imbalance.round else worst
+    each, rates = [], []
+    angles = 2 * np.pi * np.arange(azimuths) / azimuths
+    turned = [rotation.turned(float(psi)) for psi in angles]
+    warn_unsteady("floquet", turned)
+    for psi, here in zip(angles, turned, strict=True):
         motion = turning.at_instant(here.state)
         P, turn = (x.toarray() for x in turning.change(motion.maps, float(psi), speed))
         now = minimal(motion)
@@ -184,14 +188,6 @@ def _coefficients(
         zd = np.linalg.solve(P, w + motion.A @ delta - turn @ z)
         each.append(np.vstack([z, zw]))
         rates.append(np.vstack([zd, np.linalg.solve(P, wd - turn @ zw)]))
-    if worst is not rotation:
-        warnings.warn(
-            f"floquet: the rotation is not steady, {worst.imbalance.largest} are out of balance "
-            f"with loads of {worst.imbalance.loads}; these are small motions about it, "
-            "not about the periodic motion that the forces make of it",
-            RuntimeWarning,
-            stacklevel=3,
-        )
     size = np.concatenate([motion.scale, abs(speed) * motion.scale])
     X, Xd = np.array(each) / size[:, None], np.array(rates) / size[:, None]
     Q = np.linalg.qr(X)[0]
@@ -210,6 +206,6 @@ def _coefficients(
             f"floquet: {azimuths} azimuths are few: coefficients have a part of {last:.2g} at half "
             "as many times the speed; give azimuths=",
             RuntimeWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
     return S, (X @ inverse) * size[:, None], size

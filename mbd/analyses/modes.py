@@ -13,10 +13,10 @@ import scipy.linalg
 
 from mbd.analyses.equilibrium import Equilibrium, base_motion
 from mbd.analyses.mode_labels import LabelledMotion, label
+from mbd.analyses.mode_table import ModeTable
 from mbd.base.above import from_above
 from mbd.base.checked import extra, flag, is_whole, one_of, shown, whole
 from mbd.base.door import number
-from mbd.base.html_tables import table
 from mbd.base.tolerances import NEUTRAL_MANY
 from mbd.front.solution import Solution, solution_of
 from mbd.integration.consistent import consistent
@@ -248,17 +248,14 @@ class Modes:
 
     def __str__(self) -> str:
         """Return the modes as a table."""
-        head = f"{'':>3} {'frequency':>11} {'damping':>9} {'eigenvalue':>24}  mode"
-        unit = f"{'':>3} {'Hz':>11} {'-':>9} {'1/s':>24}"
-        lines = [head, unit]
-        for mode in self:
-            s = mode.eigenvalue
-            value = f"{s.real:.5g}{s.imag:+.7g}i" if s.imag else f"{s.real:.7g}"
-            lines.append(
-                f"{mode.index:>3} {mode.frequency:>11.6g} {mode.damping:>9.4f} {value:>24}  "
-                f"{mode.label}"
-            )
-        return "\n".join([*lines, *self._free_in_words()])
+        return "\n".join([str(self._table), *self._free_in_words()])
+
+    @property
+    def _table(self) -> ModeTable:
+        values = (f"{s.real:.5g}{s.imag:+.7g}i" if s.imag else f"{s.real:.7g}"
+                  for s in self.eigenvalues)  # fmt: skip
+        return ModeTable.of("mode", self.labels, frequency=self.frequency, damping=self.damping,
+                            eigenvalue=values)  # fmt: skip
 
     def _free_in_words(self) -> list[str]:
         """Return what the levels of s = 0 say."""
@@ -269,8 +266,7 @@ class Modes:
         return [text + (f", of {grow} the velocity grows with time" if grow else "")]
 
     def _repr_html_(self) -> str:
-        rows = ((x.index, x.frequency, x.damping, f"{x.eigenvalue:.6g}", x.label) for x in self)
-        return table(repr(self), ("", "f [Hz]", "damping [-]", "eigenvalue [1/s]", "mode"), rows)
+        return self._table.html(repr(self))
 
     def __repr__(self) -> str:
         return f"Modes({len(self)} modes of {self.model!r})"

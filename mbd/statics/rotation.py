@@ -1,5 +1,7 @@
 """Steady rotation of a rotor on a support at rest: the pose in which all forces are in balance."""
 
+import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -14,7 +16,7 @@ from mbd.small_motions.rotors import Rotor, turned
 from mbd.statics.balance import Balance, Statics, accepted, least_multipliers
 from mbd.statics.curvature import Curvature
 from mbd.statics.imbalance import Imbalance, imbalance
-from mbd.statics.search import HeldTangent, nearest
+from mbd.statics.search import EquilibriumError, HeldTangent, nearest
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,6 +82,24 @@ def require_steady(owner: str, here: Rotation, angle: float = 0.0) -> None:
         )
 
 
+def warn_unsteady(owner: str, turned: Sequence[Rotation]) -> None:
+    """Warn of forces that are out of balance at other azimuths; refuse a pose that has some itself.
+
+    For a function that a public one calls, itself called through its record.
+    """
+    require_steady(owner, turned[0])
+    unsteady = [x.imbalance for x in turned if not x.imbalance.round]
+    if unsteady:
+        worst = max(unsteady, key=lambda x: x.share)
+        warnings.warn(
+            f"{owner}: the rotation is not steady, {worst.largest} are out of balance with loads "
+            f"of {worst.loads}; these are small motions about it, not about the periodic motion "
+            "that the forces make of it",
+            RuntimeWarning,
+            stacklevel=5,
+        )
+
+
 def rotating(model: Model, rotor: Rotor, speed: float, scaled: tuple[str, ...] = ()) -> Statics:
     """Return the balance of forces of a rotor on a support at rest."""
     zero = np.zeros(3)
@@ -110,18 +130,24 @@ def balanced_rotation(
     """Return the pose nearby in which the rotor turns steadily; a pose in balance is the answer.
 
     By Newton's steps; where blades have no stiffness across before they are stretched, first
-    without loads; else by the search, unless forces do not turn with the rotor at the start: then
-    `require_steady` says so.
+    without loads; else by the search, a short one where forces do not turn with the rotor at the
+    start: `require_steady` tells then what is left.
     """
     now = _by_newton(problem, state, factor, most)
-    if now.imbalance.balanced or not turns_alike(problem, state, factor):
+    if now.imbalance.balanced:
         return now
+    alike = turns_alike(problem, state, factor)
     stretched = _by_newton(problem, state, 0.0, most)
     if stretched.imbalance.balanced:
         loaded = _by_newton(problem, stretched.state, factor, most)
         if loaded.imbalance.balanced:
             return loaded
-    result = nearest(problem, state, factor, most)
+    try:
+        result = nearest(problem, state, factor, most if alike else min(most, 20))
+    except EquilibriumError:
+        if alike:
+            raise
+        return now
     return _rotation_at(problem, factor, result.balance, result.imbalance, result.iterations)
 
 
