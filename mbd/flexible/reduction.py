@@ -80,8 +80,12 @@ def reduced(
     modes: then statics at the interfaces are exact.
     """
     V, R = _basis(mesh, count, cutoff, fixed)
-    K, M = V.T @ (mesh.K @ V), V.T @ (mesh.M @ V)
-    elastic = null_space((M @ R).T)
+    mass = np.einsum("ij,ij->j", V, mesh.M @ V)
+    unit = np.sqrt(np.where(mass > 0.0, mass, 1.0))  # in which metres and radians count alike
+    own = V / unit
+    K, M = own.T @ (mesh.K @ own), own.T @ (mesh.M @ own)
+    rigid = M @ (R * unit[:, None])
+    elastic = null_space((rigid / np.linalg.norm(rigid, axis=0)).T)
     if not elastic.size:
         raise ValueError(
             f"{mesh.who}: there must be a motion that deforms the mesh, but the interfaces, which "
@@ -105,7 +109,7 @@ def reduced(
             f"{mesh.who}: there must be 1 to {len(squared)} modes, the mesh has {n} {what}; its "
             f"lowest frequency is {np.sqrt(max(squared[0], 0.0)) / (2 * np.pi):.6g} Hz"
         )
-    return _shapes(mesh, V @ (elastic @ vectors[:, :n]), V)
+    return _shapes(mesh, own @ (elastic @ vectors[:, :n]), V)
 
 
 def _loads(mesh: FiniteElementModel) -> np.ndarray:

@@ -486,3 +486,18 @@ def test_a_mesh_that_is_all_interface_is_refused_in_words(options):
     M, K, x = lattice((2, 2, 2))
     with pytest.raises(ValueError, match="^b: there must be a motion that deforms the mesh, but"):
         mbd.FlexibleBody("b", M, K, x, {"all": range(8)}, **options)
+
+
+@pytest.mark.parametrize("L", [6e-5, 1e-3, 1e3])
+def test_bodies_of_any_size_bend_alike(L):
+    """Of one material, under loads that grow as areas: frequencies times lengths are the same."""
+    found = []
+    for x in (1.0, L):
+        inertia = (1e-4 * x**4,) * 3
+        M, K, X = beam(8, x, 2e7 * x**2, 110 * x**4, 150 * x**4, 300 * x**4, 0.78 * x**2, inertia)
+        system = mbd.System()
+        rod = system.add(mbd.FlexibleBody("rod", M, K, X, {"a": [0], "b": [8]}))
+        system.add(mbd.Fixed("wall", system.ground, rod, at=(0, 0, 0)))
+        system.add(mbd.PointForce("load", rod.interface("b"), (0, 0, x**2)))
+        found.append(mbd.modes(mbd.equilibrium(system), n=3).frequency * x)
+    assert np.allclose(*found, rtol=1e-9)
