@@ -10,8 +10,8 @@ The one that is free of commutators (Celledoni, Marthinsen, Owren) has no tangen
               \boxplus \tfrac1{12}(-K_1 + 2K_2 + 2K_3 + 3K_4) .
 
 On unit quaternions (Terze, Müller, Zlatar) a body, whatever its formulation, is moved by its
-origin, its quaternion p and the velocities :math:`\dot x` and :math:`\bar\Omega` in body axes;
-the formulation gives the accelerations. With a rotation vector :math:`\theta` of the step, body axes,
+origin, its quaternion p and the velocities :math:`\dot x` and :math:`\bar\Omega` in body axes; the
+formulation gives the accelerations. With a rotation vector :math:`\theta` of the step, body axes,
 
 .. math:: p = p_n \exp(\tfrac12\theta), \qquad \dot\theta = T^{-1}(\theta)\,\bar\Omega, \qquad
           T^{-1}(\theta) = I + \tfrac12\tilde\theta + c\,\tilde\theta^2,
