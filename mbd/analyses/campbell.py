@@ -25,16 +25,16 @@ from scipy.optimize import linear_sum_assignment
 
 from mbd.analyses.coleman import coleman
 from mbd.analyses.equilibrium import Equilibrium, base_motion
-from mbd.analyses.mode_table import ModeTable
-from mbd.analyses.modes import Modes, modes
+from mbd.analyses.modes import Modes, modes, modes_about
 from mbd.base.checked import listed, shown, sized, whole
 from mbd.base.door import array, number, unit_vector
+from mbd.base.html_tables import TextColumn
 from mbd.base.tolerances import HALVED, MODE_SAME, NEUTRAL_MANY
 from mbd.history.program import columns_of
 from mbd.model.model import Model
 from mbd.model.state import State
 from mbd.model.system import System, model_of
-from mbd.small_motions.eigenvalues import alike, damping_ratio
+from mbd.small_motions.eigenvalues import Exponents, alike
 from mbd.small_motions.over_speed import OverSpeed
 from mbd.small_motions.rotors import bodies_of
 from mbd.small_motions.small_motion import SmallMotion, body_motions
@@ -48,34 +48,23 @@ _LEAST, _ORDERS = 10, 4.0  # of more: how many at least, and up to which multipl
 _BESIDE = 6  # modes beyond the last one that is shown, to which it may be tracked
 
 
-@dataclass(frozen=True, eq=False)
-class Campbell:
+@dataclass(frozen=True, eq=False, repr=False)
+class Campbell(Exponents):
     """Modes over speed; one column for each mode that oscillates somewhere.
 
     Attributes
     ----------
-    speeds : (n,) array [rad/s]
     eigenvalues : (n, modes) complex array [1/s]
         nan where a mode does not oscillate.
+    speeds : (n,) array [rad/s]
     whirl : (n, modes) array [-]
         1 forward, -1 backward, 0 along a line.
     labels : tuple of str
     """
 
     speeds: np.ndarray
-    eigenvalues: np.ndarray
     whirl: np.ndarray
     labels: tuple[str, ...]
-
-    @property
-    def frequency(self) -> np.ndarray:
-        """Frequency [Hz]."""
-        return self.eigenvalues.imag / (2 * np.pi)
-
-    @property
-    def damping(self) -> np.ndarray:
-        """Damping ratio [-], -Re(s) / abs(s)."""
-        return damping_ratio(self.eigenvalues)
 
     @property
     def signed(self) -> np.ndarray:
@@ -101,12 +90,17 @@ class Campbell:
         multiples = [number("plot", "orders", x, "-") for x in listed(expected, orders)]
         return campbell_figure(self.speeds, self.frequency, self.whirl, path, multiples)
 
+    def columns(self) -> list[TextColumn]:
+        """Return the columns of a table of the modes at the last speed."""
+        whirl = TextColumn("whirl", "-", ">7.3f", self.whirl[-1])
+        last = Exponents(self.eigenvalues[-1]).columns()
+        return [*last, whirl, TextColumn("mode", "", "", self.labels)]
+
     def __str__(self) -> str:
         """Return critical speeds, and modes at the last speed, as a table."""
         critical = ", ".join(f"{x:.6g}" for x in self.critical_speeds()) or "none"
-        last = ModeTable.of("mode", self.labels, frequency=self.frequency[-1],
-                            damping=self.damping[-1], whirl=self.whirl[-1])  # fmt: skip
-        return f"critical speeds [rad/s]: {critical}; at {self.speeds[-1]:g} rad/s:\n{last}"
+        head = f"critical speeds [rad/s]: {critical}; at {self.speeds[-1]:g} rad/s:"
+        return f"{head}\n{super().__str__()}"
 
     def __repr__(self) -> str:
         n, k = self.eigenvalues.shape
@@ -248,7 +242,7 @@ def _points(
 
         def label(i: int) -> str:
             here = slice(keep[i], keep[i] + 1)
-            return Modes(family.base.motion, s[here], mixed[:, here]).labels[0]
+            return modes_about(family.base.motion, s[here], mixed[:, here]).labels[0]
 
         values, mixed = forms.whirl(s, shapes)
         keep = np.flatnonzero(s.imag > 0.0)
@@ -394,4 +388,4 @@ def _table(
         s[k, column], turn[k, column] = point.s, point.whirl
         named |= {c: (point, j) for j, c in enumerate(column.tolist())}
     labels = tuple(point.label(j) for point, j in (named[c] for c in range(used)[:n]))
-    return Campbell(speeds, s[:, :n], turn[:, :n], labels)
+    return Campbell(s[:, :n], speeds, turn[:, :n], labels)

@@ -13,16 +13,16 @@ from typing import Any, Literal
 import numpy as np
 
 from mbd.analyses.equilibrium import wake_follows
-from mbd.analyses.mode_table import ModeTable
 from mbd.analyses.steady_rotation import named_rotor
 from mbd.base.checked import whole
 from mbd.base.door import number
+from mbd.base.html_tables import TextColumn
 from mbd.base.tolerances import ANISOTROPIC
 from mbd.model.model import Model
 from mbd.model.state import State
 from mbd.model.system import System
 from mbd.model.workspace import displaced
-from mbd.small_motions.eigenvalues import damping_ratio, dense, grows
+from mbd.small_motions.eigenvalues import Exponents, dense
 from mbd.small_motions.minimal import Minimal, minimal
 from mbd.small_motions.rotors import Turning, in_order
 from mbd.small_motions.spectrum import Pencil
@@ -31,15 +31,16 @@ from mbd.statics.rotation import Rotation, balanced_rotation, rotating, warn_uns
 _PART = 0.1  # of the energy of a mode, from which on a name tells it
 
 
-@dataclass(frozen=True, eq=False)
-class RotorModes:
+@dataclass(frozen=True, eq=False, repr=False)
+class RotorModes(Exponents):
     """Modes in multi-blade coordinates, slowest first; one of each complex pair.
 
     Attributes
     ----------
+    eigenvalues : (n,) complex array [1/s]
+        Im(s) as an observer at rest sees it.
     rotation : Rotation
         The steady motion: ``rotation.state``, ``rotation.speed`` [rad/s], what is out of balance.
-    eigenvalues : (n,) complex array [1/s]
     shapes : (n_v, n) complex array
         Of what does not turn increments of its coordinates, of blades the components in the places
         of the first, the second blade and so on.
@@ -58,28 +59,12 @@ class RotorModes:
 
     rotation: Rotation
     turning: Turning
-    eigenvalues: np.ndarray
     shapes: np.ndarray
     parts: np.ndarray
     groups: tuple[str, ...]
     spread: float
     free_levels: tuple[int, ...]
     mass: Any
-
-    @property
-    def frequency(self) -> np.ndarray:
-        """Frequency of oscillation [Hz], as an observer at rest sees it."""
-        return self.eigenvalues.imag / (2 * np.pi)
-
-    @property
-    def damping(self) -> np.ndarray:
-        """Damping ratio [-], -Re(s) / abs(s)."""
-        return damping_ratio(self.eigenvalues)
-
-    @property
-    def stable(self) -> bool:
-        """Whether no mode grows (free motions are not counted as growing)."""
-        return not grows(self.eigenvalues).any()
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
@@ -121,19 +106,9 @@ class RotorModes:
         scale = number("state", "amplitude", amplitude, "-") / (size or 1.0)
         return displaced(model, self.rotation.state, scale * delta)
 
-    def __len__(self) -> int:
-        return len(self.eigenvalues)
-
-    def __str__(self) -> str:
-        """Return the modes as a table."""
-        return str(self._table)
-
-    @property
-    def _table(self) -> ModeTable:
-        return ModeTable.of("mode", self.labels, frequency=self.frequency, damping=self.damping)
-
-    def _repr_html_(self) -> str:
-        return self._table.html(repr(self))
+    def columns(self) -> list[TextColumn]:
+        """Return the columns of their table."""
+        return [*super().columns(), TextColumn("mode", "", "", self.labels)]
 
     def __repr__(self) -> str:
         return (
@@ -200,7 +175,7 @@ def coleman(
     base, spread = _constant(turning, rotation, azimuths)
     s, z, levels = dense(base)
     parts, groups = _parts(turning, base, speed, z)
-    return RotorModes(rotation, turning, s[:n], z[:, :n], parts[:n], groups, spread, levels,
+    return RotorModes(s[:n], rotation, turning, z[:, :n], parts[:n], groups, spread, levels,
                       base.motion.M)  # fmt: skip
 
 

@@ -8,33 +8,34 @@ from typing import Any, Literal
 import numpy as np
 
 from mbd.analyses.equilibrium import wake_follows
-from mbd.analyses.mode_table import ModeTable
 from mbd.analyses.steady_rotation import named_rotor
 from mbd.base.checked import whole
 from mbd.base.door import number
+from mbd.base.html_tables import TextColumn
 from mbd.base.tolerances import ANISOTROPIC, LARGEST, MAGNUS_SAME, ROUND_OFF
 from mbd.model.model import Model
 from mbd.model.state import State
 from mbd.model.system import System
-from mbd.small_motions.eigenvalues import damping_ratio
+from mbd.small_motions.eigenvalues import Exponents
 from mbd.small_motions.minimal import minimal
 from mbd.small_motions.periodic import floquet_solution
 from mbd.small_motions.rotors import Turning, in_order, listed_blades
 from mbd.statics.rotation import Rotation, balanced_rotation, rotating, warn_unsteady
 
 
-@dataclass(frozen=True, eq=False)
-class PeriodicModes:
+@dataclass(frozen=True, eq=False, repr=False)
+class PeriodicModes(Exponents):
     r"""Motions :math:`e^{st} p(t)` with p of the period of the rotor; one of each complex pair.
 
     Attributes
     ----------
+    eigenvalues : (n,) complex array [1/s]
+        s = log(multiplier) / period, Im s that of the largest harmonic of the motion; others
+        are multiples of the speed away.
     rotation : Rotation
         The base motion.
     multipliers : (n,) complex array [-]
         By which a motion is multiplied in a turn of the rotor; above one it grows.
-    eigenvalues : (n,) complex array [1/s]
-        s = log(multiplier) / period, Im s that of the largest harmonic of the motion.
     share : (n,) array [-]
         Of that harmonic in the motion: 1 for constant coefficients.
     parts : (n, bodies) array [-]
@@ -46,42 +47,21 @@ class PeriodicModes:
 
     rotation: Rotation
     multipliers: np.ndarray
-    eigenvalues: np.ndarray
     share: np.ndarray
     parts: np.ndarray
     bodies: tuple[str, ...]
     change: float
 
     @property
-    def frequency(self) -> np.ndarray:
-        """Frequency of the largest harmonic [Hz]; others are multiples of the speed away."""
-        return self.eigenvalues.imag / (2 * np.pi)
-
-    @property
-    def damping(self) -> np.ndarray:
-        """Damping ratio [-], -Re(s) / abs(s) with that frequency."""
-        return damping_ratio(self.eigenvalues)
-
-    @property
     def stable(self) -> bool:
         """Whether no motion grows, by more than steps of a turn resolve."""
         return not (np.abs(self.multipliers) > 1.0 + MAGNUS_SAME**0.5).any()
 
-    def __len__(self) -> int:
-        return len(self.eigenvalues)
-
-    def __str__(self) -> str:
-        """Return the modes as a table."""
-        return str(self._table)
-
-    @property
-    def _table(self) -> ModeTable:
-        most = (self.bodies[i] for i in self.parts.argmax(axis=1))
-        return ModeTable.of("most of it", most, frequency=self.frequency, damping=self.damping,
-                            growth=self.eigenvalues.real)  # fmt: skip
-
-    def _repr_html_(self) -> str:
-        return self._table.html(repr(self))
+    def columns(self) -> list[TextColumn]:
+        """Return the columns of their table."""
+        who = [self.bodies[k] for k in np.argmax(self.parts, axis=1)]
+        growth = TextColumn("growth", "1/s", ">12.5g", self.eigenvalues.real)
+        return [*super().columns(), growth, TextColumn("most of it", "", "", who)]
 
     def __repr__(self) -> str:
         return f"PeriodicModes({len(self)} motions at {self.rotation.speed:g} rad/s)"
@@ -157,7 +137,7 @@ def floquet(
     parts = np.stack([moved[:, x.v].sum(1) for x in turning.maps.values()], axis=1)
     parts /= np.maximum(parts.sum(1), 1e-300)[:, None]
     return PeriodicModes(
-        rotation, solved.multipliers, solved.eigenvalues, solved.share, parts,
+        solved.eigenvalues, rotation, solved.multipliers, solved.share, parts,
         tuple(turning.maps), solved.change,
     )  # fmt: skip
 

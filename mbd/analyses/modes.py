@@ -13,10 +13,10 @@ import scipy.linalg
 
 from mbd.analyses.equilibrium import Equilibrium, base_motion
 from mbd.analyses.mode_labels import LabelledMotion, label
-from mbd.analyses.mode_table import ModeTable
 from mbd.base.above import from_above
 from mbd.base.checked import extra, flag, is_whole, one_of, shown, whole
 from mbd.base.door import number
+from mbd.base.html_tables import TextColumn
 from mbd.base.tolerances import NEUTRAL_MANY
 from mbd.front.solution import Solution, solution_of
 from mbd.integration.consistent import consistent
@@ -26,7 +26,7 @@ from mbd.model.state import State
 from mbd.model.system import System
 from mbd.model.workspace import Workspace, displaced
 from mbd.runs.progress import Progress
-from mbd.small_motions.eigenvalues import alike, damping_ratio, dense, grows, sparse
+from mbd.small_motions.eigenvalues import Exponents, alike, dense, sparse
 from mbd.small_motions.small_motion import SmallMotion, body_motions
 from mbd.statics.steady_motion import require_balance, steady
 
@@ -96,20 +96,18 @@ def modes(
         if near is not None:
             raise ValueError("modes: near= needs solver='sparse'; 'dense' finds all modes")
         s, shapes, levels = dense(steady(motion))
-    return Modes(motion, s[:n], shapes[:, :n], levels)
+    return modes_about(motion, s[:n], shapes[:, :n], levels)
 
 
-class Modes:
+@dataclass(frozen=True, eq=False, repr=False)
+class Modes(Exponents):
     """Modes about a state, slowest first; one of each pair of complex conjugates.
 
     Attributes
     ----------
     eigenvalues : (n,) complex array [1/s]
-    frequency : (n,) array [Hz]
-        Of the oscillation, Im(s) / 2 pi; zero where a mode does not oscillate.
-    damping : (n,) array [-]
-        Damping ratio, -Re(s) / abs(s); 1 for a decaying, -1 for a growing mode that does not
-        oscillate, 0 for a free motion.
+    motion : SmallMotion
+        Of which they are the modes.
     shapes : (n_v, n) complex array
         Increments of the coordinates.
     free_levels : tuple of int
@@ -121,37 +119,29 @@ class Modes:
         ``potential`` to 1 where there is any. Geometric stiffness may make parts negative.
     """
 
-    def __init__(
-        self, motion: SmallMotion, s: np.ndarray, shapes: np.ndarray,
-        free_levels: tuple[int, ...] = (),
-    ) -> None:  # fmt: skip
-        self.motion, self.eigenvalues, self.free_levels = motion, s, free_levels
-        self.model, self.state = motion.model, motion.state
-        self.bodies = tuple(self.model.bodies)
-        shapes = self._sorted_out(shapes)
-        self.shapes = shapes / self._size(shapes)
-        self.kinetic = self._kinetic()
-        self.potential = self._potential()
+    motion: SmallMotion
+    shapes: np.ndarray
+    free_levels: tuple[int, ...] = ()
 
     @property
-    def frequency(self) -> np.ndarray:
-        """Frequency of oscillation [Hz]."""
-        return self.eigenvalues.imag / (2 * np.pi)
+    def model(self) -> Model:
+        """The model."""
+        return self.motion.model
 
     @property
-    def damping(self) -> np.ndarray:
-        """Damping ratio [-]."""
-        return damping_ratio(self.eigenvalues)
+    def state(self) -> State:
+        """About which it moves."""
+        return self.motion.state
+
+    @property
+    def bodies(self) -> tuple[str, ...]:
+        """Names of the bodies."""
+        return tuple(self.model.bodies)
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
         """A suggested name of each mode."""
         return tuple(mode.label for mode in self)
-
-    @property
-    def stable(self) -> bool:
-        """Whether no mode grows (free motions are not counted as growing)."""
-        return not grows(self.eigenvalues).any()
 
     def body_motions(self, i: int) -> list[LabelledMotion]:
         """Return displacement of the centre of mass and small rotation of each body in a mode."""
@@ -171,53 +161,9 @@ class Modes:
             )
         return motions
 
-    def _sorted_out(self, shapes: np.ndarray) -> np.ndarray:
-        """Return shapes that are apart by body and axis where several share an eigenvalue.
-
-        Any mixture of them would do; this one makes two quadratic forms diagonal, the kinetic
-        energy and the same with weights that differ from body to body and from axis to axis.
-        """
-        shapes = shapes.astype(complex)
-        for group in alike(self.eigenvalues):
-            X = _real_span(shapes[:, group])
-            if X is None:
-                continue  # they go round: the mixture has a meaning
-            even, uneven = self._forms(X)
-            _, mix = scipy.linalg.eigh(uneven, even)
-            shapes[:, group] = X @ mix
-        return shapes
-
-    def _forms(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the kinetic energy of real shapes as a form, and one with uneven weights."""
-        n = X.shape[1]
-        even, uneven = np.zeros((n, n)), np.zeros((n, n))
-        axes = np.array([1.0, 1.3, 1.7])
-        for k, (body, part, move, turn, J) in enumerate(body_motions(self.motion, X)):
-            even += part.mass * move.T @ move + turn.T @ J @ turn
-            spun = axes[:, None] * turn
-            form = part.mass * move.T @ (axes[:, None] * move) + 3.0 * turn.T @ J @ spun
-            if part.nodal is not None:  # what is no rigid motion too
-                dy = (body.whole("Y") @ X[body.v]).reshape(-1, 3, n)
-                bent = np.einsum("kcm,kl,lcn->cmn", dy, part.mass_matrix, dy)
-                even, form = even + bent.sum(axis=0), form + np.tensordot(axes, bent, 1)
-            uneven += (1.0 + 0.37 * k) * form
-        return even, 0.5 * (uneven + uneven.T)
-
-    def _size(self, shapes: np.ndarray) -> np.ndarray:
-        """Return factors that scale the largest displacement, or turn times length, to the length.
-
-        They turn the phase so that this largest one is real.
-        """
-        length = float(self.model.F[m.LENGTH])
-        parts = [np.zeros((1, shapes.shape[1]), complex)]
-        for body, _, move, turn, _ in body_motions(self.motion, shapes):
-            parts += [move / length, turn]
-            parts += [x.Y[:3] @ shapes[body.v] / length for x in body.others if not x.inner]
-        moves = np.concatenate(parts)
-        biggest = moves[np.argmax(np.abs(moves), axis=0), np.arange(shapes.shape[1])]
-        return np.where(biggest == 0.0, 1.0, biggest)
-
-    def _kinetic(self) -> np.ndarray:
+    @cached_property
+    def kinetic(self) -> np.ndarray:
+        """Part of each body in the kinetic energy, (n, bodies) [-]."""
         maps, s, n = self.motion.maps, self.shapes, len(self)
         rates = [(x.whole("Y") @ s[x.v]).reshape(-1, 3, n) for x in maps]
         energies = _kinetic_of_elements(self.model, self.motion.state, rates)
@@ -225,7 +171,9 @@ class Modes:
         energies += [np.einsum("kcn,kl,lcn->n", x.conj(), b.mass_matrix, x).real for b, x in parts]
         return (energies / np.where(energies.sum(0) > 0.0, energies.sum(0), 1.0)).T
 
-    def _potential(self) -> np.ndarray:
+    @cached_property
+    def potential(self) -> np.ndarray:
+        """Part of each body in the potential energy, (n, bodies) [-]."""
         force = self.motion.K @ self.shapes
         energies = np.zeros((len(self.bodies), len(self)))
         for row, body in zip(energies, self.motion.maps, strict=True):
@@ -235,9 +183,6 @@ class Modes:
         some = (np.abs(total) > 1e-9 * size) & (self.eigenvalues != 0.0)
         return np.where(some, energies / np.where(some, total, 1.0), 0.0).T
 
-    def __len__(self) -> int:
-        return len(self.eigenvalues)
-
     def __getitem__(self, i: int) -> Mode:
         if not is_whole(i, -len(self)) or i >= len(self):
             raise IndexError(f"there are {len(self)} modes, numbered from 0; got {shown(i)}")
@@ -246,16 +191,18 @@ class Modes:
     def __iter__(self) -> Iterator[Mode]:
         return (Mode(self, i) for i in range(len(self)))
 
+    def columns(self) -> list[TextColumn]:
+        """Return the columns of their table."""
+        s = [f"{x.real:.5g}{x.imag:+.7g}i" if x.imag else f"{x.real:.7g}" for x in self.eigenvalues]
+        values, names = (
+            TextColumn("eigenvalue", "1/s", ">24", s),
+            TextColumn("mode", "", "", self.labels),
+        )
+        return [*super().columns(), values, names]
+
     def __str__(self) -> str:
         """Return the modes as a table."""
-        return "\n".join([str(self._table), *self._free_in_words()])
-
-    @property
-    def _table(self) -> ModeTable:
-        values = (f"{s.real:.5g}{s.imag:+.7g}i" if s.imag else f"{s.real:.7g}"
-                  for s in self.eigenvalues)  # fmt: skip
-        return ModeTable.of("mode", self.labels, frequency=self.frequency, damping=self.damping,
-                            eigenvalue=values)  # fmt: skip
+        return "\n".join([super().__str__(), *self._free_in_words()])
 
     def _free_in_words(self) -> list[str]:
         """Return what the levels of s = 0 say."""
@@ -264,9 +211,6 @@ class Modes:
         held, go_on, grow = (*self.free_levels, 0, 0)[:3]
         text = f"nothing holds {held} of the motions; {go_on} of these go on at a constant velocity"
         return [text + (f", of {grow} the velocity grows with time" if grow else "")]
-
-    def _repr_html_(self) -> str:
-        return self._table.html(repr(self))
 
     def __repr__(self) -> str:
         return f"Modes({len(self)} modes of {self.model!r})"
@@ -299,6 +243,63 @@ class Modes:
         from mbd.drawing.modal import modes_figure
 
         return modes_figure(self.eigenvalues, self.bodies, self.kinetic, path)
+
+
+def modes_about(
+    motion: SmallMotion, s: np.ndarray, shapes: np.ndarray, free_levels: tuple[int, ...] = ()
+) -> Modes:
+    """Return modes from eigenvalues and vectors: shapes told apart, and of the model's length."""
+    shapes = _sorted_out(motion, s, shapes)
+    return Modes(s, motion, shapes / _size(motion, shapes), free_levels)
+
+
+def _sorted_out(motion: SmallMotion, s: np.ndarray, shapes: np.ndarray) -> np.ndarray:
+    """Return shapes that are apart by body and axis where several share an eigenvalue.
+
+    Any mixture of them would do; this one makes two quadratic forms diagonal, the kinetic
+    energy and the same with weights that differ from body to body and from axis to axis.
+    """
+    shapes = shapes.astype(complex)
+    for group in alike(s):
+        X = _real_span(shapes[:, group])
+        if X is None:
+            continue  # they go round: the mixture has a meaning
+        even, uneven = _forms(motion, X)
+        _, mix = scipy.linalg.eigh(uneven, even)
+        shapes[:, group] = X @ mix
+    return shapes
+
+
+def _forms(motion: SmallMotion, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the kinetic energy of real shapes as a form, and one with uneven weights."""
+    n = X.shape[1]
+    even, uneven = np.zeros((n, n)), np.zeros((n, n))
+    axes = np.array([1.0, 1.3, 1.7])
+    for k, (body, part, move, turn, J) in enumerate(body_motions(motion, X)):
+        even += part.mass * move.T @ move + turn.T @ J @ turn
+        spun = axes[:, None] * turn
+        form = part.mass * move.T @ (axes[:, None] * move) + 3.0 * turn.T @ J @ spun
+        if part.nodal is not None:  # what is no rigid motion too
+            dy = (body.whole("Y") @ X[body.v]).reshape(-1, 3, n)
+            bent = np.einsum("kcm,kl,lcn->cmn", dy, part.mass_matrix, dy)
+            even, form = even + bent.sum(axis=0), form + np.tensordot(axes, bent, 1)
+        uneven += (1.0 + 0.37 * k) * form
+    return even, 0.5 * (uneven + uneven.T)
+
+
+def _size(motion: SmallMotion, shapes: np.ndarray) -> np.ndarray:
+    """Return factors that scale the largest displacement, or turn times length, to the length.
+
+    They turn the phase so that this largest one is real.
+    """
+    length = float(motion.model.F[m.LENGTH])
+    parts = [np.zeros((1, shapes.shape[1]), complex)]
+    for body, _, move, turn, _ in body_motions(motion, shapes):
+        parts += [move / length, turn]
+        parts += [x.Y[:3] @ shapes[body.v] / length for x in body.others if not x.inner]
+    moves = np.concatenate(parts)
+    biggest = moves[np.argmax(np.abs(moves), axis=0), np.arange(shapes.shape[1])]
+    return np.where(biggest == 0.0, 1.0, biggest)
 
 
 def _real_span(X: np.ndarray) -> np.ndarray | None:

@@ -1,9 +1,34 @@
 """Tables as text, and of HTML, which notebooks show where text would stand."""
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 _MOST = 20  # rows
+
+
+class TextColumn(NamedTuple):
+    """A column: head, unit, format of a cell as text (">11.6g", or "" of words), and its cells."""
+
+    head: str
+    unit: str
+    form: str
+    cells: Iterable[Any]
+
+
+def text(columns: Iterable[TextColumn]) -> str:
+    """Return a table as text: heads, units, rows; words stand one space more apart."""
+    lines = []
+    for head, unit, form, cells in columns:
+        width, gap = form.partition(".")[0], "" if form else " "
+        some = [f"{head:{width}}", f"{unit:{width}}", *(f"{x:{form}}" for x in cells)]
+        lines.append([gap + x for x in some])
+    return "\n".join(" ".join(row).rstrip() for row in zip(*lines, strict=True))
+
+
+def html(caption: str, columns: Sequence[TextColumn]) -> str:
+    """Return the same table for notebooks, with a caption."""
+    heads = [f"{x.head} [{x.unit}]" if x.unit else x.head for x in columns]
+    return table(caption, heads, zip(*(x.cells for x in columns), strict=True))
 
 
 def _cell(x: Any) -> str:

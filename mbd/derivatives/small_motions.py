@@ -35,7 +35,7 @@ from mbd.machine import buffer as m
 from mbd.model.null_space import null_space
 from mbd.model.state import State
 from mbd.model.workspace import displaced
-from mbd.small_motions.eigenvalues import alike
+from mbd.small_motions.eigenvalues import Exponents, alike
 from mbd.small_motions.face_maps import face_maps
 from mbd.statics.balance import least_multipliers
 
@@ -81,8 +81,8 @@ class EigenvalueSlopes:
 
     def view(self, s: np.ndarray) -> View:
         """Return the numbers that an objective may read."""
-        damping = -s.real / np.where(s == 0.0, 1.0, np.abs(s))
-        return View("Modes", eigenvalues=s, frequency=s.imag / (2 * np.pi), damping=damping)
+        of = Exponents(s)
+        return View("Modes", eigenvalues=s, frequency=of.frequency, damping=of.damping)
 
     def tangent(self, slopes: np.ndarray) -> ModesTangent:
         """Return the derivative by one parameter."""

@@ -9,9 +9,11 @@ moved away.
 
 import warnings
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
+from mbd.base.html_tables import TextColumn, html, text
 from mbd.linear.arnoldi import largest
 from mbd.small_motions.descriptor import SparsePencil
 from mbd.small_motions.minimal import Minimal
@@ -72,10 +74,46 @@ def grows(s: np.ndarray) -> np.ndarray:
     return (s.real > 0.0) & ~is_real(1j * s)
 
 
-def damping_ratio(s: np.ndarray) -> np.ndarray:
-    """Return the damping ratio [-] of each eigenvalue, -Re(s) / abs(s); of s = 0 it is 0."""
-    size = np.abs(s)
-    return np.asarray(-s.real / np.where(size > 0.0, size, 1.0) + 0.0)
+@dataclass(frozen=True, eq=False)
+class Exponents:
+    """Exponents s of motions, one of each complex pair: what modes of every kind begin with."""
+
+    eigenvalues: np.ndarray
+
+    @property
+    def frequency(self) -> np.ndarray:
+        """Frequency of oscillation [Hz], Im(s) / 2 pi; zero where a mode does not oscillate."""
+        return self.eigenvalues.imag / (2 * np.pi)
+
+    @property
+    def damping(self) -> np.ndarray:
+        """Damping ratio [-], -Re(s) / abs(s).
+
+        1 for a decaying, -1 for a growing mode that does not oscillate, 0 for a free motion.
+        """
+        size = np.abs(self.eigenvalues)
+        return np.asarray(-self.eigenvalues.real / np.where(size > 0.0, size, 1.0) + 0.0)
+
+    @property
+    def stable(self) -> bool:
+        """Whether no mode grows (free motions are not counted as growing)."""
+        return not grows(self.eigenvalues).any()
+
+    def __len__(self) -> int:
+        return self.eigenvalues.shape[-1]
+
+    def columns(self) -> list[TextColumn]:
+        """Return the columns of their table."""
+        f = TextColumn("frequency", "Hz", ">11.6g", self.frequency)
+        damping = TextColumn("damping", "-", ">9.4f", self.damping)
+        return [TextColumn("", "", ">3", range(len(self))), f, damping]
+
+    def __str__(self) -> str:
+        """Return the modes as a table."""
+        return text(self.columns())
+
+    def _repr_html_(self) -> str:
+        return html(repr(self), self.columns())
 
 
 def alike(s: np.ndarray) -> list[np.ndarray]:

@@ -48,6 +48,7 @@ def shown():
         "solution": (run, ["reached t = 0.01", "3", "position, velocity", "force, moment"]),
         "equilibrium": (mbd.equilibrium(hanging), ["<rod>", "stable", "True", "9.81"]),
         "modes": (mbd.modes(hanging), ["Hz", "0.47"]),
+        "campbell": (mbd.campbell(lambda _: hanging, [0.0]), ["whirl [-]", "0.47", "<rod>"]),
     }
 
 
