@@ -8,16 +8,20 @@ import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
 from mbd.analyses.equilibrium import wake_follows
+from mbd.analyses.mode_pages import animate
 from mbd.analyses.steady_rotation import named_rotor
+from mbd.base.above import MovingPicture
 from mbd.base.checked import whole
 from mbd.base.door import number
 from mbd.base.html_tables import TextColumn
 from mbd.base.tolerances import ANISOTROPIC
+from mbd.integration.consistent import consistent
 from mbd.model.model import Model
 from mbd.model.state import State
 from mbd.model.system import System
@@ -92,7 +96,7 @@ class RotorModes(Exponents):
         return "out of plane" if along > 0.5 * every else "in plane"
 
     def state(self, i: int, *, amplitude: float = 0.05, phase: float = 0.0) -> State:
-        """Return the pose of a mode at the azimuth zero; constraints hold to first order.
+        """Return the model displaced by a mode at the azimuth zero, rows satisfied.
 
         The largest increment of a coordinate, over the length of the model or one radian, is the
         amplitude [-].
@@ -104,7 +108,23 @@ class RotorModes(Exponents):
         size = np.abs(delta / model.units).max()
         delta = (delta * np.exp(1j * number("state", "phase", phase, "rad"))).real
         scale = number("state", "amplitude", amplitude, "-") / (size or 1.0)
-        return displaced(model, self.rotation.state, scale * delta)
+        pose = displaced(model, self.rotation.state, scale * delta)
+        return consistent(model, pose, project=True)
+
+    def animate(
+        self, path: str | Path | None = None, *, which: Iterable[int] | None = None,
+        amplitude: float = 0.05, **options: Any,
+    ) -> MovingPicture:  # fmt: skip
+        """Show modes in one page, as :meth:`~mbd.analyses.modes.Modes.animate`.
+
+        The rotor is seen at the azimuth zero, as by a stroboscope that flashes once a turn: all
+        moves at the frequency of the mode in the frame at rest, blades in their phases.
+        """
+
+        def pose(i: int, amplitude: float, phase: float) -> State:
+            return self.state(i, amplitude=amplitude, phase=phase)
+
+        return animate(self, self.turning.model, pose, path, which, amplitude, options)
 
     def columns(self) -> list[TextColumn]:
         """Return the columns of their table."""

@@ -2,7 +2,7 @@ r"""``mbd.modes``: small motions :math:`\delta(t) = \mathrm{Re}\,\hat\delta\,e^{
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
@@ -13,7 +13,8 @@ import scipy.linalg
 
 from mbd.analyses.equilibrium import Equilibrium, base_motion
 from mbd.analyses.mode_labels import LabelledMotion, label
-from mbd.base.above import from_above
+from mbd.analyses.mode_pages import INSTANTS, animate, period
+from mbd.base.above import MovingPicture
 from mbd.base.checked import extra, flag, is_whole, one_of, shown, whole
 from mbd.base.door import number
 from mbd.base.html_tables import TextColumn
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _MOST = 100_000  # instants of a period
-_SMALL = 1e-3  # amplitude whose forces are linear, of the one that is seen
 _SOME = 40  # modes that are found of so many, if nobody says how many
 
 
@@ -244,6 +244,27 @@ class Modes(Exponents):
 
         return modes_figure(self.eigenvalues, self.bodies, self.kinetic, path)
 
+    def animate(
+        self, path: str | Path | None = None, *, which: Iterable[int] | None = None,
+        amplitude: float = 0.2, **options: Any,
+    ) -> MovingPicture:  # fmt: skip
+        """Show modes in one page, in which one chooses; films show one after the other.
+
+        Parameters
+        ----------
+        path : str or Path, optional
+        which : iterable of int, optional
+            Their numbers; default the first twelve.
+        amplitude : float [-]
+            As of :meth:`Mode.state`.
+        **options
+            As of ``Solution.animate``; ``speed`` is in periods per second.
+        """
+        return animate(self, self.model, self._pose, path, which, amplitude, options)
+
+    def _pose(self, i: int, amplitude: float, phase: float) -> State:
+        return self[i].state(amplitude, phase)
+
 
 def modes_about(
     motion: SmallMotion, s: np.ndarray, shapes: np.ndarray, free_levels: tuple[int, ...] = ()
@@ -394,7 +415,7 @@ class Mode:
             self.modes.model, displaced(self.modes.model, base, increment), project=True
         )
 
-    def history(self, amplitude: float = 0.2, instants: int = 41) -> Solution:
+    def history(self, amplitude: float = 0.2, instants: int = INSTANTS) -> Solution:
         """Return one period of the mode, without its decay, as a Solution.
 
         A mode that does not oscillate is shown as if it did, once a second.
@@ -402,24 +423,22 @@ class Mode:
         instants = whole("Mode.history", "instants", instants, 1)
         if instants > _MOST:
             raise ValueError(f"Mode.history: instants must not exceed {_MOST}, got {instants}")
-        period = 1.0 / self.frequency if self.frequency > 0.0 else 1.0
-        t = np.linspace(0.0, period, instants).tolist()
-        states = [self.state(amplitude, 2 * np.pi * x / period).replace(t=x) for x in t]
+        seconds = period(self.modes, self.index)
+        t = np.linspace(0.0, seconds, instants).tolist()
+        states = [self.state(amplitude, 2 * np.pi * x / seconds).replace(t=x) for x in t]
         message = f"mode {self.index}: {self.label}"
         return solution_of(self.modes.model, states, message=message)
 
     def animate(
         self, path: str | Path | None = None, *, amplitude: float = 0.2, **options: Any
-    ) -> Any:
+    ) -> MovingPicture:
         """Animate one period; arguments as for ``Solution.animate``.
 
         A ghost shows the model at rest, unless there are others among the arguments. Colours
         show what the mode changes, to first order.
         """
-        shown = self.history(amplitude)
-        options = {"ghosts": shown.t[-1] / 4} | options
-        small = self.history(_SMALL * amplitude)
-        return from_above("Solution.animate", shown, path, (small, 1.0 / _SMALL), **options)
+        return animate(self.modes, self.modes.model, self.modes._pose, path, self.index,
+                       amplitude, options)  # fmt: skip
 
     def __repr__(self) -> str:
         return f"Mode({self.index}: {self.frequency:.6g} Hz, {self.label})"

@@ -7,7 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from mbd.animation.beams import SmallMode
+from mbd.animation.beams import SmallModes
 from mbd.animation.draw import DrawOptions, draw
 from mbd.animation.drawing import Drawing
 from mbd.base.atomic import replaced
@@ -74,11 +74,11 @@ def _check_names(owner: str, options: dict[str, Any], there: Sequence[str] = ())
 
 
 def animate(
-    solution: History, path: str | Path | None, mode: SmallMode = None, **options: Any
+    solution: History, path: str | Path | None, modes: SmallModes = None, **options: Any
 ) -> Animation:
-    """Return the moving picture of a solution, or of a mode, and write it if a path is given."""
+    """Return the moving picture of a solution, or of modes, and write it if a path is given."""
     _check_names("animate", options)
-    animation = Animation(draw(solution, DrawOptions(**options), mode=mode))
+    animation = Animation(draw(solution, DrawOptions(**options), modes=modes))
     if path is not None:
         animation.save(path)
     return animation

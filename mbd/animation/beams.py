@@ -15,8 +15,9 @@ from mbd.model.model import Model
 from mbd.parts.part import Body
 from mbd.parts.skin import Skin
 
-#: A run of a mode of small amplitude, and by how much the one that is shown is larger.
-SmallMode = tuple[History, float] | None
+#: A run of modes of small amplitude, a period of each and then the model at rest; by how much those
+#: that are shown are larger; of each what it is and how many seconds a unit of t is.
+SmallModes = tuple[History, float, list[tuple[str, float]]] | None
 Borne = Callable[[Callable[[History], np.ndarray]], np.ndarray]
 _AT_ONCE = 1 << 16  # elements times instants whose forces are evaluated at once, some 50 MB
 
@@ -27,17 +28,19 @@ def hidden_nodes(model: Model) -> set[str]:
     return {x.name for part in parts if part.line is not None or part.bars for x in part.nodes()}
 
 
-def borne(shown: History, k: np.ndarray, mode: SmallMode) -> Borne:
+def borne(shown: History, k: np.ndarray, modes: SmallModes) -> Borne:
     """Return the function that gives what beams and meshes bear at the instants k.
 
     Of a mode it is half the difference to half a period later, of a small amplitude, by the ratio
     of amplitudes: this leaves out what is there at rest, and the stretch of what turns far along
     straight lines.
     """
-    if mode is None:
+    if modes is None:
         return lambda take: take(shown)
-    small, ratio = mode
-    later = (k + len(small.t) // 2) % (len(small.t) - 1)
+    small, ratio, words = modes
+    n = (len(small.t) - 1) // len(words)  # instants of a period
+    later = k - k % n + (k % n + n // 2) % (n - 1)
+    later = np.minimum(later, len(small.t) - 1)
     return lambda take: 0.5 * ratio * (take(small.part(k)) - take(small.part(later)))
 
 

@@ -18,6 +18,7 @@ from mbd.animation.drawing import (
     FixedShape,
     Label,
     MovingSkin,
+    PlayedMode,
     Plot,
     Rod,
     Strand,
@@ -67,11 +68,12 @@ class DrawOptions:
 
 
 def draw(
-    solution: History, options: DrawOptions, also: float | None = None, mode: beams.SmallMode = None
-) -> Drawing:
+    solution: History, options: DrawOptions, also: float | None = None,
+    modes: beams.SmallModes = None,
+) -> Drawing:  # fmt: skip
     """Return the drawing of a solution; the instant nearest to `also` [s] is among those shown.
 
-    Of a mode, colours say what it changes, to first order.
+    Of modes, colours say what they change, to first order.
     """
     model, system = solution.model, solution.model.system
     if not model.nodes:
@@ -82,13 +84,16 @@ def draw(
     title = "" if options.title is None else options.title
     if not isinstance(title, str):
         raise TypeError(f"animate: title must be text, got {checked.shown(title)}")
-    speed = pace(float(t[-1] - t[0]))
+    words = modes[2] if modes else []
+    n = (len(t) - 1) // len(words) if words else len(t)  # instants that play in one go
+    speed = pace(float(t[n - 1] - t[0]))
     if options.speed is not None:
         speed = number("animate", "speed", options.speed, "s of the model per s", positive=True)
     ghosts = _ghosts(options.ghosts)
     kept = ghosts if also is None else np.append(ghosts, also)
     wanted = np.abs(t - kept[:, None]).argmin(axis=1)
-    k = np.union1d(chosen(t, speed, _fastest(solution)), wanted)
+    spans = [[i * n, (i + 1) * n - 1] for i in range(len(words))]
+    k = np.unique(np.r_[chosen(t, speed, _fastest(solution)), wanted, np.ravel(spans).astype(int)])
     shown = solution.part(k, solution.before)
     tracks = {
         place: _track(shown, place, body)
@@ -98,7 +103,7 @@ def draw(
     sizes = Sizes(model)
     colors = {name: PALETTE[i % len(PALETTE)] for i, name in enumerate(model.nodes)}
 
-    bears = beams.borne(shown, k, mode)
+    bears = beams.borne(shown, k, modes)
     swept = beams.sweeps(shown, bears, colors)
     cables = beams.strands(shown, bears, colors, max(0.1 * _SYMBOL * sizes.typical, sizes.visible))
     meshes = beams.skins(shown, bears, colors)
@@ -177,6 +182,10 @@ def draw(
         ghosts=tuple(np.searchsorted(k, wanted[: len(ghosts)]).tolist()),
         color_by=_color_by(options.color_by, {y for x in bending for y in x.measures}),
         plots=_plots(solution, options.plots, k),
+        modes=tuple(
+            PlayedMode(text, int(first), int(last), seconds)
+            for (first, last), (text, seconds) in zip(np.searchsorted(k, spans), words, strict=True)
+        ),
     )
 
 

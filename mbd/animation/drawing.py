@@ -229,6 +229,16 @@ class Plot:
 
 
 @dataclass(frozen=True)
+class PlayedMode:
+    """A mode that plays: what it is, its first and last instant, the seconds of a unit of t."""
+
+    text: str
+    first: int
+    last: int
+    seconds: float
+
+
+@dataclass(frozen=True)
 class Drawing:
     """Everything that is shown.
 
@@ -257,6 +267,8 @@ class Drawing:
         Instants that are shown faintly all the time.
     color_by : str
         Measure that colours beams, cables and meshes at first, or "".
+    modes : tuple of PlayedMode
+        Of which the viewer plays one at a time; empty of a run.
     """
 
     title: str
@@ -283,6 +295,7 @@ class Drawing:
     ghosts: tuple[int, ...] = ()
     color_by: str = ""
     plots: tuple[Plot, ...] = ()
+    modes: tuple[PlayedMode, ...] = ()
 
     @property
     def bending(self) -> tuple[SweptBeam | Strand | MovingSkin, ...]:
@@ -292,7 +305,11 @@ class Drawing:
     @cached_property
     def largest(self) -> dict[str, float]:
         """Size of the largest value of each measure over the whole time, by name."""
-        pieces = [slice(i, i + _AT_ONCE) for i in range(0, len(self.t), _AT_ONCE)]
+        return self.largest_between(0, len(self.t))
+
+    def largest_between(self, first: int, end: int) -> dict[str, float]:
+        """Return the size of the largest value of each measure at instants before an end."""
+        pieces = [slice(i, min(i + _AT_ONCE, end)) for i in range(first, end, _AT_ONCE)]
         return {
             name: max(
                 float(np.abs(x.values(name, some)).max(initial=0))

@@ -39,9 +39,9 @@ def film(d: Drawing, path: Path, fps: float = 20.0, size: Any = (640, 480)) -> P
 def _frames(canvas: Canvas, rate: float) -> Iterator[tuple[np.ndarray, int]]:
     """Yield pictures and for how many frames each is seen."""
     d = canvas.d
-    n = max(2, round((d.t[-1] - d.t[0]) / d.speed * rate) + 1)
-    middles = 0.5 * (d.t[1:] + d.t[:-1])
-    nearest = np.searchsorted(middles, np.linspace(d.t[0], d.t[-1], n))
+    t = d.t[: d.modes[-1].last + 1] if d.modes else d.t
+    n = max(2, round((t[-1] - t[0]) / d.speed * rate) + 1)
+    nearest = np.searchsorted(0.5 * (t[1:] + t[:-1]), np.linspace(t[0], t[-1], n))
     for i, count in zip(*np.unique(nearest, return_counts=True), strict=True):
         yield canvas.pixels(int(i)), int(count)
 

@@ -24,6 +24,7 @@ from mbd.parts.shapes import Box, Capsule, Cylinder, Mesh, Shape, Sphere
 _HERE = Path(__file__).parent
 _SCRIPTS = ("unpack.js", "batches.js", "beams.js", "skins.js", "world.js", "camera.js",
             "panel.js", "plots.js", "viewer.js")  # fmt: skip
+_NOTHING = 1e-4  # of the largest of all modes: colours show less as nothing
 _SHADES = 200  # steps of a measure that colours can tell apart
 _SHAPES = 5e-4  # step of shapes and of their strains and stresses, of the largest of each
 _MODAL = 1e-6  # step of modal coordinates, of the largest
@@ -106,10 +107,20 @@ def _three() -> str:
     return _squeezed((_HERE / "three.bundle.js").read_bytes())
 
 
+def _largest(d: Drawing) -> list[dict[str, float]]:
+    """Return the largest value of each measure in each mode, as colours have it."""
+    return [
+        {name: max(x, _NOTHING * d.largest[name])
+         for name, x in d.largest_between(mode.first, mode.last + 1).items()}
+        for mode in d.modes
+    ] or [d.largest]  # fmt: skip
+
+
 def _data(d: Drawing, pack: Pack) -> dict[str, Any]:
     fine = _FINE * d.length
     common = ("frame", "color", "layer", "label")
-    duration = float(d.t[-1] - d.t[0])
+    duration, largest = float(d.t[-1] - d.t[0]), _largest(d)
+    least = {name: min(x[name] for x in largest) for name in d.largest}
     return {
         "title": d.title,
         "speed": d.speed,
@@ -129,13 +140,18 @@ def _data(d: Drawing, pack: Pack) -> dict[str, Any]:
              "vectors": pack.table(a.vectors, d.scales[a.unit][0] * 1e-3)}
             for a in d.arrows if a.unit in d.scales
         ],
-        "sweeps": [_sweep(x, d, pack) for x in d.sweeps],
+        "sweeps": [_sweep(x, d, pack, least) for x in d.sweeps],
         "strands": [
             {**_some(x, ("color", "label")), "ends": list(x.ends), "lengths": _plain(x.lengths),
-             "radius": _plain(x.radius), "loads": _loads(x, d, pack)} for x in d.strands
+             "radius": _plain(x.radius), "loads": _loads(x, d, pack, least)} for x in d.strands
         ],
         "skins": [_skin(x, pack) for x in d.skins],
         "largest": {name: _plain(x) for name, x in d.largest.items()},
+        "modes": [
+            {**_some(mode, ("text", "first", "last", "seconds")),
+             "largest": {name: _plain(x) for name, x in most.items()}}
+            for mode, most in zip(d.modes, largest, strict=False)
+        ],
         "measures": {name: MEASURES[name] for name in d.largest},
         "colors": COLORS,
         "colorBy": d.color_by,
@@ -185,17 +201,18 @@ def _frame(track: Track, pack: Pack, fine: float, origin: np.ndarray) -> dict[st
     return entry
 
 
-def _sweep(x: SweptBeam, d: Drawing, pack: Pack) -> dict[str, Any]:
+def _sweep(x: SweptBeam, d: Drawing, pack: Pack, least: dict[str, float]) -> dict[str, Any]:
     arm = float(np.abs(x.outline).max())  # bendings times it are strains too
     fine, strain = 1e-4 * arm, x.strain * [1.0, arm, arm]
-    step = (float(np.abs(strain).max()) or 1.0) / (2 * _SHADES)
+    part = least["strain"] / (d.largest["strain"] or 1.0)
+    step = part * float(np.abs(strain).max()) / (2 * _SHADES) or 1.0
     return {
         **_some(x, ("color", "label")),
         "ends": x.ends,
         "points": _plain(x.points),
         "axes": _plain(quaternion_from_matrix(x.axes)),
         "outline": pack.table(x.outline.reshape(2 * len(x.ends), -1), fine),
-        "loads": _loads(x, d, pack),
+        "loads": _loads(x, d, pack, least),
         "strain": pack.table(strain.reshape(len(d.t), -1), step),
         "arm": _plain(arm),
         "young": _plain(x.young.ravel()) if "stress" in x.measures else None,
@@ -236,10 +253,12 @@ def _line(values: np.ndarray, pack: Pack) -> dict[str, Any]:
     return {"middle": middle, **pack.table(values - middle, step)}
 
 
-def _loads(x: SweptBeam | Strand, d: Drawing, pack: Pack) -> dict[str, Any]:
+def _loads(
+    x: SweptBeam | Strand, d: Drawing, pack: Pack, least: dict[str, float]
+) -> dict[str, Any]:
     """Return section forces, as fine as colours are."""
     return {
-        name: pack.table(values.reshape(len(d.t), -1), (d.largest[name] or 1.0) / _SHADES)
+        name: pack.table(values.reshape(len(d.t), -1), (least[name] or 1.0) / _SHADES)
         for name, values in x.loads.items()
     }
 

@@ -10,11 +10,11 @@ const SPEEDS = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10];
 function buildPanel(data, world, app) {
   const get = (id) => document.getElementById(id);
   const play = get("play"), time = get("time"), clock = get("clock");
-  const [first, last] = [world.times[0], world.times[world.times.length - 1]];
-  const digits = Math.max(2, Math.ceil(2 - Math.log10(Math.max(last - first, 1e-12))));
-
-  time.min = first;
-  time.max = last;
+  const several = data.modes.length > 1;
+  let digits = 2;
+  get("played").hidden = !several;
+  options(get("mode"), data.modes.map((x, i) => [String(i), x.text]));
+  get("mode").addEventListener("change", (e) => app.mode(Number(e.target.value)));
   play.addEventListener("click", () => app.play(!app.state.playing));
   time.addEventListener("input", () => { app.play(false); app.seek(Number(time.value)); });
   get("loop").checked = app.state.loop;
@@ -24,7 +24,7 @@ function buildPanel(data, world, app) {
   get("beside").addEventListener("click", () => app.beside(!app.state.beside));
   get("theme").addEventListener("click", () => app.dark(!app.state.dark));
 
-  options(get("speed"), SPEEDS.map((x) => [String(x * data.speed), `${Number((x * data.speed).toPrecision(3))} ×`]));
+  options(get("speed"), SPEEDS.map((x) => [String(x * data.speed), `${Number((x * data.speed).toPrecision(3))} ${several ? "periods/s" : "×"}`]));
   get("speed").value = String(data.speed);
   get("speed").addEventListener("change", (e) => { app.state.speed = Number(e.target.value); });
   options(get("from"), Object.keys(VIEWS).map((x) => [x, x]));
@@ -58,7 +58,7 @@ function buildPanel(data, world, app) {
     play.textContent = app.state.playing ? "Pause" : "Play";
     play.setAttribute("aria-pressed", String(app.state.playing));
     time.value = app.state.t;
-    clock.textContent = `t = ${app.state.t.toFixed(digits)} s`;
+    clock.textContent = `t = ${app.state.span.said(app.state.t).toFixed(digits)} s`;
     time.setAttribute("aria-valuetext", clock.textContent);
     for (const [name, box] of boxes) box.checked = app.state.shown.has(name);
     get("beside").setAttribute("aria-pressed", String(app.state.beside));
@@ -66,8 +66,17 @@ function buildPanel(data, world, app) {
     get("color").value = app.state.colorBy;
   }
 
-  keys(app, get("view"));
-  return { refresh, legend: () => legend(get("legend"), data, app.state) };
+  // Show which mode plays, and how long it lasts.
+  function mode() {
+    const { i, first, last, said } = app.state.span;
+    digits = Math.max(2, Math.ceil(2 - Math.log10(Math.max(said(last) - said(first), 1e-12))));
+    [time.min, time.max] = [first, last];
+    get("mode").value = i;
+    legend(get("legend"), data, app.state);
+  }
+
+  keys(app, data, get("view"));
+  return { refresh, mode, legend: () => legend(get("legend"), data, app.state) };
 }
 
 function options(select, pairs) {
@@ -75,7 +84,7 @@ function options(select, pairs) {
 }
 
 // The scale of what is drawn: the grid, and the arrows by colour.
-function legend(list, data, { shown, colorBy }) {
+function legend(list, data, { shown, colorBy, span }) {
   list.replaceChildren();
   const item = (text, color) => {
     const entry = document.createElement("li");
@@ -87,6 +96,7 @@ function legend(list, data, { shown, colorBy }) {
     entry.append(text);
     list.append(entry);
   };
+  if (data.modes.length) item(data.modes[span.i].text);
   if (colorBy && shown.has("bodies")) {
     const [unit, word] = data.measures[colorBy], far = data.largest[colorBy];
     item(`${colorBy}, ${word} [${unit}]`);
@@ -123,7 +133,7 @@ function number(x) {
   return String(Number(x.toPrecision(3)));
 }
 
-function keys(app, canvas) {
+function keys(app, data, canvas) {
   const everywhere = {
     " ": () => app.play(!app.state.playing),
     ",": () => app.step(-1),
@@ -133,6 +143,7 @@ function keys(app, canvas) {
     f: () => app.fit(),
     d: () => app.dark(!app.state.dark),
     p: () => app.beside(!app.state.beside),
+    m: () => data.modes.length > 1 && app.mode((app.state.span.i + 1) % data.modes.length),
     l: () => app.show("labels", !app.state.shown.has("labels")),
   };
   const inPicture = {

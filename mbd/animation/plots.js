@@ -25,7 +25,7 @@ function buildPlots(data, bytes, world, app) {
 }
 
 function buildPlot({ title, unit, lines }, bytes, world, app, aside) {
-  const times = world.times, first = times[0], last = times[times.length - 1];
+  const times = world.times;
   const curves = lines.map((line) => table(bytes, line).values.map((x) => x + line.middle));
   const all = curves.map((curve) => [curve.reduce((a, b) => Math.min(a, b)), curve.reduce((a, b) => Math.max(a, b))]);
   let low = Math.min(...all.map((x) => x[0])), high = Math.max(...all.map((x) => x[1]));
@@ -54,7 +54,7 @@ function buildPlot({ title, unit, lines }, bytes, world, app, aside) {
 
   const wide = () => canvas.clientWidth - EDGE.left - EDGE.right;
   const tall = () => canvas.clientHeight - EDGE.top - EDGE.bottom;
-  const across = (t) => EDGE.left + (wide() * (t - first)) / (last - first || 1);
+  const across = (t, { first, last } = app.state.span) => EDGE.left + (wide() * (t - first)) / (last - first || 1);
   const up = (y) => EDGE.top + tall() * (1 - (y - low) / (high - low));
   const ink = (i) => INKS[app.state.dark ? "dark" : "light"][i % INKS.light.length];
 
@@ -89,7 +89,9 @@ function buildPlot({ title, unit, lines }, bytes, world, app, aside) {
     }
     pen.textAlign = "center";
     pen.textBaseline = "top";
-    for (const [t, text] of named(ticks(first, last, wide() / 70))) {
+    const { first, last, from, to, said, time } = app.state.span;
+    for (const [s, text] of named(ticks(said(first), said(last), wide() / 70))) {
+      const t = time(s);
       stroke(pen, [[across(t), EDGE.top], [across(t), EDGE.top + tall()]]);
       const half = pen.measureText(`${text} s`).width / 2; // the last one ends with the picture
       pen.fillText(`${text} s`, Math.min(across(t), canvas.clientWidth - half), EDGE.top + tall() + 5);
@@ -99,7 +101,7 @@ function buildPlot({ title, unit, lines }, bytes, world, app, aside) {
     curves.forEach((curve, i) => {
       pen.strokeStyle = ink(i);
       pen.setLineDash(DASHES[i % DASHES.length]);
-      stroke(pen, Array.from(curve, (y, k) => [across(times[k]), up(y)]));
+      stroke(pen, Array.from(curve.slice(from, to + 1), (y, k) => [across(times[from + k]), up(y)]));
     });
   }
 
@@ -127,6 +129,7 @@ function buildPlot({ title, unit, lines }, bytes, world, app, aside) {
   const seek = (e) => {
     if (!(e.buttons & 1)) return;
     app.play(false);
+    const { first, last } = app.state.span;
     app.seek(first + ((e.offsetX - EDGE.left) / wide()) * (last - first));
   };
   canvas.addEventListener("pointerdown", (e) => { canvas.setPointerCapture(e.pointerId); seek(e); });

@@ -15,7 +15,7 @@ function say(text) {
 }
 
 // Return the entries behind the # of the address: t=1.25, show=bodies,labels, follow=rod, view=top,
-// color=M2, theme=dark.
+// color=M2, theme=dark, mode=2 (the third of those of the page).
 function address() {
   return Object.fromEntries(new URLSearchParams(location.hash.slice(1)));
 }
@@ -51,22 +51,23 @@ function run(data, bytes, renderer, canvas) {
   scene.add(eye.camera);
 
   const still = window.matchMedia("(prefers-reduced-motion: reduce)").matches;
-  const [first, last] = [world.times[0], world.times[world.times.length - 1]];
-  const state = { t: first, playing: false, speed: data.speed, loop: !still, shown: new Set(data.show), colorBy: data.colorBy,
+  const spans = spansOf(data, world.times);
+  const state = { span: spans[0], t: spans[0].first, playing: false, speed: data.speed, loop: !still, shown: new Set(data.show), colorBy: data.colorBy,
     beside: data.plots.length > 0 };
   let dirty = true; // a frame is drawn only when something changed
 
   const app = {
     state,
     play(on) {
+      const { first, last, said } = state.span;
       if (on && state.t >= last) app.seek(first);
-      if (state.playing && !on) remember(state.t);
+      if (state.playing && !on) remember(said(state.t), data.modes.length > 1 && String(state.span.i));
       state.playing = on && last > first;
       panel.refresh();
       dirty = true;
     },
     seek(t) {
-      state.t = Math.min(Math.max(t, first), last);
+      state.t = Math.min(Math.max(t, state.span.first), state.span.last);
       world.update(state.t);
       eye.keepUp();
       panel.refresh();
@@ -78,7 +79,15 @@ function run(data, bytes, renderer, canvas) {
       const next = n > 0 ? k + n : u > 0 ? k : k + n;
       app.seek(world.times[Math.min(Math.max(next, 0), world.times.length - 1)]);
     },
-    toEnd(which) { app.play(false); app.seek(which ? last : first); },
+    toEnd(which) { app.play(false); app.seek(which ? state.span.last : state.span.first); },
+    mode(i) {
+      state.span = spans[i];
+      Object.assign(data.largest, data.modes[i]?.largest);
+      world.only(state.span);
+      panel.mode();
+      app.seek(state.span.first);
+      plots.paint();
+    },
     show(name, on) {
       if (on) state.shown.add(name); else state.shown.delete(name);
       for (const object of world.layers.get(name) ?? []) object.visible = on;
@@ -149,9 +158,10 @@ function run(data, bytes, renderer, canvas) {
     if (said.theme === "dark" || said.theme === "light") app.dark(said.theme === "dark");
     if (said.color === "" || said.color in data.largest) app.colorBy(said.color);
     if (said.view in VIEWS) app.look(said.view);
+    if (Number.isInteger(Number(said.mode)) && data.modes[said.mode]) app.mode(Number(said.mode));
     if (said.t !== undefined && Number.isFinite(Number(said.t))) {
       app.play(false);
-      app.seek(Number(said.t));
+      app.seek(state.span.time(Number(said.t)));
       return true;
     }
     return false;
@@ -169,7 +179,7 @@ function run(data, bytes, renderer, canvas) {
   const evening = window.matchMedia("(prefers-color-scheme: dark)");
   evening.addEventListener("change", () => app.dark(evening.matches));
   app.dark(evening.matches);
-  app.seek(first);
+  app.mode(0);
   resize();
   new ResizeObserver(resize).observe(canvas.parentElement);
   window.addEventListener("hashchange", obey);
@@ -178,6 +188,7 @@ function run(data, bytes, renderer, canvas) {
   let before = null;
   function frame(now) {
     if (state.playing) {
+      const { first, last } = state.span;
       const ahead = before === null ? 0 : (state.speed * Math.min(now - before, 100)) / 1000;
       const t = state.t + ahead;
       if (t > last && !state.loop) {
@@ -192,6 +203,15 @@ function run(data, bytes, renderer, canvas) {
     requestAnimationFrame(frame);
   }
   requestAnimationFrame(frame);
+}
+
+// Return what plays in one go, all or one mode each: its instants, and its time as it is said.
+function spansOf(data, times) {
+  const whole = { first: 0, last: times.length - 1 };
+  return (data.modes.length ? data.modes : [whole]).map(({ first: from, last: to, seconds }, i) => {
+    const first = times[from], last = times[to], zero = seconds ? first : 0, unit = seconds ?? 1;
+    return { i, from, to, first, last, said: (t) => (t - zero) * unit, time: (s) => zero + s / unit };
+  });
 }
 
 // Return the direction to the eye of a view by name.
@@ -210,10 +230,11 @@ function direction(name, data) {
 }
 
 // Put the instant of a still frame into the address, so that it can be shared.
-function remember(t) {
+function remember(t, mode) {
   try {
     const said = new URLSearchParams(location.hash.slice(1));
     said.set("t", String(Number(t.toPrecision(6))));
+    if (mode) said.set("mode", mode);
     history.replaceState(null, "", `#${said}`);
   } catch {
     // a page inside another one (a notebook) has no address of its own

@@ -16,6 +16,7 @@ function buildWorld(data, bytes) {
   root.add(ground);
   const frames = new Map([["ground", ground]]);
   const moving = [];
+  const span = { from: 0, to: times.length - 1 }; // the instants of what plays
   const updates = []; // functions of (frame index k, share u of the way to k + 1)
   const layers = new Map(data.show.map((name) => [name, []]));
   const layer = (name) => layers.get(name) ?? layers.set(name, []).get(name);
@@ -84,7 +85,7 @@ function buildWorld(data, bytes) {
   const bending = buildBending(data, read, frames, at, (mesh) => { root.add(mesh); layer("bodies").push(mesh); });
 
   for (const t of data.trails) {
-    const trail = trailOf(t, times.length, at, place);
+    const trail = trailOf(t, times.length, at, place, span);
     root.add(trail.object);
     layer("trails").push(trail.object);
     updates.push(trail.update);
@@ -113,7 +114,8 @@ function buildWorld(data, bytes) {
     bending.update(k, u);
     batches.sent();
   }
-  return { root, times, frames, layers, labels, size, update, grid, colorBy: bending.colorBy };
+  return { root, times, frames, layers, labels, size, update, grid, colorBy: bending.colorBy,
+    only: ({ from, to }) => Object.assign(span, { from, to }) };
 }
 
 // Return index k and share u with t = (1 - u) times[k] + u times[k + 1].
@@ -217,7 +219,7 @@ function point(shaft, heads, end, vectors, scale, width, place) {
 }
 
 // The path of a point: all of it faint, up to now strong.
-function trailOf(trail, n, at, place) {
+function trailOf(trail, n, at, place, span) {
   const path = new Float32Array(3 * n), now = new THREE.Vector3();
   for (let k = 0; k < n; k++) {
     at(k);
@@ -226,7 +228,8 @@ function trailOf(trail, n, at, place) {
   const past = points([...path, 0, 0, 0]);
   const object = new THREE.Group();
   object.userData.label = trail.label;
-  object.add(new THREE.Line(points(path), new THREE.LineBasicMaterial({ color: trail.color, transparent: true, opacity: 0.3 })));
+  const faint = points(path);
+  object.add(new THREE.Line(faint, new THREE.LineBasicMaterial({ color: trail.color, transparent: true, opacity: 0.3 })));
   object.add(new THREE.Line(past, new THREE.LineBasicMaterial({ color: trail.color })));
   let written = 0; // the vertex that holds where the point is now, not where it will be then
   return {
@@ -237,7 +240,8 @@ function trailOf(trail, n, at, place) {
       written = k + 1;
       place(trail, now).toArray(vertices.array, 3 * written);
       vertices.needsUpdate = true;
-      past.setDrawRange(0, k + 2);
+      faint.setDrawRange(span.from, span.to - span.from + 1);
+      past.setDrawRange(span.from, k + 2 - span.from);
     },
   };
 }

@@ -129,7 +129,8 @@ def modes(options: argparse.Namespace) -> int:
     if options.plot:
         all_modes.plot(options.plot)
     if options.animate:
-        all_modes[options.mode].animate(options.animate)
+        shown = all_modes if options.mode is None else all_modes[options.mode]
+        shown.animate(options.animate)
     written = [path for path in (options.plot, options.animate) if path]
     rows = [
         {

@@ -112,6 +112,25 @@ def test_it_rests_if_reduced_motion_is_asked_for(browser):
     assert page.text("clock") == "t = 0.00 s"
 
 
+def test_a_choice_of_modes(browser):
+    """The third of five modes, a third of its period on; M goes to the next one."""
+    system = mbd.System()
+    balls = [mbd.Sphere(0.06, at=RED, color="#ff0000"), mbd.Sphere(0.06, at=GREEN, color="#00ff00")]
+    body = system.add(mbd.RigidBody("marked", mass=1.0, inertia=(0.3, 0.2, 0.4), shape=balls))
+    system.add(mbd.Bushing("mount", system.ground, body, at=(0, 0, 0), stiffness=range(5, 11)))
+    found = mbd.modes(system)
+    seconds = 1 / found[2].frequency
+    html = found.animate(which=range(5), amplitude=0.3, arrows=False).html
+    page = browser.open(html, f"mode=2&t={seconds / 3}&{ONLY}")
+    assert page.text("legend").startswith(f"2: {found[2].frequency:.4g} Hz")
+    assert page.text("clock") == f"t = {seconds / 3:.2f} s"
+    at = found[2].history(0.3, instants=4)["marked"].at(RED).position[1]
+    assert np.abs(patch(page.picture(), 0)[0] - page.project(at)).max() < 3
+    page.press("m")
+    page.wait("mode.value === '3'")
+    assert page.text("clock") == "t = 0.00 s"
+
+
 def test_keys(browser):
     """Play, pause, step, ends, names, orbit and fit by the keyboard alone."""
     page = browser.open(run().animate().html, "t=0.5")

@@ -115,7 +115,8 @@ def test_long_numbers_are_not_cut(page):
     inked = """(() => {
         const aside = document.getElementById("plots");
         const keep = table; table = () => ({ values: [0, 200] });
-        const world = { times: [0, 1] }, app = { state: { t: 0, dark: false } };
+        const world = { times: [0, 1] }, [span] = spansOf({ modes: [] }, world.times);
+        const app = { state: { t: 0, dark: false, span } };
         const lines = [{ label: "x", middle: 123456789 }];
         const plot = buildPlot({ title: "long", unit: "J", lines },
           null, world, app, aside);

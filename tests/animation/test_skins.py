@@ -102,6 +102,9 @@ def test_colours_of_a_mode_are_linear_in_it():
     assert (
         large["N"] < 1e-3 * large["V3"]
     )  # none of its weight, nor of the stretch of straight ways
+    both = mode.modes.animate(which=[0, 0], amplitude=0.3).drawing
+    for one in both.modes:
+        assert both.largest_between(one.first, one.last + 1) == pytest.approx(large, rel=1e-3)
 
 
 @pytest.mark.parametrize("name", CELLS)

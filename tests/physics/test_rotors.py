@@ -96,6 +96,23 @@ def test_ground_resonance(N, speed, damped):
     assert "alternating" in found.groups if N % 2 == 0 else "alternating" not in found.groups
 
 
+def test_blades_play_in_their_phases():
+    """Blades of a forward whirl come a third of a period after each other; a ghost is at rest."""
+    found = mbd.coleman(helicopter(polar=1e6), rotor="shaft", blades=names(3), speed=20.0)
+    shares = [found.parts[:, found.groups.index(x)] for x in ("collective", "forward")]
+    modes = [int(np.argmax(x * (found.frequency > 0.0))) for x in shares]
+    drawn = found.animate(which=modes, plots=[f"hinge {i}.angle" for i in range(3)]).drawing
+    turn = np.exp(2j * np.pi * np.arange(3) / 3)
+    for mode, lag in zip(drawn.modes, (turn**0, turn), strict=True):
+        angles = np.array([x.lines[0][1][mode.first : mode.last] for x in drawn.plots])
+        waves = angles @ np.exp(-2j * np.pi * np.arange(angles.shape[1]) / angles.shape[1])
+        assert abs(lag @ waves) > 0.9 * np.abs(waves).sum() > 1.0
+    (rest,) = drawn.ghosts
+    at = {name: x.position[rest] for name, x in drawn.tracks.items()}
+    assert np.abs(sum(at[x] for x in names(3)) / 3 - at["hub"]).max() < 1e-8
+    assert drawn.speed == 0.25  # periods per second
+
+
 @pytest.mark.parametrize("formulation", some(RIGID, 3))
 def test_every_formulation_and_any_order_of_blades(formulation):
     exact = coleman_feingold(3, 15, **DAMPERS)

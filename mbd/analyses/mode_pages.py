@@ -1,0 +1,76 @@
+"""Moving pictures of modes: one period of each, one after the other, then the model at rest."""
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from mbd.base.above import MovingPicture, from_above
+from mbd.base.checked import listed, place
+from mbd.front.solution import solution_of
+from mbd.model.model import Model
+from mbd.model.state import State
+
+INSTANTS = 41  # of a period
+_SMALL = 1e-3  # amplitude whose forces are linear, of the one that is seen
+_FEW = 12  # modes that are shown if nobody says which
+_PACE = 0.25  # periods per second of the viewer
+
+
+class Playable(Protocol):
+    """Modes with frequencies and labels."""
+
+    @property
+    def frequency(self) -> np.ndarray:
+        """Frequency of oscillation [Hz]."""
+
+    @property
+    def damping(self) -> np.ndarray:
+        """Damping ratio [-]."""
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """A name of each mode."""
+
+    def __len__(self) -> int: ...
+
+
+def period(modes: Playable, i: int) -> float:
+    """Return the period of a mode [s]; one that does not oscillate is shown once a second."""
+    return 1.0 / float(modes.frequency[i]) if modes.frequency[i] > 0.0 else 1.0
+
+
+def animate(
+    modes: Playable, model: Model, pose: Callable[[int, float, float], State],
+    path: str | Path | None, which: Iterable[int] | int | None, amplitude: float,
+    options: dict[str, Any],
+) -> MovingPicture:  # fmt: skip
+    """Return the moving picture of modes, or of one, and write it if there is a path.
+
+    ``pose`` is the state of mode i with an amplitude at a phase [rad]. The time of several modes is
+    in periods, that of one in seconds.
+    """
+    owner = f"{type(modes).__name__}.animate"
+    one, n = isinstance(which, int), len(modes)
+    wanted = [which] if one else range(min(n, _FEW)) if which is None else listed(
+        f"{owner}: which must be a list of numbers of modes", which)  # fmt: skip
+    shown = [range(n)[place(owner, "which", i, n)] for i in wanted]
+    if not shown:
+        raise ValueError(f"{owner}: there is nothing to show: no modes")
+    unit = period(modes, shown[0]) if one else 1.0
+    phases = np.linspace(0.0, 2.0 * np.pi, INSTANTS).tolist()
+
+    def history(a: float) -> Any:
+        states = [pose(i, a, x) for i in shown for x in phases] + [pose(shown[0], 0.0, 0.0)]
+        grid = np.arange(len(states)) * (unit / (INSTANTS - 1))
+        states = [x.replace(t=t) for x, t in zip(states, grid.tolist(), strict=True)]
+        return solution_of(model, states)
+
+    f, damping = modes.frequency, modes.damping
+    words = [(f"{i}: {f[i]:.4g} Hz, damping {damping[i]:.2g}, {modes.labels[i]}",
+              1.0 if one else period(modes, i)) for i in shown]  # fmt: skip
+    large = history(amplitude)
+    defaults = {"ghosts": large.t[-1]} | ({} if one else {"speed": _PACE})
+    small = history(_SMALL * amplitude), 1.0 / _SMALL, words
+    return from_above("Solution.animate", large, path, small, **(defaults | options))
