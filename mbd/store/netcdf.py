@@ -4,7 +4,6 @@ The layout is that of ``contents.py``: `xarray.open_dataset` and `h5py.File` rea
 Each chunk of an array over time has a checksum (Fletcher's), which HDF5 compares when it is read.
 """
 
-import json
 import re
 from collections.abc import Callable, Sequence
 from functools import cached_property
@@ -33,7 +32,6 @@ _CHUNK = 1 << 14  # numbers in one chunk of a file, 128 kB
 _CACHE = 1 << 20  # bytes of chunks that each array keeps in memory
 _WIDE = 64  # at most so many bodies, rows, ... in one chunk
 _FORMAT = "v110"  # of HDF5, whose metadata have checksums
-_OF_STREAMS = ("instants", "outcome", "checksum")  # of earlier versions
 _HEAP, _HEAD = b"GCOL\1\0\0\0", 1 << 26  # of texts, which stand before the numbers; bytes read
 
 
@@ -166,10 +164,7 @@ def _fitting(name: str, values: np.ndarray, digits: str) -> np.ndarray:
 
 # --- reading --------------------------------------------------------------------------------------
 class NetCDF:
-    """Read a netCDF file of results, also a stream that an earlier version wrote as one.
-
-    Those have variables of their own: "instants", how many are complete, and "outcome", how the run
-    ended as JSON; names of events are rows of characters.
+    """Read a netCDF file of results.
 
     Parameters
     ----------
@@ -190,10 +185,6 @@ class NetCDF:
         self._coordinates = str(attributes.pop("coordinates", "")).split()
         self.attributes, self.lost = read_only(attributes), ""
         self.n = self.written = len(self._h5["time"])
-        if "outcome" in self._h5:
-            self.n = self.written = min(self.n, int(self._h5["instants"][()]))
-            text = self._h5["outcome"][:].tobytes().rstrip(b"\0")
-            self.attributes |= json.loads(text or "{}")
         times = self._h5["event_time"][:].tolist() if "event_time" in self._h5 else []
         names = self.label("event_name")
         self.events = [PastEvent(*x) for x in zip(names, times, strict=False)]
@@ -207,8 +198,6 @@ class NetCDF:
         if name not in self._h5:
             return []
         values = self._h5[name][:]
-        if values.dtype == "S1":
-            return [x.tobytes().rstrip(b"\0").decode() for x in values]
         if values.dtype != object:
             return values
         return np.array([x.decode() for x in values.flat]).reshape(values.shape).tolist()
@@ -235,7 +224,7 @@ class NetCDF:
         labelled, arrays = dict[str, Any](), dict[str, Any]()
         for name, (dims, attributes) in about.items():
             attributes.pop("_FillValue", None)
-            if name.startswith(("event_", "impact")) or name in _OF_STREAMS:
+            if name.startswith(("event_", "impact")):
                 continue
             if name != "time" and (name in dims or name in self._coordinates):
                 labelled[name] = dims, self.label(name), attributes
@@ -265,10 +254,6 @@ def _opened(path: Path) -> Any:
             return h5py.File(path, "r")
         except BlockingIOError:  # who has just replaced it holds its lock, and writes no more
             return h5py.File(path, "r", locking=False)
-        except OSError as error:  # the stream of an earlier version that was killed
-            if "h5clear" not in str(error) or len(head) < int.from_bytes(head[28:36], "little"):
-                raise
-            return h5py.File(path, "r", swmr=True)
     except Exception as error:
         ends = re.search(r"eof = (\d+).*stored_eof = (\d+)", str(error))
         why = f"is incomplete: {ends[1]} of {ends[2]} bytes are there" if ends else (

@@ -1,7 +1,5 @@
 """Broken files, places that cannot be written, questions without an answer: what is said."""
 
-import json
-import shutil
 import subprocess
 import sys
 
@@ -55,37 +53,6 @@ def test_a_file_without_its_end_is_refused_at_once(whole, tmp_path):
     )  # fmt: skip
     for part, line in zip(parts, done.stdout.splitlines(), strict=True):
         assert f"{part} is incomplete: {len(part.read_bytes())} of {len(data)} bytes" in line
-
-
-@pytest.mark.parametrize("killed", [False, True])
-def test_streams_of_earlier_versions_are_read(killed, tmp_path):
-    """They were netCDF from the beginning, with variables for what was not known then."""
-    run = mbd.simulate(spinner(), 0.02, 1e-3)
-    path = run.save(tmp_path / "run.nc")
-    ended = {x: y for x, y in h5py.File(path).attrs.items() if x in ("status", "message")}
-    h5 = h5py.File(path, "r+", libver=("v110", "v110"))
-    for name in ended:
-        del h5.attrs[name]
-    h5["instants"] = 15 if killed else 21
-    text = b"" if killed else json.dumps({"status": 0, "message": ended["message"]}).encode()
-    h5["outcome"] = np.frombuffer(text.ljust(1 << 14, b"\0"), "S1")
-    h5["event_time"], h5["event_name"] = [0.01], np.frombuffer(b"low\0", "S1").reshape(1, 4)
-    if killed:
-        h5.swmr_mode = True
-        h5.flush()
-        shutil.copy(path, tmp_path / "old.nc")
-        path = tmp_path / "old.nc"
-    h5.close()
-    found = mbd.load(path)
-    n = 15 if killed else 21
-    assert np.array_equal(found.q, run.q[:n])
-    assert np.array_equal(found["hinge"].moment, run["hinge"].moment[:n])
-    assert (found.status, [(x.name, x.t) for x in found.events]) == (-killed, [("low", 0.01)])
-    assert (found.message == run.message) == (not killed)
-    part = path.with_name("part.nc")
-    part.write_bytes(path.read_bytes()[:-2000])
-    with pytest.raises(ValueError, match=r"part.nc (is incomplete|cannot be read)"):
-        mbd.load(part)
 
 
 @pytest.mark.parametrize("ending", ["nc", "npz"])
