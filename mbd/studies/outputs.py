@@ -11,7 +11,7 @@ import numpy as np
 from mbd.base.checked import called, shown
 from mbd.drawing.curves import curves
 from mbd.front.solution import Solution
-from mbd.history.columns import model_columns
+from mbd.history.columns import divided, model_columns, parts
 from mbd.history.instants import Instants, instants_of_runs
 from mbd.history.joint_coordinates import counted, each_instant, freedoms, periodic
 from mbd.history.quantities import SINCE_THE_START, Energy, Momentum, PartHistory, table
@@ -220,10 +220,8 @@ def of_batch(output: Output, runs: Runs) -> list[Any]:
 def _of_all_parts(quantity: str) -> tuple[Quantity, str] | None:
     """Return the entry of a quantity of the whole model, and the component, if it is one."""
     entries = {x.flat: x for x in (*table(Energy), *table(Momentum), *_GAP)}
-    if quantity in entries:
-        return entries[quantity], ""
-    name, _, component = quantity.rpartition(".")
-    there = name in entries and component in entries[name].axes.components
+    name, component = divided(quantity, entries)
+    there = name in entries and component in ("", *entries[name].axes.components)
     return (entries[name], component) if there else None
 
 
@@ -244,11 +242,8 @@ def _turns(model: Model) -> Before:
 
 def _coordinate(quantity: str, model: Model) -> tuple[str, int] | None:
     """Return the joint coordinate that a quantity is, and of which order, if it is one."""
-    for order, ending in enumerate(("", "_rate")):
-        name = quantity.removesuffix(ending) if ending else quantity
-        if quantity.endswith(ending) and name in freedoms(model):
-            return name, order
-    return None
+    names = enumerate((quantity, quantity.removesuffix("_rate")))
+    return next(((name, order) for order, name in names if name in freedoms(model)), None)
 
 
 def _over_instants(part: str, name: str, column: Any, instants: BatchRecord) -> np.ndarray:
@@ -284,24 +279,17 @@ def _each_by_itself(
     quantity: str, model: Model, same_kinematics: bool
 ) -> tuple[str, str, Any] | None:
     """Return part, quantity and column of it, if it needs only the numbers of its instant."""
-    part, entry = _entry(quantity)
+    part, what = divided(quantity, parts(model_columns(model)))
+    word, _, component = what.partition(".")
+    entry = {x.name: x for x in table(PartHistory)}.get(word)
     if entry is None or entry.of not in _FREE or entry.keep or entry.axes is MATRIX:
         return None
-    of_body = part in model.nodes
+    own, of_body = model_columns(model).get(f"{part}.{word}"), part in model.nodes
+    if own and own.array != entry.array:
+        return None  # another kind of owner has a quantity of this name, as sections have a force
     if (entry.of in (Owner.BODY, Owner.TURNING)) != of_body or not (of_body or same_kinematics):
         return None
-    own = model_columns(model).get(f"{part}{entry.flat}")
-    names, component = (own or entry.axes).components, quantity.rpartition(".")[2]
-    if quantity == f"{part}.{entry.name}":
-        return part, entry.name, 0 if len(names) == 1 else slice(None)
-    return (part, entry.name, names.index(component)) if component in names else None
-
-
-def _entry(quantity: str) -> tuple[str, Any]:
-    """Return the part of a name and the entry of the table, or none."""
-    entries = {x.name: x for x in table(PartHistory)}
-    for name in (quantity, quantity.rpartition(".")[0]):
-        part, _, word = name.rpartition(".")
-        if word in entries and part:
-            return part, entries[word]
-    return "", None
+    names = (own or entry.axes).components
+    if not component:
+        return part, word, 0 if len(names) == 1 else slice(None)
+    return (part, word, names.index(component)) if component in names else None
