@@ -102,7 +102,7 @@ def test_a_wave_that_no_step_follows_is_an_error_once(rtol):
 
 
 def test_a_wave_in_resonance_is_followed():
-    """x'' + w^2 x = 2 a w/T cos wt grows to a: a larger step would leave it as small as at first."""
+    """x'' + w^2 x = 2 a w/T cos wt grows to a, which larger steps would not see."""
     T, a, w, t = 4.0, 0.02, 1000.0, np.linspace(0.0, 4.0, 201)
     system = mbd.System(gravity=(0, 0, -9.81))
     ball = system.add(mbd.RigidBody("ball", mass=1.0, inertia=(1, 1, 1), position=(0, 1, 0)))
