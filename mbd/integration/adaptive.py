@@ -26,7 +26,8 @@ over the steps. So both errors are what stiffness leaves of them,
 
 :math:`\varphi/(1 + \varphi^{2/3})` of the wave, at least half of :math:`\min(\varphi, 1)`. This is
 asked where changes of accelerations turn by more than :math:`h/\tau` in a step, else nothing is as
-fast, and K is that of forces alone.
+fast, and K is that of forces alone. A wave in resonance with a law of time is :math:`\varphi` times
+as large as that of such steps: with laws of time errors are counted in full.
 
 Rows may move positions by no more than the whole tolerance in a step: where a law jumps no smaller
 step moves them by less.
@@ -225,7 +226,8 @@ def local_error(I: Any, F: Any) -> float:
         tau = (min(abs(c_q), abs(c_v)) * F[own_scalar(I, TIME)] * h * h) ** (1 / 3)
         wait, pause = own_scalar(I, WAIT), own_scalar(I, PAUSE)
         F[wait] -= 1.0
-        if turned * tau * tau > h * h and (F[wait] < 0.0 or worst > share):
+        stiff = turned * tau * tau > h * h and not ints(F)[m.DRIVEN]
+        if stiff and (F[wait] < 0.0 or worst > share):
             let_waves_go(I, F, tau)
             left = size_of_errors(I, F)
             F[pause] = 0.0 if left < 0.5 * worst else 2.0 * F[pause] + 1.0

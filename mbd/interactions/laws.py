@@ -103,6 +103,14 @@ class Law:
         else:
             self.address, self.keeper = external(_python(self), compiled=False)
 
+    @property
+    def of_time(self) -> bool:
+        """Whether it is handed the time."""
+        if not self.of_motion:
+            return True
+        function = getattr(self.function, "py_func", self.function)
+        return "t" in inspect.signature(function).parameters
+
     def at(self, values: Any) -> str:
         """Return the arguments of an evaluation as text."""
         pairs = zip(self.arguments, values, strict=False)

@@ -1,5 +1,6 @@
 """Steps that are chosen: the tolerance is met over a run, states at requested times, refusals."""
 
+import numba
 import numpy as np
 import pytest
 from families import spread
@@ -98,6 +99,21 @@ def test_a_wave_that_no_step_follows_is_an_error_once(rtol):
         z = rest + (-2.0 - stretch - rest) * np.cos(w * run.t)
         assert np.abs(run["two"].position[:, 2] - z).max() < 2 * rtol  # the length of the model
         assert run.stats["steps"] < most
+
+
+def test_a_wave_in_resonance_is_followed():
+    """x'' + w^2 x = 2 a w/T cos wt grows to a, which larger steps would not see."""
+    T, a, w, t = 4.0, 0.02, 1000.0, np.linspace(0.0, 4.0, 201)
+    system = mbd.System(gravity=(0, 0, -9.81))
+    ball = system.add(mbd.RigidBody("ball", mass=1.0, inertia=(1, 1, 1), position=(0, 1, 0)))
+    heavy = system.add(mbd.PointMass("heavy", mass=100.0, position=(1, 0, 0)))
+    system.add(mbd.Distance("rod", system.ground, heavy))
+    slide = system.add(mbd.Prismatic("slide", system.ground, ball, at=(0, 1, 0), axis=(0, 1, 0)))
+    system.add(mbd.JointSpring("spring", slide, stiffness=w**2))
+    law = numba.njit(lambda t: (0.0, 2 * a * w / T * np.cos(w * t), 0.0))
+    system.add(mbd.PointForce("drive", ball, law))
+    run = mbd.simulate(system, T, rtol=1e-2, t_eval=t, method=ALPHA)
+    assert np.abs(run["ball"].position[:, 1] - 1 - a * t / T * np.sin(w * t)).max() < 1e-2
 
 
 def falling_arm(n):
