@@ -232,9 +232,10 @@ def choosing(attempt: Any, give: Any, finish: Any, order: Any, most: Any, verdic
     def choose(I: Any, F: Any, k: int) -> None:
         """Take up to S[N_STEPS] steps, none beyond F[T_END]; F[H] is left for the next one.
 
-        k = 1 returns where stages or rows are not met, with the last increment in vector 0.
+        k = 1 returns where stages or rows are not met, with the last increment in vector 0. In
+        loops a step that was refused and then taken ends the piece: rows may lose rank ahead.
         """
-        S = ints(F)
+        S, refused = ints(F), False
         S[m.STATUS], S[m.STEPS_DONE] = CONVERGED, 0
         evaluation.note_rates(I, F)
         power = order(I, F)
@@ -250,6 +251,7 @@ def choosing(attempt: Any, give: Any, finish: Any, order: Any, most: Any, verdic
                     error = math.inf
             if not error <= 1.0:
                 S[m.N_REJECT] += 1
+                refused = I[m.LOOPS] > 0
                 copy(F, own_vector(I, 0), I[m.D], I[m.N_U])
                 undo_step(I, F, t)
                 F[m.H], F[m.ERROR] = (
@@ -280,7 +282,7 @@ def choosing(attempt: Any, give: Any, finish: Any, order: Any, most: Any, verdic
                 new = max(new, F[m.H])
             F[m.H] = min(F[m.H_MAX], new)
             S[m.STATUS] = verdict(I, F)
-            if S[m.STATUS] != CONVERGED:
+            if refused or S[m.STATUS] != CONVERGED:
                 return
 
     return choose

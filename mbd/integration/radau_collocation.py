@@ -477,7 +477,8 @@ class RadauCollocation:
     of :class:`mbd.GeneralizedAlpha`. Rows are met by their second derivatives at the stages, by
     positions and velocities at the end of a step. Where forces jump within a step, where stops are
     hit or laws of drives jump, no method is of high order; the steps should end there (events).
-    Poses in which rows lose rank, as a flat four-bar, are not passed: a run stops there.
+    Poses in which rows lose rank, as a flat four-bar, are not passed by steps of one size: a run
+    stops there. Where steps are chosen, one explicit step passes them.
 
     Equations :eq:`collocation` and :eq:`sweep` of the theory page.
 

@@ -41,7 +41,7 @@ from mbd.runs.events import EventInstants, Occurrence
 from mbd.runs.interrupts import Interrupt
 from mbd.runs.plan import Plan
 from mbd.runs.record import Record, RecordError
-from mbd.runs.stretch import EVENT, Stretch, TakenOver
+from mbd.runs.stretch import EVENT, OVER, Stretch, TakenOver
 
 _WORDED = (RuntimeError, ValueError, TypeError)  # of this package: they say who and when
 
@@ -61,6 +61,8 @@ class Run:
         What all stretches cost.
     divided : dict
         Steps that were taken in smaller ones, by the time [s] at the end.
+    poses : list of float
+        Starts of steps over poses in which rows lose rank [s].
     started : float
         Clock at the first step [s].
     impulsive : (3,) array
@@ -78,6 +80,7 @@ class Run:
         self.record, self.progress, self.interrupt = record, progress, interrupt
         self.stats: dict[str, float] = {}
         self.divided: dict[float, Smaller] = {}
+        self.poses = list[float]()
         self.spent = False
         self.occurrences: list[Occurrence] = []
         self.stretch: Stretch | None = None
@@ -95,10 +98,11 @@ class Run:
         self.last, self.start = first, first.t
         try:
             status = EVENT
-            while status in (EVENT, STIFF):
+            while status in (EVENT, STIFF, OVER):
                 if status == STIFF:
                     self._hand_over()
-                status, message = self._stretch(continued, before, saddle, status == STIFF)
+                kept = status in (STIFF, OVER)
+                status, message = self._stretch(continued, before, saddle, kept)
                 continued, before = False, self.stretch.before if self.stretch else None
                 saddle = None
         except KeyboardInterrupt:
@@ -120,6 +124,11 @@ class Run:
             message += (
                 f"; stiff from t = {self.stats['handed_over']:.6g} s, where "
                 f"{name_of(self.method)} went on"
+            )
+        if self.poses and status == 0:
+            message += (
+                f"; {len(self.poses)} poses in which rows lose rank were passed by an explicit "
+                f"step each, the first from t = {self.poses[0]:.6g} s"
             )
         return status, message + self._divided()
 
@@ -156,6 +165,14 @@ class Run:
             self.spent = stretch.divided.spent
             for name, value in stretch.stats().items():
                 self.stats[name] = self.stats.get(name, 0) + value
+        if (passed := stretch.passed) is not None:
+            self.poses.append(passed.first.t)
+            for name, value in passed.stats().items():
+                self.stats[name] += value
+            step = min(passed.h, passed.first.step or passed.h)
+            self.last, self.plan = passed.state().replace(step=step), replace(plan, step=step)
+            if self.last.t >= plan.t_end * (1 - 1e-15):
+                return 0, f"reached t = {self.last.t:g} s"
         if stretch.instant is None:
             return status, message
         self.last, set_off = after_event(

@@ -5,6 +5,7 @@ recorded, looks for events, draws the progress bar and listens to Ctrl-C.
 """
 
 import time
+from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -12,6 +13,7 @@ import numpy as np
 
 from mbd.base.tolerances import CRAWL_STEPS, NEWTON_FREE, WHOLE_STEPS
 from mbd.integration.acting_rows import ActingRows
+from mbd.integration.explicit_runge_kutta import ExplicitRungeKutta
 from mbd.integration.method import Method, refuse_unmoved
 from mbd.integration.newton_loop import (
     CONVERGED,
@@ -35,13 +37,14 @@ from mbd.model.state import State
 from mbd.model.workspace import Workspace
 from mbd.runs.crossings import Instant, Watch
 from mbd.runs.events import EventInstants, Occurrence, carried
-from mbd.runs.failed_step import explain, failed_step, slow_progress
+from mbd.runs.failed_step import explain, failed_step, singular_pose, slow_progress
 from mbd.runs.interrupts import Interrupt
 from mbd.runs.law_jumps import Jump, JumpError, Jumps
 from mbd.runs.plan import Plan
 from mbd.runs.progress import Progress
 from mbd.runs.record import Record, at_once, columns, impulsive_so_far
 
+OVER = 7  # a step over a pose in which rows lose rank ended the stretch
 EVENT = 3  # next to CONVERGED, FAILED, PIVOTS: an event ended the stretch
 _CHUNK_SECONDS = 0.1  # how long compiled code runs before Python looks around
 _CHUNK_UNKNOWNS = 10_000  # in all steps of the first piece: some ms
@@ -83,6 +86,7 @@ class Stretch:
         begun, change = start(model, first, h, continued, saddle) if start else (first, None)
         #: what the run has first: forces of contacts are found by their method
         self.first = begun if facts.set_valued else first
+        self.passed: Stretch | None = None  # the step over a pose
         self.size, most = at_once(model)
         most *= 8 if self.watch else 1  # a search costs more
         self.capacity = min(most, 100_000 if plan.free else self.n_steps // plan.every + 3)
@@ -125,6 +129,9 @@ class Stretch:
         if np.isfinite(plan.rtol):  # what Newton leaves must not pass for an error of the step
             F[m.TOL] = min(F[m.TOL], NEWTON_FREE * plan.rtol)
         self.done, self.pivoting, self.divided = 0, 0, Divided()
+        self.looks = 0  # searches for a step over a pose
+        self.begins = list[tuple[int, np.ndarray]]()  # of pieces: first step, what was before it
+        self.looked_at = np.inf  # size of a step at which the rank of rows was looked at [s]
         self.crawl = (0, first.t)  # free steps and time at the last look for their progress
         self.advance = facts.free.kernel if plan.free and facts.free else self.kernel
         self.compiled = self.advance.address  # at the latest now: the clock of the steps is theirs
@@ -220,8 +227,8 @@ class Stretch:
             return -1, f"interrupted by the user at t = {F[m.T]:.6g} s"
         if status == EVENT:
             return EVENT, f"stopped by an event at t = {F[m.T]:.9g} s"
-        if status == STIFF:
-            return STIFF, ""
+        if status in (STIFF, OVER):
+            return status, ""
         if status == CONVERGED:
             return CONVERGED, f"reached t = {F[m.T]:g} s"
         return FAILED, self.why()
@@ -252,7 +259,12 @@ class Stretch:
         elif not last:
             n = min(n, self.n_steps - self.done)
         first = self.done + 1
-        begin = self.work.snapshot() if self.watch or self.jumps.driven else None
+        over = self._steps_over
+        begin = self.work.snapshot() if self.watch or self.jumps.driven or over else None
+        if over and begin is not None:
+            since = begin[m.T] - self.plan.max_step
+            late = [k for k, x in enumerate(self.begins) if x[1][m.T] <= since]
+            self.begins = [*self.begins[late[-1] if late else 0 :], (first, begin)]
         try:
             with self.interrupt.breaking():
                 taken, status = self.steps(n)
@@ -274,6 +286,13 @@ class Stretch:
                 raise
             if self.instant is not None:
                 status = EVENT
+        if over and begin is not None and jump is None and (failed or taken < n):
+            new = new.rows(np.isfinite(new.t))  # a copy: steps are taken again
+            if (passed := self._over_pose()) is not None:
+                self.passed, there = passed
+                kept = max(self.passed.first.t, float(begin[m.T]))
+                self.keep(new.rows(new.t <= kept).joined(there.rows(there.t > kept)))
+                return taken, OVER
         self.keep(new)
         if jump is not None and self.instant is None and self.error is None:
             self.error = JumpError(jump.words)
@@ -285,6 +304,67 @@ class Stretch:
         if self.plan.free and status == CONVERGED and self.done >= self.crawl[0] + CRAWL_STEPS:
             status = self._progress()
         return taken, status
+
+    @property
+    def _steps_over(self) -> bool:
+        """Whether steps are free in loops, without events within them."""
+        return self.plan.free and self.acting is not None and self.watch is None
+
+    def _over_pose(self) -> "tuple[Stretch, EventInstants] | None":
+        """Return the stretch of one step over a pose into which steps shrink, or None.
+
+        The motion is analytic where rows lose rank, accelerations are no smooth function of the
+        state there: what round-off leaves of rows is divided by what they still hold. From a state
+        close to the pose no step, however small, is within the tolerance; a step that begins and
+        ends far from it is. So the run goes back as far as an explicit step may be that reaches as
+        far beyond this state as before it, is within the tolerance, and ends where rows hold.
+        """
+        F, plan = self.work.F, self.plan
+        if not F[m.H] < 0.5 * self.looked_at:
+            return None
+        self.looked_at, end = float(F[m.H]), float(F[m.T])
+        if not singular_pose(self.work):
+            return None
+        states = self._states()
+        self.looked_at = self.looked_at if self.looks < 4 else 0.0
+        self.looks += 1
+        for way in plan.max_step * 0.5 ** np.arange(1, 7):
+            before = [x for x in states if x.t <= end - way]
+            h = min(2.0 * way, plan.t_end - end + way)
+            if before and h > way and (over := self._stepped(before[-1], end - way, h)):
+                if over[0].work.F[m.T] > end and not singular_pose(over[0].work):
+                    return over
+        return None
+
+    def _stepped(self, state: State, t: float, h: float) -> "tuple[Stretch, EventInstants] | None":
+        """Return the stretch that goes explicitly from a state to t, and then by one step h."""
+        try:
+            over = Stretch(
+                self.model, state, ExplicitRungeKutta(), replace(self.plan, step=h), self.interrupt
+            )
+        except ValueError:  # bodies that the method does not move
+            return None
+        F, kept, status = over.work.F, over.recorded(), CONVERGED
+        while status == CONVERGED and F[m.T] < t - WHOLE_STEPS * h:
+            F[m.H] = min(h, t - F[m.T])
+            status = over.steps(1)[1]
+            kept = kept.joined(over.recorded())
+        F[m.H] = F[m.H_MIN] = h  # one step, or none
+        status = over.steps(1)[1] if status == CONVERGED else status
+        kept = kept.joined(over.recorded())
+        return (over, kept) if status == CONVERGED and F[m.T] > t + 0.5 * h else None
+
+    def _states(self) -> list[State]:
+        """Return the states of the last pieces, without that at hand; it stays where it is."""
+        end, done, states = self.work.snapshot(), self.done, list[State]()
+        self._rewind(self.begins[0][1], self.begins[0][0], 0)
+        while self.done < done:
+            states.append(self.state())
+            if not self.steps(1)[0]:
+                break
+        self.work.restore(end)
+        self.done = done
+        return states
 
     def _progress(self) -> int:
         """Look whether many free steps brought the run further; return a status."""
@@ -495,7 +575,7 @@ class Stretch:
     def _finish(self, status: int) -> None:
         """Keep the last state if the record does not end with it."""
         late = self.work.F[m.T] > getattr(self, "t_kept", -np.inf) + WHOLE_STEPS * self.h
-        if late and status != EVENT and self.plan.times is None:
+        if late and status not in (EVENT, OVER) and self.plan.times is None:
             self.keep(self._instant(self.state()))
 
     def state(self) -> State:

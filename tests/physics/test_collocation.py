@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from charts import TOP
+from families import spread
 from scenes import chain, hinged
 
 import mbd
@@ -286,6 +287,20 @@ def test_a_singular_pose_stops_the_run_by_name():
         mbd.simulate(scene("n_fourbar").build(), 2.0, 0.01, method=mbd.RadauCollocation())
     assert 0.5 < error.value.solution.t[-1] < 1.0
     assert error.value.solution.gap.max() < 1e-10
+
+
+@spread(formulation=RIGID, n=[1, 2, 3], rtol=[1e-4, 1e-7])
+def test_flat_poses_are_stepped_over_where_steps_are_chosen(n, rtol, formulation):
+    """Four-bars in a row keep their energy at a pose into which steps shrank, and every instant."""
+    solution = mbd.simulate(scene("n_fourbar").build(n, formulation), 1.0, rtol=rtol)
+    assert np.ptp(solution.energy.total) < 10 * rtol * np.ptp(solution.energy.kinetic)
+    assert (np.diff(solution.t) > 0).all()
+    times = np.linspace(0.0, 1.0, 41)
+    given = mbd.simulate(scene("n_fourbar").build(n, formulation), 1.0, rtol=rtol, t_eval=times)
+    assert np.array_equal(given.t, times)
+    assert np.ptp(given.energy.total) < 10 * rtol * np.ptp(given.energy.kinetic)
+    for i in range(1, n + 1):
+        assert np.abs(solution[f"top {i}"].rotation - np.eye(3)).max() < 10 * rtol
 
 
 def test_what_it_does_not_take_is_refused_by_name():
