@@ -107,14 +107,14 @@ class Law:
         if is_compiled(self.function):
             self.address, self.keeper = _compiled(self.function, self.write, ())
         elif _takes_numbers(self.function):
-            given = self._given()
-            self.parameters = tuple(x for some in given for x in np.ravel(some).tolist())
-            code = self.function.function, self.write, tuple(map(np.shape, given))
+            handed_in = self._handed_in()
+            self.parameters = tuple(x for some in handed_in for x in np.ravel(some).tolist())
+            code = self.function.function, self.write, tuple(map(np.shape, handed_in))
             self.address, self.keeper = _compiled(*code)
         else:
             self.address, self.keeper = external(_python(self), compiled=False)
 
-    def _given(self) -> list[Any]:
+    def _handed_in(self) -> list[Any]:
         """Return the parameters of a compiled function in its order, and defaults between them."""
         if not _takes_numbers(self.function):
             return []
@@ -168,11 +168,13 @@ class Law:
         """Evaluate the law again; return what it raises and at which arguments."""
         if self.of_motion:
             return None, values
-        last, given, inner = [values], self._given(), self.function
+        last, handed_in, inner = [values], self._handed_in(), self.function
         if _takes_numbers(inner):
             inner = inner.function
-        several = np.split(parameters, np.cumsum([np.size(x) for x in given]))
-        more = tuple(x.reshape(np.shape(own))[()] for own, x in zip(given, several, strict=False))
+        several = np.split(parameters, np.cumsum([np.size(x) for x in handed_in]))
+        more = tuple(
+            x.reshape(np.shape(own))[()] for own, x in zip(handed_in, several, strict=False)
+        )
 
         def watched(*at: Any) -> Any:
             last[0] = list(at[: len(self.arguments)])

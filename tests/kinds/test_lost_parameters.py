@@ -310,7 +310,7 @@ def test_a_compiled_law_reads_its_parameters_among_the_constants(monkeypatch):
 
     model = described(mbd.Parameter("k", 3.0)).build()
     name = model.names["k"]
-    assert name.slopes.tolist() == [1.0] * 3 and not name.by_law and not name.second
+    assert (name.slopes.tolist(), name.by_law, name.second) == ([1.0] * 3, False, False)
     slope = mbd.sensitivities(model, ["k"], 0.1, 0.01)["k"]["ball"].position[-1, 0]
     with monkeypatch.context() as patched:
         patched.setattr("mbd.interactions.laws.external", None)
