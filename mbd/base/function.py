@@ -17,7 +17,7 @@ class Function(Recorded):
     Parameters
     ----------
     function : callable
-        Python or numba-jitted; with parameters that function is compiled for each of their values.
+        Python or numba-jitted; as a law it is compiled once, for all values of its parameters.
     **parameters : float, array or Parameter
         In the units that it takes them in [SI].
 

@@ -121,11 +121,11 @@ def _evaluation(
     return with_states
 
 
-def _guarded(function: Callable[[Any, Any], int]) -> Callable[[Any, Any], int]:
+def _guarded(function: Callable[[Any, Any], int]) -> Callable[[Any, Any, Any], int]:
     """Return what tells whether a law raised."""
     evaluate = jit(function)
 
-    def guarded(inputs: Any, outputs: Any) -> int:
+    def guarded(inputs: Any, outputs: Any, _: Any) -> int:
         try:
             status = evaluate(inputs, outputs)
         except Exception:  # numba knows no other

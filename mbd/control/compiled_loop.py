@@ -54,7 +54,7 @@ def sample(I: Any, F: Any, k: int) -> bool:
             G[inputs + 1 + i] = F[y + I[I[c + WHICH_Y] + i]]
         for i in range(n_x):
             G[inputs + 1 + n_y + i] = G[x + i]
-        if law_call(address_at(I, c + LAW), G, inputs, out) != 0:
+        if law_call(address_at(I, c + LAW), G, inputs, out, inputs) != 0:
             return False
         for i in range(out, inputs):
             if not abs(G[i]) <= LARGEST:

@@ -221,9 +221,11 @@ class Variation:
         e, I, law = one.element, appendix.model.I, at.law(one)
         head = e.kind.head(1, 0, len(e.memory))
         copy = list(I[one.record : one.record + head[m.T_SIZE]])
-        numbers, *weights = (at.F(x) for x in constants_of(appendix.model, one))
+        numbers, of_law, *weights = (at.F(x) for x in constants_of(appendix.model, one))
         copy[m.E_NUMBERS] = appendix.own([*numbers, *[0.0] * e.kind.room])
-        copy[m.E_LAW] = appendix.table([*m.halves(law), I[copy[m.E_LAW] + 2]]) if law else 0
+        if law:
+            number, parameters = I[copy[m.E_LAW] + m.LAW_NUMBER], appendix.put(of_law)
+            copy[m.E_LAW] = appendix.table([*m.halves(law), number, parameters])
         for a, w in enumerate(weights):
             end = list(I[copy[m.E_ENDS + a] :][: m.ATT_SIZE])
             end[m.ATT_W] = appendix.put(w)
@@ -237,11 +239,13 @@ def _pair(appendix: Appendix, kernel: Any, table: int) -> list[int]:
 
 
 def constants_of(model: FrozenModel, one: Touched) -> list[slice]:
-    """Return where the numbers of an element, and the weights of its ends, are."""
+    """Return where the numbers of an element, those of its law and weights of its ends are."""
     I, record, e = model.I, model.records[one.part][one.number], one.element
     weights = (int(I[I[record + m.E_ENDS + a] + m.ATT_W]) for a in range(len(e.attachments)))
     at = int(I[record + m.E_NUMBERS])
-    return [slice(at, at + len(e.numbers)), *(slice(w, w + 4) for w in weights)]
+    law = int(I[I[record + m.E_LAW] + m.LAW_PARAMETERS]) if e.law else 0
+    of_law = slice(law, law + len(e.law.parameters) if e.law else 0)
+    return [slice(at, at + len(e.numbers)), of_law, *(slice(w, w + 4) for w in weights)]
 
 
 def constants_of_node(model: FrozenModel, name: str) -> slice:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from mbd.base.dual import plain
 from mbd.history.joint_coordinates import over_time as coordinates_over_time
 from mbd.history.observed_forces import load
 from mbd.history.trajectory import Trajectory
@@ -22,11 +23,11 @@ from mbd.parts.part import Part
 
 @kernel
 def laws_kernel(I: Any, F: Any, k: int) -> None:
-    """Evaluate a law n times: I[k:] has n, the places of inputs and outputs, its address."""
-    S, law = ints(F), address_at(I, k + 3)
+    """Evaluate a law n times: I[k:] has n, the places of inputs and outputs, its record."""
+    S, law, parameters = ints(F), address_at(I, k + 3), I[k + 3 + m.LAW_PARAMETERS]
     for e in range(I[k]):
         at = I[k + 1] + 3 * e
-        if law_call(law, F, at, I[k + 2] + 3 * e) != 0 and S[m.BAD_HOW] == 0:
+        if law_call(law, F, at, I[k + 2] + 3 * e, parameters) != 0 and S[m.BAD_HOW] == 0:
             S[m.BAD_HOW], S[m.BAD_LAW] = m.RAISED, k + 3
             for i in range(3):
                 F[m.BAD_AT + i] = F[at + i]
@@ -35,12 +36,13 @@ def laws_kernel(I: Any, F: Any, k: int) -> None:
 def law_over_time(law: Law, *inputs: np.ndarray) -> np.ndarray:
     """Return the three numbers that a law writes (n, 3), for arrays (n,) of its arguments."""
     n, at, k = len(inputs[0]), m.F_HEADER, m.I_HEADER
-    F = np.zeros(at + 6 * n)
-    I = m.entries(np.zeros(k), (n, at, at + 3 * n), (*m.halves(law.address), 0))
+    end = at + 6 * n
+    F = np.append(np.zeros(end), plain(law.parameters))
+    I = m.entries(np.zeros(k), (n, at, at + 3 * n), law.record(0, end))
     F[at : at + 3 * n].reshape(n, 3)[:, : len(inputs)] = np.column_stack(inputs)
     laws_kernel(I, F, k)
     check((law,), I, F)
-    return F[at + 3 * n :].reshape(n, 3)
+    return F[at + 3 * n : end].reshape(n, 3)
 
 
 def over_time(run: Trajectory, some: Sequence[tuple[Part, str]]) -> np.ndarray:

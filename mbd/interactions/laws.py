@@ -11,13 +11,14 @@ import inspect
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cache, lru_cache
-from typing import Any
+from functools import cache, lru_cache, partial
+from typing import Any, TypeGuard
 
 import numpy as np
 
 from mbd.algebra.vec import copy
-from mbd.base.dual import value_of
+from mbd.base.checked import number_or_array
+from mbd.base.dual import plain, value_of
 from mbd.base.function import Function
 from mbd.base.tolerances import LARGEST
 from mbd.interactions.measures import LAW_IN, LAW_OUT
@@ -32,6 +33,7 @@ from mbd.machine.jit import (
     is_compiled,
     jit,
     law_call,
+    vector_at,
 )
 
 _OF_TIME = ("t",)
@@ -46,12 +48,15 @@ class LawError(RuntimeError):
     """A law of a user that raised; its cause is what it raised."""
 
 
-Evaluate = Callable[[Any, Any], None]
+Evaluate = Callable[[Any, Any, Any], None]
 
 
 @dataclass
 class Law:
     """A user's law: its address and what must stay alive while it is used.
+
+    Parameters that a compiled function takes are numbers among the constants of a model, where
+    compiled code reads them: other values of them are other constants, and nothing is compiled.
 
     An exception cannot pass through compiled code: a law that raises says so by what it returns to
     the kernel, which notes it in its work space. What a Python law raised is kept here, under the
@@ -65,7 +70,8 @@ class Law:
     arguments : tuple of str
         ("t",) or ("u", "rate", "t").
     write : callable
-        ``write(function)``: what evaluates a function at ``inputs`` and writes to ``outputs``.
+        ``write(function)``: what evaluates a function at ``inputs``, with parameters in a tuple,
+        and writes to ``outputs``.
     table : TimeTable, optional
         That in the place of the function: compiled code reads it, as ``tables_of_time`` says.
     of_motion : bool
@@ -88,6 +94,7 @@ class Law:
     raised: dict[int, BaseException] = field(default_factory=dict)
     address: int = field(init=False)
     keeper: Any = field(init=False)
+    parameters: tuple[Any, ...] = field(default=(), init=False)
 
     def __post_init__(self) -> None:
         """Get an address."""
@@ -97,9 +104,13 @@ class Law:
         if self.shared is not None:
             self.address, self.keeper = external_of_table(*self.shared[:2])
             return
-        self.function = _bound(self.function)
         if is_compiled(self.function):
-            self.address, self.keeper = _compiled(self.function, self.write)
+            self.address, self.keeper = _compiled(self.function, self.write, ())
+        elif _takes_numbers(self.function):
+            handed_in = self._handed_in()
+            self.parameters = tuple(x for some in handed_in for x in np.ravel(some).tolist())
+            code = self.function.function, self.write, tuple(map(np.shape, handed_in))
+            self.address, self.keeper = _compiled(*code)
         else:
             self.address, self.keeper = external(_python(self), compiled=False)
 
@@ -110,6 +121,22 @@ class Law:
             return True
         function = getattr(self.function, "py_func", self.function)
         return "t" in inspect.signature(function).parameters
+
+    def _handed_in(self) -> list[Any]:
+        """Return the parameters of a compiled function in its order, and defaults between them."""
+        if not _takes_numbers(self.function):
+            return []
+        inner: Any = self.function.function
+        taken, own = inspect.signature(inner.py_func).parameters, self.function.parameters
+        names = list(taken)[len(self.arguments) :]
+        while names and names[-1] not in own:
+            names.pop()
+        return [own[x] if x in own else number_or_array(self.name, x, taken[x].default, "-")
+                for x in names]  # fmt: skip
+
+    def record(self, number: int, parameters: int) -> list[int]:
+        """Return its record in tables: number in its model, and where its parameters are."""
+        return [*m.halves(self.address), number, parameters]
 
     def at(self, values: Any) -> str:
         """Return the arguments of an evaluation as text."""
@@ -123,13 +150,16 @@ class Law:
         places = [x for x in tuple(self.raised) if first <= x < first + F.nbytes]
         return [self.raised.pop(x) for x in places]
 
-    def error(self, F: np.ndarray) -> BaseException:
-        """Return the error of the work space whose floats these are, after a law that raised."""
+    def error(self, F: np.ndarray, parameters: int) -> BaseException:
+        """Return the error of the work space whose floats these are, after a law that raised.
+
+        `parameters`: where these are.
+        """
         values = F[m.BAD_AT : m.BAD_AT + len(self.arguments)].tolist()
         kept = self.forget(F)
         if kept and not isinstance(kept[0], Exception):  # Ctrl-C
             return kept[0]
-        cause, values = self._again(values)
+        cause, values = self._again(values, F[parameters:][: len(self.parameters)])
         cause = kept[0] if kept else cause
         what = f"{type(cause).__name__}: {cause}" if cause else "an error"
         what += ", or returned a memory that is not finite," * self.of_motion
@@ -140,18 +170,26 @@ class Law:
         error.__cause__ = cause
         return error
 
-    def _again(self, values: list[float]) -> tuple[BaseException | None, list[float]]:
+    def _again(
+        self, values: list[float], parameters: np.ndarray
+    ) -> tuple[BaseException | None, list[float]]:
         """Evaluate the law again; return what it raises and at which arguments."""
         if self.of_motion:
             return None, values
-        last = [values]
+        last, handed_in, inner = [values], self._handed_in(), self.function
+        if _takes_numbers(inner):
+            inner = inner.function
+        several = np.split(parameters, np.cumsum([np.size(x) for x in handed_in]))
+        more = tuple(
+            x.reshape(np.shape(own))[()] for own, x in zip(handed_in, several, strict=False)
+        )
 
-        def watched(*at: float) -> Any:
-            last[0] = list(at)
-            return self.function(*at)
+        def watched(*at: Any) -> Any:
+            last[0] = list(at[: len(self.arguments)])
+            return inner(*at)
 
         try:
-            self.write(watched)(values, [0.0] * _MANY)
+            self.write(watched)(values, [0.0] * _MANY, more)
         except Exception as error:
             return error, last[0]
         return None, values
@@ -175,16 +213,17 @@ class Law:
         )
 
 
-def _bound(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a compiled function with the parameters that are handed in as constants."""
-    if not (isinstance(function, Function) and is_compiled(function.function)):
+def _takes_numbers(function: Any) -> TypeGuard[Function]:
+    """Tell whether compiled code hands a function its parameters."""
+    return isinstance(function, Function) and is_compiled(function.function)
+
+
+def _plain(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function that is called with plain numbers where its parameters carry slopes."""
+    if not _takes_numbers(function):
         return function
-    inner: Any = function.function
-    names, values = inspect.signature(inner.py_func).parameters, function.parameters
-    constants = tuple(values[name] for name in names if name in values)
-    if len(names) - len(constants) == 1:
-        return jit(lambda t: inner(t, *constants))  # type: ignore[no-any-return]
-    return jit(lambda u, rate, t: inner(u, rate, t, *constants))  # type: ignore[no-any-return]
+    values = {name: plain(x)[()] for name, x in function.parameters.items()}
+    return partial(function.function, **values)
 
 
 def noted(laws: Sequence[Law], I: np.ndarray, F: np.ndarray) -> Law | None:
@@ -197,7 +236,7 @@ def noted(laws: Sequence[Law], I: np.ndarray, F: np.ndarray) -> Law | None:
     if not S[m.BAD_HOW]:
         return None
     place = int(S[m.BAD_LAW])
-    address, number = m.joined(I, place), int(I[place + 2])
+    address, number = m.joined(I, place), int(I[place + m.LAW_NUMBER])
     return next((x for x in (*laws[number : number + 1], *laws) if x.address == address), None)
 
 
@@ -209,7 +248,8 @@ def check(laws: Sequence[Law], I: np.ndarray, F: np.ndarray) -> None:
         return
     assert law is not None
     S[m.BAD_HOW] = 0
-    error = law.error(F) if how == m.RAISED else law.restless(F)
+    at = int(I[S[m.BAD_LAW] + m.LAW_PARAMETERS])
+    error = law.error(F, at) if how == m.RAISED else law.restless(F)
     for other in laws:
         other.forget(F)
     raise error
@@ -222,12 +262,12 @@ def _place(array: Any) -> int:
     return ctypes.addressof(array.contents)
 
 
-def _python(law: Law) -> Callable[[Any, Any], int]:
+def _python(law: Law) -> Callable[..., int]:
     evaluate, raised = law.write(law.function), law.raised
 
-    def guarded(inputs: Any, outputs: Any) -> int:
+    def guarded(inputs: Any, outputs: Any, _: Any) -> int:
         try:
-            evaluate(inputs, outputs)
+            evaluate(inputs, outputs, ())
         except BaseException as error:
             raised.setdefault(_place(outputs), error)
             return 1
@@ -238,19 +278,34 @@ def _python(law: Law) -> Callable[[Any, Any], int]:
 
 @lru_cache(maxsize=256)
 def _compiled(
-    function: Callable[..., Any], write: Callable[[Callable[..., Any]], Evaluate]
-) -> tuple[int, Any]:
-    """Return address and keeper of the code that all laws of a function share."""
-    evaluate = jit(write(function))
+    function: Callable[..., Any], write: Callable[[Callable[..., Any]], Evaluate],
+    shapes: tuple[tuple[int, ...], ...],
+) -> tuple[int, Any]:  # fmt: skip
+    """Return address and keeper of the code that all laws of a function share.
 
-    def guarded(inputs: Any, outputs: Any) -> int:
+    `shapes` are those of its parameters.
+    """
+    evaluate, taken = jit(write(function)), _taken(shapes)
+
+    def guarded(inputs: Any, outputs: Any, parameters: Any) -> int:
         try:
-            evaluate(inputs, outputs)
+            evaluate(inputs, outputs, taken(parameters))
         except Exception:  # numba knows no other
             return 1
         return 0
 
     return external(guarded, compiled=True)
+
+
+def _taken(shapes: Sequence[tuple[int, ...]], at: int = 0) -> Any:
+    """Return what makes a tuple of parameters of these shapes of the numbers from a place on."""
+    if not shapes:
+        return jit(lambda _: ())
+    shape, size = shapes[0], math.prod(shapes[0])
+    others = _taken(shapes[1:], at + size)
+    if not shape:
+        return jit(lambda x: (x[at], *others(x)))
+    return jit(lambda x: (vector_at(x, at, size).reshape(shape), *others(x)))
 
 
 def _tried(owner: str, function: Callable[..., Any], names: str, *at: float) -> Any:
@@ -264,7 +319,7 @@ def _tried(owner: str, function: Callable[..., Any], names: str, *at: float) -> 
     except ValueError:  # built-in functions do not tell
         pass
     try:
-        return function(*at)
+        return _plain(function)(*at)
     except Exception as error:
         raise ValueError(
             f"{owner}: its law f({names}) raised {type(error).__name__}: {error} at "
@@ -300,8 +355,8 @@ def shape_of(value: Any) -> tuple[int, ...] | None:
 def _three(function: Callable[..., Any]) -> Evaluate:
     """Write three numbers of a time."""
 
-    def evaluate(inputs: Any, outputs: Any) -> None:
-        value = function(inputs[0])
+    def evaluate(inputs: Any, outputs: Any, more: Any) -> None:
+        value = function(inputs[0], *more)
         outputs[0] = value[0]
         outputs[1] = value[1]
         outputs[2] = value[2]
@@ -310,8 +365,8 @@ def _three(function: Callable[..., Any]) -> Evaluate:
 
 
 def _two(function: Callable[..., Any]) -> Evaluate:
-    def evaluate(inputs: Any, outputs: Any) -> None:
-        value = function(inputs[0])
+    def evaluate(inputs: Any, outputs: Any, more: Any) -> None:
+        value = function(inputs[0], *more)
         outputs[0] = value[0]
         outputs[1] = value[1]
         outputs[2] = 0.0
@@ -320,8 +375,8 @@ def _two(function: Callable[..., Any]) -> Evaluate:
 
 
 def _one(function: Callable[..., Any]) -> Evaluate:
-    def evaluate(inputs: Any, outputs: Any) -> None:
-        outputs[0] = function(inputs[0])
+    def evaluate(inputs: Any, outputs: Any, more: Any) -> None:
+        outputs[0] = function(inputs[0], *more)
         outputs[1] = 0.0
         outputs[2] = 0.0
 
@@ -331,10 +386,10 @@ def _one(function: Callable[..., Any]) -> Evaluate:
 def differenced(function: Callable[..., Any]) -> Evaluate:
     """Write the value at a time and two derivatives by differences of fourth order."""
 
-    def evaluate(inputs: Any, outputs: Any) -> None:
+    def evaluate(inputs: Any, outputs: Any, more: Any) -> None:
         t, h = inputs[0], TICK
-        a, b, c = function(t - 2 * h), function(t - h), function(t)
-        d, e = function(t + h), function(t + 2 * h)
+        a, b, c = function(t - 2 * h, *more), function(t - h, *more), function(t, *more)
+        d, e = function(t + h, *more), function(t + 2 * h, *more)
         outputs[0] = c
         outputs[1] = (8 * (d - b) - (e - a)) / (12 * h)
         outputs[2] = (16 * (b + d) - (a + e) - 30 * c) / (12 * h * h)
@@ -371,8 +426,8 @@ def _several_of_time(n: int) -> Callable[[Callable[..., Any]], Evaluate]:
     """Return what writes n numbers of a time."""
 
     def write(function: Callable[..., Any]) -> Evaluate:
-        def evaluate(inputs: Any, outputs: Any) -> None:
-            value = function(inputs[0])
+        def evaluate(inputs: Any, outputs: Any, more: Any) -> None:
+            value = function(inputs[0], *more)
             for i in range(n):
                 outputs[i] = value[i]
 
@@ -386,7 +441,7 @@ def check_motion(owner: str, function: Callable[[float], Any], order: int) -> No
 
     Where the law raises, or is no number, there is nothing to compare.
     """
-    worst, wrong = "", 0
+    worst, wrong, function = "", 0, _plain(function)
     for k in range(1, order + 1):
         wrong = 0
         for t in _TIMES:
@@ -437,8 +492,8 @@ def _stiff(sign: float) -> Callable[[Callable[..., Any]], Evaluate]:
     """Return what writes a tension and its derivatives."""
 
     def write(function: Callable[..., Any]) -> Evaluate:
-        def evaluate(inputs: Any, outputs: Any) -> None:
-            value = function(inputs[0], inputs[1], inputs[2])
+        def evaluate(inputs: Any, outputs: Any, more: Any) -> None:
+            value = function(inputs[0], inputs[1], inputs[2], *more)
             outputs[0] = sign * value[0]
             outputs[1] = sign * value[1]
             outputs[2] = sign * value[2]
@@ -453,13 +508,13 @@ def _stiff_by_differences(sign: float) -> Callable[[Callable[..., Any]], Evaluat
     """Return what writes a tension, and its derivatives by central differences."""
 
     def write(function: Callable[..., Any]) -> Evaluate:
-        def evaluate(inputs: Any, outputs: Any) -> None:
+        def evaluate(inputs: Any, outputs: Any, more: Any) -> None:
             u, rate, t = inputs[0], inputs[1], inputs[2]
             du, dr = STEP * (1 + abs(u)), STEP * (1 + abs(rate))
             du2, dr2 = 2 * du * sign, 2 * dr * sign  # sign is 1 or -1
-            outputs[0] = sign * function(u, rate, t)
-            outputs[1] = (function(u + du, rate, t) - function(u - du, rate, t)) / du2
-            outputs[2] = (function(u, rate + dr, t) - function(u, rate - dr, t)) / dr2
+            outputs[0] = sign * function(u, rate, t, *more)
+            outputs[1] = (function(u + du, rate, t, *more) - function(u - du, rate, t, *more)) / du2
+            outputs[2] = (function(u, rate + dr, t, *more) - function(u, rate - dr, t, *more)) / dr2
 
         return evaluate
 
@@ -502,14 +557,14 @@ def evaluate_now(I: Any, F: Any, law: int) -> int:
 def evaluate_law_at(I: Any, F: Any, law: int, places: Any) -> None:
     """Run the law whose address is at I[law]; note the first that raises, or is not finite.
 
-    After the address is the number of the law in its model.
+    After the address are the number of the law in its model and the place of its parameters.
 
     Places are those of inputs, of outputs, how many of these, and of three inputs that tell where.
     The value of one that fails is NaN: no step that needs it converges.
     """
     S, (first, out, n, told) = ints(F), places
     how = 0
-    if law_call(address_at(I, law), F, first, out) != 0:
+    if law_call(address_at(I, law), F, first, out, I[law + m.LAW_PARAMETERS]) != 0:
         how = m.RAISED
         for i in range(n):
             F[out + i] = math.nan

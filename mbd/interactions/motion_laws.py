@@ -129,7 +129,7 @@ class LawOfMotion(NamedTuple):
             row[ml.WHAT], _ = self._question(word)
             try:
                 with np.errstate(all="ignore"):  # as where it is compiled
-                    evaluate(row, outputs)
+                    evaluate(row, outputs, ())
             except Exception as error:
                 form = f" {_FORM[self.returns]}" if word == "load" else ""
                 raise ValueError(
@@ -273,7 +273,7 @@ class LawOfMotion(NamedTuple):
         return [x for at, (_, shape, _) in zip(addresses, self.tables, strict=True)
                 for x in (at, *shape)]  # fmt: skip
 
-    def in_python(self, *words: str) -> Callable[[Any, Any], None]:
+    def in_python(self, *words: str) -> Callable[[Any, Any, Any], None]:
         """Return the function of inputs and outputs that calls some of the functions as Python."""
         tables = [np.frombuffer(x) for _, _, x in self.tables]
         places = [*_WORDS, *self._tables_at(range(len(tables)))]
@@ -288,7 +288,7 @@ class LawOfMotion(NamedTuple):
         }  # fmt: skip
         taken = {word: x for word, x in self._taken().items() if word in words}
         evaluate = _function(self._text(taken), scope)
-        return lambda inputs, outputs: evaluate(inputs, outputs, places)
+        return lambda inputs, outputs, _: evaluate(inputs, outputs, places)
 
     def _text(self, taken: Mapping[str, Mapping[str, tuple[str, Any]]]) -> str:
         """Return the text of a function of inputs, outputs and the places of functions, tables."""

@@ -196,8 +196,10 @@ SCRATCH_EACH = SCRATCH_VECTORS + MAPS_SIZE
 # table of elements: number, first record, size of one, where blocks and pairs are in it, number of
 # attachments, of floats that an element remembers
 T_NUMBER, T_FIRST, T_SIZE, T_BLOCKS, T_PAIRS, T_ENDS, T_MEMORY, T_HEAD = range(8)
-# element: first unknown of its rows, numbers, memory, place of its law's address, attachments
+# element: first unknown of its rows, numbers, memory, place of the record of its law, attachments
 E_ROW, E_NUMBERS, E_MEMORY, E_LAW, E_ENDS = range(5)
+# law: both halves of its address, its number among those of the model, place of its parameters
+LAW_ADDRESS, _, LAW_NUMBER, LAW_PARAMETERS, LAW_RECORD = range(5)
 # front: first unknown, pivots, velocities among them; pivot rows A_pp and W, which begins as A_pu,
 # and their lengths; update groups; which kernel of the stage PIVOTS it takes, from 1 on (0: it has
 # too many pivots)

@@ -57,12 +57,9 @@ PYTHON = bool(getattr(numba.config, "DISABLE_JIT", 0))
 _SIGNATURE = types.void(TablesPointer(), types.CPointer(types.float64), types.int64)
 _MAPS = types.void(*_SIGNATURE.args, types.int64, types.int64)
 _MEASURE = types.float64(types.CPointer(types.float64), *(types.int64,) * 3)
-_LAW = types.int64(types.CPointer(types.float64), types.CPointer(types.float64))
-_TABLE_LAW = types.int64(*(types.CPointer(types.float64),) * 3)
-_CALLING_LAW = types.int64(*_LAW.args, types.CPointer(types.int64))
-_C_LAW = ctypes.CFUNCTYPE(
-    ctypes.c_int64, ctypes.POINTER(ctypes.c_double), ctypes.POINTER(ctypes.c_double)
-)
+_LAW = types.int64(*(types.CPointer(types.float64),) * 3)  # inputs, outputs, parameters
+_CALLING_LAW = types.int64(*_LAW.args[:2], types.CPointer(types.int64))
+_C_LAW = ctypes.CFUNCTYPE(ctypes.c_int64, *(ctypes.POINTER(ctypes.c_double),) * 2, ctypes.c_void_p)
 _C_KERNEL = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
 _TABLES = [TablesPointer.__module__, TablesPointer.__qualname__, load_entry]  # as kept in a file
 _LARGE = 1 << 16  # floats: a kernel on so many runs longer than the lock takes to come back
@@ -279,8 +276,10 @@ def maps_kernel(function: Callable[..., None]) -> Kernel:
     return Kernel(_named(function), _MAPS)
 
 
-def external(function: Callable[[Any, Any], int], *, compiled: bool) -> tuple[int, Any]:
-    """Return address and keeper of a law ``function(inputs, outputs)`` from outside the package.
+def external(function: Callable[..., int], *, compiled: bool) -> tuple[int, Any]:
+    """Return address and keeper of a law from outside the package.
+
+    That is ``function(inputs, outputs, parameters)``, arrays of floats.
 
     It returns whether it raised (1) or not (0). A law that is not compiled is called back in
     Python: slower, same numbers.
@@ -296,9 +295,9 @@ def external(function: Callable[[Any, Any], int], *, compiled: bool) -> tuple[in
 def law_on_arrays(address: int, inputs: np.ndarray, outputs: np.ndarray) -> int:
     """Run the law at an address on arrays of floats."""
     if PYTHON:
-        return int(_PYTHON_KERNELS[address - 1](inputs, outputs))
+        return int(_PYTHON_KERNELS[address - 1](inputs, outputs, None))
     places = (x.ctypes.data_as(ctypes.POINTER(ctypes.c_double)) for x in (inputs, outputs))
-    return int(_C_LAW(address)(*places))
+    return int(_C_LAW(address)(*places, None))
 
 
 def measure_function(function: Callable[..., float]) -> Kernel:
@@ -308,7 +307,7 @@ def measure_function(function: Callable[..., float]) -> Kernel:
 
 def law_of_table(function: Callable[..., Any]) -> Kernel:
     """Make the kernel of laws ``function(inputs, outputs, table)``, which differ by a table."""
-    return Kernel(_named(function), _TABLE_LAW)
+    return Kernel(_named(function), _LAW)
 
 
 def law_of_addresses(function: Callable[..., Any]) -> Kernel:
@@ -323,10 +322,10 @@ def external_of_table(kernel: Kernel, table: np.ndarray) -> tuple[int, Any]:
     """Return address and keeper of the law that a kernel makes of a table, or of addresses."""
     if PYTHON:
         function: Any = kernel.function
-        return external(lambda x, y: function(x, y, table), compiled=False)
+        return external(lambda x, y, _: function(x, y, table), compiled=False)
     of_all, where = kernel.address, address_of(table)
     at = integers_at if table.dtype == np.int64 else floats_at
-    law = CFunction(lambda x, y: _status_of(of_all, x, y, at(where)), _LAW, _OPTIONS)
+    law = CFunction(lambda x, y, _: _status_of(of_all, x, y, at(where)), _LAW, _OPTIONS)
     return law.compile(), (law, table)
 
 
@@ -395,9 +394,9 @@ if PYTHON:
         """Run the kernel at ``address``."""
         _PYTHON_KERNELS[address - 1](I, F, k, *more)
 
-    def law_call(address: int, F: np.ndarray, i: int, o: int) -> int:
-        """Run the law at ``address`` on inputs at ``F[i:]`` and outputs at ``F[o:]``."""
-        return int(_PYTHON_KERNELS[address - 1](F[i:], F[o:]))
+    def law_call(address: int, F: np.ndarray, i: int, o: int, p: int) -> int:
+        """Run the law at ``address`` on inputs at F[i:], outputs at F[o:], parameters at F[p:]."""
+        return int(_PYTHON_KERNELS[address - 1](F[i:], F[o:], F[p:]))
 
     def measure_call(address: int, F: np.ndarray, *places: int) -> float:
         """Return the measure that the function at ``address`` writes."""
@@ -478,9 +477,9 @@ else:
         return F(F, types.int64), codegen
 
     @jit
-    def law_call(address: int, F: Any, i: int, o: int) -> int:
-        """Run the law at ``address`` on inputs at ``F[i:]`` and outputs at ``F[o:]``."""
-        return _status_of(address, part(F, i), part(F, o))  # type: ignore[no-any-return]
+    def law_call(address: int, F: Any, i: int, o: int, p: int) -> int:
+        """Run the law at ``address`` on inputs at F[i:], outputs at F[o:], parameters at F[p:]."""
+        return _status_of(address, part(F, i), part(F, o), part(F, p))  # type: ignore[no-any-return]
 
     @jit
     def vector_at(F: Any, first: int, n: int) -> Any:

@@ -244,7 +244,8 @@ def _interactions(
     number = {id(o): e for e, o in enumerate(rows)}
     with_law = [o for o in owned if o.element.law is not None]  # in the order of the model's laws
     laws = {
-        id(o): buffers.table([*m.halves(o.element.law.address), i]) for i, o in enumerate(with_law)
+        id(o): buffers.table(o.element.law.record(i, buffers.put(o.element.law.parameters)))
+        for i, o in enumerate(with_law)
     }
     by_kind: dict[tuple[Kind, int], list[Owned]] = {}  # those of a table remember as much
     for o in owned:

@@ -267,13 +267,15 @@ def _parameters(model: FrozenModel) -> dict[str, Parameter]:
 
 @per_model
 def _in_laws(model: FrozenModel) -> set[str]:
-    """Return the parameters that are handed to laws, which are compiled with their values."""
+    """Return the parameters that laws keep to themselves, as those of Python and of motion do."""
     parts = (
         part.call[1:]
         for name, part in model.system.parts.items()
         if any(e.law is not None for e in declared(model, name).elements)
     )
-    functions = (x for x in _within(parts) if callable(x) and call_of(x) is not None)
+    numbered = {id(law.function) for law in model.laws if law.parameters}
+    functions = (x for x in _within(parts) if callable(x) and id(x) not in numbered
+                 and call_of(x) is not None)  # fmt: skip
     return {name for x in functions for name in parameters_in([x])}
 
 

@@ -256,7 +256,7 @@ def _form(part: Part, own: Sequence[Element], coordinates: Mapping[str, Coordina
     elements = [
         (
             e.kind, [(a.body, a.face) for a in e.attachments], len(e.numbers), len(e.memory),
-            list(e.rows), list(e.row_kinds), e.law is None,
+            list(e.rows), list(e.row_kinds), None if e.law is None else len(e.law.parameters),
         )
         for e in own
     ]  # fmt: skip
@@ -308,6 +308,8 @@ def numbers_of(
         for record, e in zip(model.records[part], own.elements, strict=True):
             numbers.append((I[record + m.E_NUMBERS], list(e.numbers)))
             numbers.append((I[record + m.E_MEMORY], list(e.memory)))
+            if e.law is not None:
+                numbers.append((I[I[record + m.E_LAW] + m.LAW_PARAMETERS], list(e.law.parameters)))
             numbers += _weights(model, record, e.attachments)
         for name, free in own.coordinates.items():
             for record in model.records.get(f"{part}.{name}", ()):

@@ -186,4 +186,7 @@ def _of_loads(model: Model) -> set[int]:
         for record, element in zip(model.records[name], model.elements[name], strict=True):
             first = int(I[record + m.E_NUMBERS])
             places |= set(range(first, first + len(element.numbers)))
+            if element.law is not None:
+                first = int(I[I[record + m.E_LAW] + m.LAW_PARAMETERS])
+                places |= set(range(first, first + len(element.law.parameters)))
     return places

@@ -292,6 +292,38 @@ def test_functions_take_parameters_that_are_handed_in():
     assert np.abs(ends[0] - ends[1]).max() < 1e-14
 
 
+def test_a_compiled_law_reads_its_parameters_among_the_constants(monkeypatch):
+    """Other values are other constants, with exact slopes; nothing is compiled for them."""
+
+    @numba.njit
+    def law(u, rate, t, k, stretch=0.5, table=(1.0, 1.0)):
+        if k > 4.0 and t > 0.05:
+            raise ValueError("too stiff")
+        return k * (u - stretch) + table[1, 0] * rate
+
+    def described(k):
+        system = mbd.System()
+        ball = system.add(mbd.PointMass("ball", mass=1.0, position=(1.0, 0.0, 0.0)))
+        function = mbd.Function(law, table=np.array([[0.0, 1.0], [1.0, 0.0]]) * k, k=k)
+        system.add(mbd.Spring("part", system.ground, ball, law=function))
+        return system
+
+    model = described(mbd.Parameter("k", 3.0)).build()
+    name = model.names["k"]
+    assert (name.slopes.tolist(), name.by_law, name.second) == ([1.0] * 3, False, False)
+    slope = mbd.sensitivities(model, ["k"], 0.1, 0.01)["k"]["ball"].position[-1, 0]
+    with monkeypatch.context() as patched:
+        patched.setattr("mbd.interactions.laws.external", None)
+        other, sides = model.with_values({"k": 2.0}), []
+        for k in (3.0 - 1e-4, 3.0 + 1e-4):
+            run = mbd.simulate(model.with_values({"k": k}), 0.1, 0.01)
+            sides.append(run["ball"].position[-1, 0])
+        same(other, described(2.0).build())
+    assert slope == pytest.approx((sides[1] - sides[0]) / 2e-4, rel=1e-7)
+    with pytest.raises(mbd.SimulationError, match="part: its law raised ValueError: too stiff"):
+        mbd.simulate(model.with_values({"k": 5.0}), 0.1, 0.01)
+
+
 def test_turns_keep_parameters():
     def tilted(tilt, yaw):
         system = mbd.System()
