@@ -102,14 +102,19 @@ class RotorModes(Exponents):
         amplitude [-].
         """
         model = self.turning.model
-        maps = list(self.turning.maps.values())
-        P, _ = self.turning.change(maps, 0.0, self.rotation.speed)
-        delta = P @ self.shapes[:, i]
+        delta = self._increments[:, i]
         size = np.abs(delta / model.units).max()
         delta = (delta * np.exp(1j * number("state", "phase", phase, "rad"))).real
         scale = number("state", "amplitude", amplitude, "-") / (size or 1.0)
         pose = displaced(model, self.rotation.state, scale * delta)
         return consistent(model, pose, project=True)
+
+    @cached_property
+    def _increments(self) -> np.ndarray:
+        """Of all coordinates at the azimuth zero, (n_v, n)."""
+        maps = list(self.turning.maps.values())
+        P, _ = self.turning.change(maps, 0.0, self.rotation.speed)
+        return np.asarray(P @ self.shapes)
 
     def animate(
         self, path: str | Path | None = None, *, which: Iterable[int] | None = None,

@@ -8,6 +8,7 @@ import numpy as np
 
 from mbd.base.above import MovingPicture, from_above
 from mbd.base.checked import listed, place
+from mbd.base.door import number
 from mbd.front.solution import solution_of
 from mbd.model.model import Model
 from mbd.model.state import State
@@ -58,19 +59,20 @@ def animate(
     shown = [range(n)[place(owner, "which", i, n)] for i in wanted]
     if not shown:
         raise ValueError(f"{owner}: there is nothing to show: no modes")
+    amplitude = number(owner, "amplitude", amplitude, "-")
     unit = period(modes, shown[0]) if one else 1.0
-    phases = np.linspace(0.0, 2.0 * np.pi, INSTANTS).tolist()
 
-    def history(a: float) -> Any:
-        states = [pose(i, a, x) for i in shown for x in phases] + [pose(shown[0], 0.0, 0.0)]
-        grid = np.arange(len(states)) * (unit / (INSTANTS - 1))
-        states = [x.replace(t=t) for x, t in zip(states, grid.tolist(), strict=True)]
-        return solution_of(model, states)
+    def poses(a: float, parts: np.ndarray) -> list[State]:
+        return [pose(i, a, 2.0 * np.pi * x) for i in shown for x in parts.tolist()]
 
+    period_each = poses(amplitude, np.linspace(0.0, 1.0, INSTANTS))
+    large = [*period_each, pose(shown[0], 0.0, 0.0)]
+    t = (np.arange(len(large)) * (unit / (INSTANTS - 1))).tolist()
+    run = solution_of(model, [x.replace(t=s) for x, s in zip(large, t, strict=True)])
+    small = solution_of(model, poses(_SMALL * amplitude, np.arange(4) / 4))
     f, damping = modes.frequency, modes.damping
     words = [(f"{i}: {f[i]:.4g} Hz, damping {damping[i]:.2g}, {modes.labels[i]}",
               1.0 if one else period(modes, i)) for i in shown]  # fmt: skip
-    large = history(amplitude)
-    defaults = {"ghosts": large.t[-1]} | ({} if one else {"speed": _PACE})
-    small = history(_SMALL * amplitude), 1.0 / _SMALL, words
-    return from_above("Solution.animate", large, path, small, **(defaults | options))
+    defaults = {"ghosts": t[-1]} | ({} if one else {"speed": _PACE})
+    told = small, 1.0 / _SMALL, words
+    return from_above("Solution.animate", run, path, told, **(defaults | options))

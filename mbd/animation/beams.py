@@ -15,8 +15,8 @@ from mbd.model.model import Model
 from mbd.parts.part import Body
 from mbd.parts.skin import Skin
 
-#: A run of modes of small amplitude, a period of each and then the model at rest; by how much those
-#: that are shown are larger; of each what it is and how many seconds a unit of t is.
+#: Modes of small amplitude, each at four quarters of its period; by how much those that are shown
+#: are larger, a period of each, then the model at rest; of each its text, seconds per unit of t
 SmallModes = tuple[History, float, list[tuple[str, float]]] | None
 Borne = Callable[[Callable[[History], np.ndarray]], np.ndarray]
 _AT_ONCE = 1 << 16  # elements times instants whose forces are evaluated at once, some 50 MB
@@ -28,20 +28,29 @@ def hidden_nodes(model: Model) -> set[str]:
     return {x.name for part in parts if part.line is not None or part.bars for x in part.nodes()}
 
 
-def borne(shown: History, k: np.ndarray, modes: SmallModes) -> Borne:
+def borne(shown: History, k: np.ndarray, n: int, modes: SmallModes) -> Borne:
     """Return the function that gives what beams and meshes bear at the instants k.
 
-    Of a mode it is half the difference to half a period later, of a small amplitude, by the ratio
-    of amplitudes: this leaves out what is there at rest, and the stretch of what turns far along
-    straight lines.
+    Of a mode, of n instants, it is the harmonic through half the differences to half a period
+    later, of a small amplitude, by the ratio of amplitudes: this leaves out what is there at rest,
+    and the stretch of what turns far along straight lines.
     """
     if modes is None:
         return lambda take: take(shown)
     small, ratio, words = modes
-    n = (len(small.t) - 1) // len(words)  # instants of a period
-    later = k - k % n + (k % n + n // 2) % (n - 1)
-    later = np.minimum(later, len(small.t) - 1)
-    return lambda take: 0.5 * ratio * (take(small.part(k)) - take(small.part(later)))
+    mode, i = np.divmod(k, n)
+    moving = mode < len(words)
+    wave = moving * np.exp(2j * np.pi * i / (n - 1))
+    mode = np.where(moving, mode, 0)
+
+    def of_modes(take: Callable[[History], np.ndarray]) -> np.ndarray:
+        quarters = take(small)
+        x = quarters.reshape(len(words), 4, *quarters.shape[1:])
+        cosine, sine = 0.5 * ratio * np.moveaxis(x[:, :2] - x[:, 2:], 1, 0)
+        part = np.stack([wave.real, wave.imag]).reshape(2, -1, *[1] * (cosine.ndim - 1))
+        return np.asarray(part[0] * cosine[mode] + part[1] * sine[mode])
+
+    return of_modes
 
 
 def sweeps(shown: History, bears: Borne, colors: dict[str, str]) -> tuple[SweptBeam, ...]:

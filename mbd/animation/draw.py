@@ -103,7 +103,7 @@ def draw(
     sizes = Sizes(model)
     colors = {name: PALETTE[i % len(PALETTE)] for i, name in enumerate(model.nodes)}
 
-    bears = beams.borne(shown, k, modes)
+    bears = beams.borne(shown, k, n, modes)
     swept = beams.sweeps(shown, bears, colors)
     cables = beams.strands(shown, bears, colors, max(0.1 * _SYMBOL * sizes.typical, sizes.visible))
     meshes = beams.skins(shown, bears, colors)
