@@ -22,10 +22,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from mbd.algebra.differences import FOURTH, fourth_order
-from mbd.analyses.mode_table import ModeTable
 from mbd.analyses.steady_rotation import named_rotor
 from mbd.base.checked import shown, whole
-from mbd.base.door import number
+from mbd.base.door import number, speaking_as
+from mbd.base.html_tables import TextColumn
 from mbd.base.tolerances import HALVED, LARGEST, ROUND_OFF
 from mbd.front.simulate import SimulationError, simulate
 from mbd.front.solution import Solution
@@ -41,7 +41,8 @@ from mbd.model.state import State
 from mbd.model.system import System, model_of
 from mbd.model.values import followed_memory
 from mbd.model.workspace import Workspace, displaced
-from mbd.small_motions.eigenvalues import damping_ratio
+from mbd.runs.methods import checked_method
+from mbd.small_motions.eigenvalues import Exponents
 from mbd.small_motions.face_maps import face_maps, inverses
 from mbd.small_motions.rotors import speed_of
 from mbd.small_motions.small_motion import scale_by_mass
@@ -51,31 +52,33 @@ _GOLDEN = 0.5 * (np.sqrt(5.0) - 1.0)  # its multiples are far from simple fracti
 _INSTANTS = 16  # of a period at which loads are looked at
 
 
-@dataclass(frozen=True, eq=False)
-class PeriodicMotion:
-    """A motion that repeats after a period; ``motion.state`` is a start of runs.
+@dataclass(frozen=True, eq=False, repr=False)
+class PeriodicMotion(Exponents):
+    """A motion that repeats after a period, and small motions about it, one of each complex pair.
 
     Attributes
     ----------
+    eigenvalues : (n,) complex array [1/s]
+        s = log(multiplier) / period; others are multiples of 2 pi i / period away.
+    multipliers : (n,) complex array [-]
+        By which a small motion is multiplied in a period, the largest first.
     state : State
-        At the begin of the period: pose and velocities, consistent accelerations and multipliers.
+        At the begin of the period, a start of runs.
     period : float [s]
     solution : Solution
         One period.
-    multipliers : (n,) complex array [-]
-        By which small motions about it are multiplied in a period, of all states, largest first.
     residual : float [-]
-        Largest difference of a coordinate, to the size of the model or a radian, or of a rate, to
-        that in a period, after a period.
+        Largest difference after a period, of a coordinate to the size of the model or a radian, of
+        a rate to 2 pi times that in a period.
     converged : bool
     iterations : int
-        Monodromy matrices that were formed.
+        Matrices that were formed.
     """
 
+    multipliers: np.ndarray
     state: State
     period: float
     solution: Solution
-    multipliers: np.ndarray
     residual: float
     converged: bool
     iterations: int
@@ -83,27 +86,14 @@ class PeriodicMotion:
     @property
     def stable(self) -> bool:
         """Whether no small motion grows: double multipliers are known to the root of others."""
-        return not (np.abs(self.multipliers) > 1.0 + ROUND_OFF**0.25).any()
+        growth = np.maximum(np.abs(self.multipliers) - 1.0, 0.0)
+        return not (growth**2 > ROUND_OFF**0.5).any()
 
-    @property
-    def eigenvalues(self) -> np.ndarray:
-        """Exponents s = log(multiplier) / period [1/s], Im s up to multiples of 2 pi / period."""
-        return np.asarray(np.log(np.maximum(np.abs(self.multipliers), 1.0 / LARGEST))
-                          + 1j * np.angle(self.multipliers)) / self.period  # fmt: skip
-
-    @cached_property
-    def _table(self) -> ModeTable:
-        s = self.eigenvalues[upper := self.multipliers.imag >= 0.0]
-        words = (f"{x:.6g}" for x in np.abs(self.multipliers[upper]))
-        return ModeTable.of("|multiplier|", words, frequency=s.imag / (2 * np.pi),
-                            damping=damping_ratio(s), growth=s.real)  # fmt: skip
-
-    def __str__(self) -> str:
-        """Return the small motions about it as a table, one of each complex pair."""
-        return str(self._table)
-
-    def _repr_html_(self) -> str:
-        return self._table.html(repr(self))
+    def columns(self) -> list[TextColumn]:
+        """Return the columns of their table."""
+        size = TextColumn("|multiplier|", "-", ">13.6g", np.abs(self.multipliers))
+        growth = TextColumn("growth", "1/s", ">12.5g", self.eigenvalues.real)
+        return [*super().columns(), growth, size]
 
     def __repr__(self) -> str:
         kind = "stable" if self.stable else "unstable"
@@ -148,6 +138,8 @@ def periodic(
     ------
     ValueError
         If loads or drives are others after the period, by name.
+    SimulationError
+        If the run from the start fails.
 
     Warns
     -----
@@ -157,6 +149,7 @@ def periodic(
     owner = "periodic"
     model = model_of(owner, system)
     steps, most = whole(owner, "steps", steps, 4), whole(owner, "max_iterations", max_iterations, 1)
+    speed = None if speed is None else number(owner, "speed", speed, "rad/s")
     if (period is None) == (rotor is None) or (rotor is None and speed is not None):
         raise ValueError(
             f"{owner}: give period= [s], or rotor= that turns once in it with its speed= [rad/s], "
@@ -167,12 +160,15 @@ def periodic(
         start = state_of(owner, model, state)
     else:
         T, start = _rotation(owner, model, state, rotor, speed)
-    through = _Through(model, T, steps, GeneralizedAlpha(tol=1e-11) if method is None else method)
+    method = GeneralizedAlpha(tol=1e-11) if method is None else method
+    through = _Through(model, T, steps, checked_method(owner, method, free=False))
     start = consistent(model, start, project=True).replace(alg=None)
-    _require_repeating(owner, model, start, through.run(start, True).state, T)
-    found, iterations = _shoot(through, start, most)
-    solution = through.run(found.base, True)
-    residual, words = found.worst(solution.state)
+    with speaking_as(owner, "simulate"):
+        end = through.run(start, aloud=True).state
+    _require_repeating(owner, model, start, end, T)
+    nearest, iterations = _shoot(through, start, most)
+    solution = through.run(nearest.base, aloud=True)
+    residual, words = nearest.worst(solution.state)
     converged = residual <= ROUND_OFF**0.5
     if not converged:
         warnings.warn(
@@ -182,9 +178,11 @@ def periodic(
             RuntimeWarning,
             stacklevel=3,
         )
-    mu = np.linalg.eigvals(found.Xi).astype(complex)
-    mu = mu[np.lexsort((mu.imag, -np.round(np.abs(mu), 9)))]
-    return PeriodicMotion(found.base, T, solution, mu, residual, converged, iterations)
+    mu = np.linalg.eigvals(nearest.Xi).astype(complex)
+    mu = mu[mu.imag >= 0.0]
+    mu = mu[np.argsort(-np.abs(mu))]
+    s = (np.log(np.maximum(np.abs(mu), 1.0 / LARGEST)) + 1j * np.angle(mu)) / T
+    return PeriodicMotion(s, mu, nearest.base, T, solution, residual, converged, iterations)
 
 
 def _rotation(
@@ -194,7 +192,6 @@ def _rotation(
     _, start, hub = named_rotor(owner, model, state, rotor, None)
     if speed is None:
         speed = speed_of(model, state_of(owner, model, state), hub)
-    speed = number(owner, "speed", speed, "rad/s")
     if abs(speed) * LARGEST <= 1.0:
         raise ValueError(
             f"{owner}: speed must be a rate at which {shown(rotor)} turns [rad/s], got {speed:g}; "
@@ -206,9 +203,8 @@ def _rotation(
 def _require_repeating(owner: str, model: Model, start: State, end: State, T: float) -> None:
     """Refuse loads and rows that are others a period later, all angles on by their turns."""
     v, lam = model.numbering.v, model.numbering.lam
-    memory = np.array(start.memory if start.memory is not None else model.F[model.memory])
-    after = np.array(end.memory if end.memory is not None else memory)
-    turns = 2 * np.pi * np.round((after - memory) / (2 * np.pi))
+    before, after = _remembered(start), _remembered(end)
+    turns = 2 * np.pi * np.round((after - before) / (2 * np.pi))
     turns[_followed(model)] = 0.0
 
     def at(t: float, angles: np.ndarray) -> np.ndarray:
@@ -219,7 +215,7 @@ def _require_repeating(owner: str, model: Model, start: State, end: State, T: fl
 
     times = start.t + T * (np.arange(_INSTANTS) * _GOLDEN % 1.0)
     now, later = (np.array([at(t + dt, x) for t in times])
-                  for dt, x in ((0.0, memory), (T, memory + turns)))  # fmt: skip
+                  for dt, x in ((0.0, before), (T, before + turns)))  # fmt: skip
     size = ROUND_OFF**0.5 * np.ptp(now, axis=0) + ROUND_OFF * np.abs(now).max(initial=0.0)
     apart = np.abs(later - now).max(0)
     if not (apart > size).any():
@@ -228,15 +224,20 @@ def _require_repeating(owner: str, model: Model, start: State, end: State, T: fl
     names = model.numbering
     if i < len(v):
         body = names.body_of_v(i)
-        laws = [repr(name) for name, some in model.elements.items() for e in some
+        who = [repr(name) for name, some in model.elements.items() for e in some
                 if e.law is not None and any(x.body == body for x in e.attachments)]  # fmt: skip
-        what = f"loads on {body!r} (laws of {', '.join(dict.fromkeys(laws)) or 'its mass'})"
+        what = f"the load on {body!r} (laws of {', '.join(dict.fromkeys(who)) or 'its mass'})"
     else:
         what = f"the row {names.lam_labels[(i - len(v)) % len(lam)]!r}"
     raise ValueError(
-        f"{owner}: {what} are not the same after {T:.9g} s: laws of time must repeat after the "
+        f"{owner}: {what} is not the same after {T:.9g} s: laws of time must repeat after the "
         "period, drives must go on by whole turns; give a multiple of their period"
     )
+
+
+def _remembered(state: State) -> np.ndarray:
+    """Return a copy of what is remembered at a state."""
+    return np.zeros(0) if state.memory is None else np.array(state.memory)
 
 
 def _followed(model: Model) -> np.ndarray:
@@ -280,9 +281,9 @@ class _Chart:
         velocities, self.N = independent(null_space(rows, scale).toarray(), scale)
         self.back = sp.block_diag(inverses(face_maps(model, base)), format="csr")
         self.kept = np.flatnonzero(_followed(model))
-        memory = np.abs(np.array(base.memory)[self.kept]) if len(self.kept) else np.zeros(0)
+        kept = np.abs(_remembered(base)[self.kept])
         rates = 2 * np.pi / through.period * model.units
-        self.all_sizes = np.concatenate([model.units, rates, np.where(memory > 0.0, memory, 1.0)])
+        self.all_sizes = np.concatenate([model.units, rates, np.where(kept > 0.0, kept, 1.0)])
         others = 2 * model.n_v + np.arange(len(self.kept))
         self.chosen = np.concatenate([positions, model.n_v + velocities, others])
         self.sizes = self.all_sizes[self.chosen]
@@ -294,8 +295,7 @@ class _Chart:
         work = Workspace(self.through.model, state)
         work.evaluate()
         y, yd = (self.back @ work.faces(name)[1:].ravel() for name in (m.Y, m.YD))
-        memory = np.array(state.memory)[self.kept] if len(self.kept) else np.zeros(0)
-        return np.concatenate([y, yd, memory])
+        return np.concatenate([y, yd, _remembered(state)[self.kept]])
 
     def of(self, state: State) -> np.ndarray:
         """Return x of a state."""
@@ -307,9 +307,9 @@ class _Chart:
         there = displaced(self.through.model, base, self.Np @ x[:k])
         there = there.replace(v=base.v + self.N @ x[k:n])
         if len(self.kept):
-            memory = np.array(base.memory)
-            memory[self.kept] += x[n:]
-            there = there.replace(memory=memory)
+            after = _remembered(base)
+            after[self.kept] += x[n:]
+            there = there.replace(memory=after)
         return consistent(self.through.model, there, project=True).replace(alg=None)
 
     def after(self, x: np.ndarray) -> np.ndarray:
@@ -337,11 +337,10 @@ class _Chart:
         after, before = np.array(columns).reshape(len(unit), 2, -1).transpose(1, 2, 0)
         return np.asarray(after @ np.linalg.inv(before))
 
-    def step(self, left: np.ndarray) -> np.ndarray:
-        """Return Newton's step, the least one of those alike."""
+    def step(self, left: np.ndarray, neutral: float) -> np.ndarray:
+        """Return Newton's step, the least one where motions return by less than a part."""
         matrix = self.Xi - np.eye(len(left))
-        found = np.linalg.lstsq(matrix, -left / self.sizes, rcond=ROUND_OFF**0.5)[0]
-        return np.asarray(self.sizes * found)
+        return np.asarray(self.sizes * np.linalg.lstsq(matrix, -left / self.sizes, neutral)[0])
 
     def worst(self, end: State) -> tuple[float, str]:
         """Return by how much of its size a state is not the base, and what differs most, in words.
@@ -365,23 +364,24 @@ class _Chart:
 
 
 def _shoot(through: _Through, start: State, most: int) -> tuple[_Chart, int]:
-    """Return where Newton's steps end, which are halved where less is not left, and their number.
+    """Return where Newton's steps end, and how many matrices they took.
 
-    After each one the same matrix serves again as long as it does well.
+    A step is halved where less is not left; of a motion that hardly returns, as that of a rotor
+    whose speed nothing holds, one without it is tried too. A matrix serves as long as it does well.
     """
     here = _Chart(through, start)
+    shares = [(0.5**k, e) for k in range(HALVED + 1) for e in (ROUND_OFF**0.5, ROUND_OFF**0.25)]
     for i in range(1, most + 1):
-        x, left, share = np.zeros(len(here.left)), here.left, 1.0
-        while share >= 0.5**HALVED:
-            farther = x + share * here.step(left)
-            then = here.after(farther)
-            done = here.size(left) <= ROUND_OFF**0.5
-            if here.size(then) < (0.5 if done or x.any() else 1.0) * here.size(left):
-                x, left = farther, then
-            elif x.any() or done:
-                break
-            else:
-                share *= 0.5
+        x, left, well = np.zeros(len(here.left)), here.left, True
+        while well:
+            done = x.any() or here.size(left) <= ROUND_OFF**0.5
+            for share, neutral in shares[:2] if done else shares:
+                farther = x + share * here.step(left, neutral)
+                then = here.after(farther)
+                well = here.size(then) < (0.5 if done else 1.0) * here.size(left)
+                if well:
+                    x, left = farther, then
+                    break
         if not x.any():
             return here, i
         here = _Chart(through, here.at(x))
