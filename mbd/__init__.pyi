@@ -13,6 +13,7 @@ from mbd.analyses.inverse_dynamics import inverse_dynamics as inverse_dynamics
 from mbd.analyses.linearize import linearize as linearize
 from mbd.analyses.modes import modes as modes
 from mbd.analyses.part_checks import check_part as check_part
+from mbd.analyses.periodic_motion import periodic as periodic
 from mbd.analyses.steady_rotation import steady_rotation as steady_rotation
 from mbd.base.function import Function as Function
 from mbd.base.parameter import Parameter as Parameter

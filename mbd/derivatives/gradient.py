@@ -30,7 +30,7 @@ from mbd.derivatives.segments import Crossing, Segment
 from mbd.derivatives.sensitivities import Forward
 from mbd.derivatives.small_motions import tangents_of
 from mbd.derivatives.step_kernels import DA, INSTANT_SIZE
-from mbd.derivatives.steps import StepMaps, followed_memory
+from mbd.derivatives.steps import StepMaps
 from mbd.derivatives.variables import variables_of
 from mbd.front.solution import Solution
 from mbd.integration.method import Method
@@ -40,7 +40,7 @@ from mbd.model.model import Model
 from mbd.model.names import Role
 from mbd.model.state import State
 from mbd.model.system import System, model_of
-from mbd.model.values import changed
+from mbd.model.values import changed, followed_memory
 
 _WHO = "gradient"
 

@@ -16,7 +16,7 @@ from mbd.derivatives.controls import Control, control_of, with_values
 from mbd.derivatives.parameters import Stencil, stencils
 from mbd.derivatives.restarts import Initialisation, Restart
 from mbd.derivatives.segments import Segment, segments_of
-from mbd.derivatives.steps import followed_memory, steps_of
+from mbd.derivatives.steps import steps_of
 from mbd.derivatives.variables import Variables
 from mbd.front.simulate import simulate
 from mbd.front.solution import Solution
@@ -28,7 +28,7 @@ from mbd.model.frozen import state_of
 from mbd.model.model import Model
 from mbd.model.state import State
 from mbd.model.turns_so_far import turns_so_far
-from mbd.model.values import changed
+from mbd.model.values import changed, followed_memory
 from mbd.runs.failed_step import explain
 from mbd.runs.interrupts import Interrupt
 from mbd.runs.methods import checked_method

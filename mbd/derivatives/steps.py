@@ -24,7 +24,7 @@ from mbd.model.appendix import Appendix
 from mbd.model.evaluation import evaluate_kernel
 from mbd.model.frozen import FrozenModel
 from mbd.model.state import State
-from mbd.model.values import declared
+from mbd.model.values import declared, followed_memory
 from mbd.model.workspace import Workspace
 
 _CHUNK_BYTES = 1 << 22  # of steps and results that are in the work space at a time
@@ -115,17 +115,6 @@ def steps_of(
         bands[1] = -c2
         alg[1:] = solve_banded((1, 0), bands, source)
     return Steps(t, h, move, q, v, a, lam, alg, before, dropped)
-
-
-def followed_memory(model: FrozenModel) -> list[int]:
-    """Return the places of what laws of motion remember, which has tangents of its own."""
-    return [
-        int(model.I[record + m.E_MEMORY]) + i
-        for part in model.system.parts
-        for record, e in zip(model.records[part], declared(model, part).elements, strict=True)
-        if e.law is not None and e.law.of_motion
-        for i in range(len(e.memory))
-    ]
 
 
 def _line(appendix: Appendix, stencil: Stencil) -> tuple[int, int, int]:

@@ -92,6 +92,17 @@ def declared(model: FrozenModel, name: str) -> Declared:
     return Declared.of(model.system.parts[name])
 
 
+def followed_memory(model: FrozenModel) -> list[int]:
+    """Return the places of what laws of motion remember, which has tangents of its own."""
+    return [
+        int(model.I[record + m.E_MEMORY]) + i
+        for part in model.system.parts
+        for record, e in zip(model.records[part], declared(model, part).elements, strict=True)
+        if e.law is not None and e.law.of_motion
+        for i in range(len(e.memory))
+    ]
+
+
 def _of_same_laws(model: FrozenModel, new: Mapping[str, Declared]) -> bool:
     """Tell whether laws of parts are at the addresses that the model has."""
     return all(

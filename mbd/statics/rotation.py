@@ -94,7 +94,7 @@ def warn_unsteady(owner: str, turned: Sequence[Rotation]) -> None:
         warnings.warn(
             f"{owner}: the rotation is not steady, {worst.largest} are out of balance with loads "
             f"of {worst.loads}; these are small motions about it, not about the periodic motion "
-            "that the forces make of it",
+            "that the forces make of it, which mbd.periodic finds",
             RuntimeWarning,
             stacklevel=5,
         )

@@ -320,6 +320,7 @@ FUNCTIONS = {
     "parallel_coordinates": lambda: {"done": studied()},
     "optimize": lambda: {"objective": lambda p: (p["a.mass"] - 1.01) ** 2, **by_mass(),
                          "max_evaluations": 3},
+    "periodic": lambda: {"system": pressed(), "period": 0.01, "steps": 4, "max_iterations": 1},
     "read": lambda: {"path": "no such.toml"},
     **{name: lambda: {"path": "no such.dat"} for name in READERS},
     "rotation": lambda: {"axis": "y", "angle": 0.3},

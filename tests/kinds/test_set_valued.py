@@ -72,6 +72,7 @@ ANALYSES = {
     "joint_space": mbd.joint_space,
     "linearize": mbd.linearize,
     "modes": mbd.modes,
+    "periodic": lambda model: mbd.periodic(model, period=0.1),
     "steady_rotation": lambda model: mbd.steady_rotation(model, rotor="h", speed=1.0),
     "optimize": lambda model: mbd.optimize(
         mbd.Objective(terminal=last), model, ["rod.mass"], bounds={"rod.mass": (0.5, 2.0)}, **END

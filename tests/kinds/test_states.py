@@ -83,6 +83,7 @@ DOORS = {
     "buckling": mbd.buckling,
     "coleman": lambda m, s: mbd.coleman(m, s, rotor="rod", blades=["rod"] * 3, speed=1.0),
     "floquet": lambda m, s: mbd.floquet(m, s, rotor="rod", speed=1.0),
+    "periodic": lambda m, s: mbd.periodic(m, s, period=0.1),
     "steady_rotation": lambda m, s: mbd.steady_rotation(m, s, rotor="rod", speed=1.0),
     "equilibrium": mbd.equilibrium,
     "inverse_dynamics": lambda m, s: mbd.inverse_dynamics(m, [0.0], state=s),
