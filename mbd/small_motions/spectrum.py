@@ -218,16 +218,22 @@ def _both_halves(
 
 
 def _symmetric_halves(pencil: Pencil) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Return real eigenvalues of the inverse problem and of the problem, E = C C^T."""
-    C = scipy.linalg.cholesky(pencil.E, lower=True)
-    inverse = C.T @ np.linalg.solve(pencil.A, C)
-    straight = scipy.linalg.solve_triangular(C, pencil.A, lower=True)
+    """Return real eigenvalues of the inverse problem and of the problem, E = C C^T.
+
+    Large diagonals first: entries of E go over many decades, and elimination and the reduction to
+    a tridiagonal matrix keep the digits of small ones then.
+    """
+    order = np.argsort(-np.diag(pencil.E), kind="stable")
+    A, E = (x[np.ix_(order, order)] for x in (pencil.A, pencil.E))
+    C = scipy.linalg.cholesky(E, lower=True)
+    inverse = C.T @ np.linalg.solve(A, C)
+    straight = scipy.linalg.solve_triangular(C, A, lower=True)
     straight = scipy.linalg.solve_triangular(C, straight.T, lower=True)
     halves = []
     for matrix, invert in ((inverse, True), (straight, False)):
         s, Y = scipy.linalg.eigh(0.5 * (matrix + matrix.T))
         V = scipy.linalg.solve_triangular(C, Y, lower=True, trans=1)
-        halves.append((1.0 / s if invert else s, V))
+        halves.append((1.0 / s if invert else s, V[np.argsort(order)]))
     return halves
 
 
