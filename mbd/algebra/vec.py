@@ -29,6 +29,26 @@ def load3(F: Any, i: int) -> Any:
 
 
 @jit
+def load4(F: Any, i: int) -> Any:
+    """Return F[i:i+4] as a tuple."""
+    return F[i], F[i + 1], F[i + 2], F[i + 3]
+
+
+@jit
+def dot4(a: Any, b: Any) -> Any:
+    """Return a . b."""
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3]
+
+
+@jit
+def store_unit4(F: Any, i: int, p: Any) -> None:
+    """Write a quaternion whose length is nearly one, at length one."""
+    s = 1.5 - 0.5 * dot4(p, p)
+    for k in range(4):
+        F[i + k] = s * p[k]
+
+
+@jit
 def load9(F: Any, i: int) -> Any:
     """Return F[i:i+9] as a tuple."""
     return F[i], F[i + 1], F[i + 2], F[i + 3], F[i + 4], F[i + 5], F[i + 6], F[i + 7], F[i + 8]

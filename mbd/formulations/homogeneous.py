@@ -32,21 +32,21 @@ from mbd.algebra.quaternions import (
     H,
     bilinear,
     columns,
-    dot4,
     form,
-    load4,
     mix4,
     slopes,
     store_columns,
     times_form,
     times_L,
-)  # fmt: skip
+)
 from mbd.algebra.rotations import quaternion_from_matrix
 from mbd.algebra.so3 import quaternion_exp, quaternion_product
-from mbd.algebra.vec import (
+from mbd.algebra.vec import (  # fmt: skip
     add_identity,
     dot,
+    dot4,
     load3,
+    load4,
     load9,
     mat_mat,
     mat_plus,

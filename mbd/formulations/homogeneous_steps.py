@@ -42,7 +42,7 @@ References
 
 from typing import Any, NamedTuple
 
-from mbd.algebra.quaternions import bilinear, columns, dot4, load4, mix4, slopes, times_L
+from mbd.algebra.quaternions import bilinear, columns, mix4, slopes, times_L
 from mbd.algebra.so3 import quaternion_product
 from mbd.algebra.vec import (
     EYE,
@@ -50,8 +50,10 @@ from mbd.algebra.vec import (
     add_identity,
     cross,
     dot,
+    dot4,
     inner,
     load3,
+    load4,
     load9,
     mat_mat_t,
     mat_plus,

@@ -42,19 +42,20 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from mbd.algebra.quaternions import load4, store_unit4
 from mbd.algebra.rotations import quaternion_from_matrix
 from mbd.algebra.so3 import quaternion_matrix, quaternion_product
 from mbd.algebra.vec import (
     cross,
     dot,
     load3,
+    load4,
     load9,
     mat_vec,
     minus,
     plus,
     store3,
     store_column,
+    store_unit4,
     times,
     vec_mat,
     weighted,

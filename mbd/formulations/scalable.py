@@ -47,7 +47,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from mbd.algebra.quaternions import bilinear, columns, dot4, load4, store_columns
+from mbd.algebra.quaternions import bilinear, columns, store_columns
 from mbd.algebra.rotations import in_body_axes, quaternion_from_matrix
 from mbd.algebra.se3 import inverse_tangent
 from mbd.algebra.so3 import quaternion_exp, quaternion_product, tangent
@@ -55,7 +55,9 @@ from mbd.algebra.vec import (
     ZERO,
     add_identity,
     cross,
+    dot4,
     load3,
+    load4,
     load9,
     mat_mat,
     mat_plus,

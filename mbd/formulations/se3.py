@@ -31,7 +31,6 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from mbd.algebra.local_maps import EXPONENTIAL, LocalMap, local_map_of
-from mbd.algebra.quaternions import load4, store_unit4
 from mbd.algebra.rotations import in_body_axes, quaternion_from_matrix
 from mbd.algebra.so3 import quaternion_exp, quaternion_matrix, quaternion_product
 from mbd.algebra.vec import (
@@ -40,6 +39,7 @@ from mbd.algebra.vec import (
     add_mat,
     cross,
     load3,
+    load4,
     load9,
     mat_mat,
     mat_plus,
@@ -48,6 +48,7 @@ from mbd.algebra.vec import (
     minus,
     plus,
     store3,
+    store_unit4,
     tilde,
     tilde_mat,
     times,

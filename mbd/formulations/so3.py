@@ -27,7 +27,6 @@ from typing import Any, Literal
 import numpy as np
 
 from mbd.algebra.local_maps import EXPONENTIAL, LocalMap, local_map_of
-from mbd.algebra.quaternions import load4, store_unit4
 from mbd.algebra.rotations import quaternion_from_matrix
 from mbd.algebra.so3 import quaternion_exp, quaternion_matrix, quaternion_product
 from mbd.algebra.vec import (
@@ -37,6 +36,7 @@ from mbd.algebra.vec import (
     cross,
     dot,
     load3,
+    load4,
     load9,
     mat_mat,
     mat_mat_t,
@@ -49,6 +49,7 @@ from mbd.algebra.vec import (
     store3,
     store_column,
     store_multiple,
+    store_unit4,
     tilde,
     tilde_mat,
     times,
