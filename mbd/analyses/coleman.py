@@ -129,7 +129,7 @@ class RotorModes(Exponents):
         def pose(i: int, amplitude: float, phase: float) -> State:
             return self.state(i, amplitude=amplitude, phase=phase)
 
-        return animate(self, self.turning.model, pose, path, which, amplitude, options)
+        return animate(self, self.labels, self.turning.model, pose, path, which, amplitude, options)
 
     def columns(self) -> list[TextColumn]:
         """Return the columns of their table."""

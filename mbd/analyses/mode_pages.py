@@ -1,8 +1,8 @@
 """Moving pictures of modes: one period of each, one after the other, then the model at rest."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from mbd.base.door import number
 from mbd.front.solution import solution_of
 from mbd.model.model import Model
 from mbd.model.state import State
+from mbd.small_motions.eigenvalues import Exponents
 
 INSTANTS = 41  # of a period
 _SMALL = 1e-3  # amplitude whose forces are linear, of the one that is seen
@@ -19,33 +20,15 @@ _FEW = 12  # modes that are shown if nobody says which
 _PACE = 0.25  # periods per second of the viewer
 
 
-class Playable(Protocol):
-    """Modes with frequencies and labels."""
-
-    @property
-    def frequency(self) -> np.ndarray:
-        """Frequency of oscillation [Hz]."""
-
-    @property
-    def damping(self) -> np.ndarray:
-        """Damping ratio [-]."""
-
-    @property
-    def labels(self) -> tuple[str, ...]:
-        """A name of each mode."""
-
-    def __len__(self) -> int: ...
-
-
-def period(modes: Playable, i: int) -> float:
+def period(modes: Exponents, i: int) -> float:
     """Return the period of a mode [s]; one that does not oscillate is shown once a second."""
     return 1.0 / float(modes.frequency[i]) if modes.frequency[i] > 0.0 else 1.0
 
 
 def animate(
-    modes: Playable, model: Model, pose: Callable[[int, float, float], State],
-    path: str | Path | None, which: Iterable[int] | int | None, amplitude: float,
-    options: dict[str, Any],
+    modes: Exponents, labels: Sequence[str], model: Model,
+    pose: Callable[[int, float, float], State], path: str | Path | None,
+    which: Iterable[int] | int | None, amplitude: float, options: dict[str, Any],
 ) -> MovingPicture:  # fmt: skip
     """Return the moving picture of modes, or of one, and write it if there is a path.
 
@@ -71,7 +54,7 @@ def animate(
     run = solution_of(model, [x.replace(t=s) for x, s in zip(large, t, strict=True)])
     small = solution_of(model, poses(_SMALL * amplitude, np.arange(4) / 4))
     f, damping = modes.frequency, modes.damping
-    words = [(f"{i}: {f[i]:.4g} Hz, damping {damping[i]:.2g}, {modes.labels[i]}",
+    words = [(f"{i}: {f[i]:.4g} Hz, damping {damping[i]:.2g}, {labels[i]}",
               1.0 if one else period(modes, i)) for i in shown]  # fmt: skip
     defaults = {"ghosts": t[-1]} | ({} if one else {"speed": _PACE})
     told = small, 1.0 / _SMALL, words

@@ -260,7 +260,7 @@ class Modes(Exponents):
         **options
             As of ``Solution.animate``; ``speed`` is in periods per second.
         """
-        return animate(self, self.model, self._pose, path, which, amplitude, options)
+        return animate(self, self.labels, self.model, self._pose, path, which, amplitude, options)
 
     def _pose(self, i: int, amplitude: float, phase: float) -> State:
         return self[i].state(amplitude, phase)
@@ -437,8 +437,8 @@ class Mode:
         A ghost shows the model at rest, unless there are others among the arguments. Colours
         show what the mode changes, to first order.
         """
-        return animate(self.modes, self.modes.model, self.modes._pose, path, self.index,
-                       amplitude, options)  # fmt: skip
+        of = self.modes
+        return animate(of, of.labels, of.model, of._pose, path, self.index, amplitude, options)
 
     def __repr__(self) -> str:
         return f"Mode({self.index}: {self.frequency:.6g} Hz, {self.label})"
