@@ -275,7 +275,8 @@ class _Chart:
     def __init__(self, through: _Through, base: State) -> None:
         model = through.model
         self.through, self.base = through, base
-        scale, rows = scale_by_mass(model), model.assemble(base).B
+        matrices, scale = model.assemble(base), scale_by_mass(model)
+        rows = matrices.B
         on_positions = null_space(rows[~model.rolling], scale).toarray()
         positions, self.Np = independent(on_positions, scale)
         velocities, self.N = independent(null_space(rows, scale).toarray(), scale)
@@ -286,7 +287,13 @@ class _Chart:
         self.all_sizes = np.concatenate([model.units, rates, np.where(kept > 0.0, kept, 1.0)])
         others = 2 * model.n_v + np.arange(len(self.kept))
         self.chosen = np.concatenate([positions, model.n_v + velocities, others])
+        # stiff directions are displaced by what gives them velocities like those of others
+        stiffness, mass = (
+            np.abs((self.Np * (x @ self.Np)).sum(0)) for x in (matrices.K, matrices.M)
+        )
         self.sizes = self.all_sizes[self.chosen]
+        fast = np.sqrt(stiffness / mass) * through.period / (2 * np.pi)
+        self.sizes[: len(fast)] /= np.maximum(fast, 1.0)
         self.zero = self._all(base)
         self.left = self.after(np.zeros(len(self.chosen)))
 
@@ -334,7 +341,7 @@ class _Chart:
                 self.of(self.through.run(start := self.at(k * e)).state), self.of(start)
             ]))  # fmt: skip
             columns.append(both / self.sizes)
-        after, before = np.array(columns).reshape(len(unit), 2, -1).transpose(1, 2, 0)
+        after, before = np.reshape(columns, (len(unit), 2, len(unit))).transpose(1, 2, 0)
         return np.asarray(after @ np.linalg.inv(before))
 
     def step(self, left: np.ndarray, neutral: float) -> np.ndarray:
