@@ -14,6 +14,7 @@ References
 """
 
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -161,13 +162,23 @@ def periodic(
     else:
         T, start = _rotation(owner, model, state, rotor, speed)
     method = GeneralizedAlpha(tol=1e-11) if method is None else method
-    through = _Through(model, T, steps, checked_method(owner, method, free=False))
+    method = checked_method(owner, method, free=False)
+
+    def run(start: State) -> Solution:
+        done = simulate(model, start.t + T, T / steps, method=method, state=start, progress=False)
+        if not done.success:  # one that failed has raised
+            raise KeyboardInterrupt(f"{owner}: {done.message}")
+        return done
+
     start = consistent(model, start, project=True).replace(alg=None)
-    with speaking_as(owner, "simulate"):
-        end = through.run(start, aloud=True).state
-    _require_repeating(owner, model, start, end, T)
-    nearest, iterations = _shoot(through, start, most)
-    solution = through.run(nearest.base, aloud=True)
+    with warnings.catch_warnings():  # the last run says it all
+        warnings.simplefilter("ignore")
+        with speaking_as(owner, "simulate"):
+            end = run(start).state
+        _require_repeating(owner, model, start, end, T)
+        nearest, iterations = _shoot(_Chart(model, T, run, start), most)
+        mu = np.linalg.eigvals(nearest.Xi).astype(complex)
+    solution = run(nearest.base)
     residual, words = nearest.worst(solution.state)
     converged = residual <= ROUND_OFF**0.5
     if not converged:
@@ -178,7 +189,6 @@ def periodic(
             RuntimeWarning,
             stacklevel=3,
         )
-    mu = np.linalg.eigvals(nearest.Xi).astype(complex)
     mu = mu[mu.imag >= 0.0]
     mu = mu[np.argsort(-np.abs(mu))]
     s = (np.log(np.maximum(np.abs(mu), 1.0 / LARGEST)) + 1j * np.angle(mu)) / T
@@ -245,26 +255,6 @@ def _followed(model: Model) -> np.ndarray:
     return np.isin(model.memory, followed_memory(model))
 
 
-@dataclass(frozen=True, eq=False)
-class _Through:
-    """Runs of a period."""
-
-    model: Model
-    period: float
-    steps: int
-    method: Method
-
-    def run(self, state: State, aloud: bool = False) -> Solution:
-        """Return the run of a period from a state."""
-        with warnings.catch_warnings():
-            if not aloud:
-                warnings.simplefilter("ignore")
-            return simulate(
-                self.model, state.t + self.period, self.period / self.steps, method=self.method,
-                state=state, progress=False,
-            )  # fmt: skip
-
-
 class _Chart:
     """Independent coordinates, rates and memories x of states near one, which is x = 0.
 
@@ -272,27 +262,35 @@ class _Chart:
     quaternions nor turns. ``left`` is x after a period.
     """
 
-    def __init__(self, through: _Through, base: State) -> None:
-        model = through.model
-        self.through, self.base = through, base
-        scale, rows = scale_by_mass(model), model.assemble(base).B
+    def __init__(
+        self, model: Model, period: float, run: Callable[[State], Solution], base: State
+    ) -> None:
+        self.model, self.period, self.run, self.base = model, period, run, base
+        matrices, scale = model.assemble(base), scale_by_mass(model)
+        rows = matrices.B
         on_positions = null_space(rows[~model.rolling], scale).toarray()
         positions, self.Np = independent(on_positions, scale)
         velocities, self.N = independent(null_space(rows, scale).toarray(), scale)
         self.back = sp.block_diag(inverses(face_maps(model, base)), format="csr")
         self.kept = np.flatnonzero(_followed(model))
         kept = np.abs(_remembered(base)[self.kept])
-        rates = 2 * np.pi / through.period * model.units
+        rates = 2 * np.pi / period * model.units
         self.all_sizes = np.concatenate([model.units, rates, np.where(kept > 0.0, kept, 1.0)])
         others = 2 * model.n_v + np.arange(len(self.kept))
         self.chosen = np.concatenate([positions, model.n_v + velocities, others])
+        # stiff directions are displaced by what gives them velocities like those of others
+        stiffness, mass = (
+            np.abs((self.Np * (x @ self.Np)).sum(0)) for x in (matrices.K, matrices.M)
+        )
         self.sizes = self.all_sizes[self.chosen]
+        fast = np.sqrt(stiffness / mass) * period / (2 * np.pi)
+        self.sizes[: len(fast)] /= np.maximum(fast, 1.0)
         self.zero = self._all(base)
         self.left = self.after(np.zeros(len(self.chosen)))
 
     def _all(self, state: State) -> np.ndarray:
         """Return z of a state, not yet from the base."""
-        work = Workspace(self.through.model, state)
+        work = Workspace(self.model, state)
         work.evaluate()
         y, yd = (self.back @ work.faces(name)[1:].ravel() for name in (m.Y, m.YD))
         return np.concatenate([y, yd, _remembered(state)[self.kept]])
@@ -304,19 +302,19 @@ class _Chart:
     def at(self, x: np.ndarray) -> State:
         """Return the state that the rows allow at x, to first order."""
         base, k, n = self.base, self.Np.shape[1], len(x) - len(self.kept)
-        there = displaced(self.through.model, base, self.Np @ x[:k])
+        there = displaced(self.model, base, self.Np @ x[:k])
         there = there.replace(v=base.v + self.N @ x[k:n])
         if len(self.kept):
             after = _remembered(base)
             after[self.kept] += x[n:]
             there = there.replace(memory=after)
-        return consistent(self.through.model, there, project=True).replace(alg=None)
+        return consistent(self.model, there, project=True).replace(alg=None)
 
     def after(self, x: np.ndarray) -> np.ndarray:
         """Return what is left of x after a period, x_T - x; infinite where the run fails."""
         try:
             start = self.at(x) if x.any() else self.base
-            run = self.through.run(start)
+            run = self.run(start)
         except (SimulationError, ValueError):  # too far away
             return np.full(len(x), np.inf)
         return self.of(run.state) - self.of(start)
@@ -331,10 +329,10 @@ class _Chart:
         unit, columns = np.diag(FOURTH * self.sizes), []
         for e in unit:
             both = fourth_order(lambda k, e=e: np.stack([  # type: ignore[misc]
-                self.of(self.through.run(start := self.at(k * e)).state), self.of(start)
+                self.of(self.run(start := self.at(k * e)).state), self.of(start)
             ]))  # fmt: skip
             columns.append(both / self.sizes)
-        after, before = np.array(columns).reshape(len(unit), 2, -1).transpose(1, 2, 0)
+        after, before = np.reshape(columns, (len(unit), 2, len(unit))).transpose(1, 2, 0)
         return np.asarray(after @ np.linalg.inv(before))
 
     def step(self, left: np.ndarray, neutral: float) -> np.ndarray:
@@ -347,7 +345,7 @@ class _Chart:
 
         All positions count: angles that a speed drives are held, and go on by whole turns or not.
         """
-        model, left = self.through.model, self._all(end) - self.zero
+        model, left = self.model, self._all(end) - self.zero
         v_of = np.arange(2 * model.n_v) % model.n_v
         share = np.abs(left / self.all_sizes)
         share[np.setdiff1d(np.arange(model.n_v, 2 * model.n_v), self.chosen)] = 0.0
@@ -363,13 +361,12 @@ class _Chart:
         return float(share[i]), f"{name!r} by {left[i]:.3g} {unit}"
 
 
-def _shoot(through: _Through, start: State, most: int) -> tuple[_Chart, int]:
+def _shoot(here: _Chart, most: int) -> tuple[_Chart, int]:
     """Return where Newton's steps end, and how many matrices they took.
 
     A step is halved where less is not left; of a motion that hardly returns, as that of a rotor
     whose speed nothing holds, one without it is tried too. A matrix serves as long as it does well.
     """
-    here = _Chart(through, start)
     shares = [(0.5**k, e) for k in range(HALVED + 1) for e in (ROUND_OFF**0.5, ROUND_OFF**0.25)]
     for i in range(1, most + 1):
         x, left, well = np.zeros(len(here.left)), here.left, True
@@ -384,5 +381,5 @@ def _shoot(through: _Through, start: State, most: int) -> tuple[_Chart, int]:
                     break
         if not x.any():
             return here, i
-        here = _Chart(through, here.at(x))
+        here = _Chart(here.model, here.period, here.run, here.at(x))
     return here, most

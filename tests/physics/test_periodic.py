@@ -2,12 +2,13 @@
 
 import numpy as np
 import pytest
-from families import some
+from families import SLOW, some
 from numba import njit
 from scipy.integrate import solve_ivp
 
 import mbd
 
+from .test_rotors import DAMPERS, helicopter
 from .tools import RIGID
 
 RADAU = mbd.RadauCollocation()
@@ -38,7 +39,7 @@ def test_a_linear_oscillator_has_its_amplitude_phase_and_multipliers():
     w = 3.0
     system, X = oscillator(lambda t: 5.0 * np.cos(w * t)), 5.0 / (16.0 - 2 * w**2 + 0.8j * w)
     T = 2 * np.pi / w
-    found = mbd.periodic(system, period=T, steps=40, method=RADAU)
+    found = mbd.periodic(system, period=T, steps=20, method=RADAU)
     assert found.solution["body"].position[0, 0] == pytest.approx(X.real, rel=1e-7)
     assert found.solution["body"].velocity[0, 0] == pytest.approx((1j * w * X).real, rel=1e-7)
     exact = np.exp(T * np.roots([2.0, 0.8, 16.0]))
@@ -67,10 +68,10 @@ def lagging(formulation):
     return system
 
 
-@pytest.mark.parametrize("formulation", some(RIGID, 3))
+@pytest.mark.parametrize("formulation", some(RIGID, 6))
 def test_a_blade_under_its_weight_repeats_in_every_formulation(formulation):
     r"""I x'' + c x' + m e L W^2 sin x = m g L cos(W t + x); its multipliers: det = exp(-c T/I)."""
-    found = mbd.periodic(lagging(formulation), rotor="shaft", speed=W, steps=60, method=RADAU)
+    found = mbd.periodic(lagging(formulation), rotor="shaft", speed=W, steps=30, method=RADAU)
     I, T = INERTIA + MASS * ARM**2, found.period
 
     def rate(t, z):
@@ -127,7 +128,7 @@ def test_three_motions_of_duffing_of_which_the_middle_one_is_unstable():
         d = np.zeros(model.n_v)
         d[along] = x.real
         start = model.moved(model.state, d).replace(v=v)
-        found = mbd.periodic(model, start, period=2 * np.pi / w, steps=40, method=RADAU)
+        found = mbd.periodic(model, start, period=2 * np.pi / w, steps=20, method=RADAU)
         motion = found.solution["body"]
         amplitude = 0.5 * np.ptp(motion.position[:, 0])
         assert amplitude == pytest.approx(abs(x), rel=0.02)
@@ -163,6 +164,20 @@ def test_what_loads_remember_repeats():
     assert found.converged
 
 
+@SLOW
+@pytest.mark.filterwarnings("ignore:periodic. no motion")  # steps change the speed by 1e-6
+def test_a_free_rotor_has_the_multipliers_of_floquet():
+    """Nothing holds the speed: those of angle and speed are one, twice."""
+    model = helicopter(3, **DAMPERS, first=0.0)
+    found = mbd.periodic(model, rotor="shaft", speed=18.0, steps=400)
+    exact = all_of(mbd.floquet(model, rotor="shaft", speed=18.0).multipliers)
+    both = all_of(found.multipliers)
+    for mu in exact[(np.abs(exact) > 0.1) & (exact != 1.0)]:
+        assert np.abs(both - mu).min() < 1e-3
+    assert (np.abs(both - 1.0) < 1e-2).sum() == 2
+    assert found.residual < 1e-5
+
+
 WRONG = {
     r"the load on 'body' \(laws of 'push'\) is not the same after 2 s": {"period": 2.0},
     "give period=": {},
@@ -183,5 +198,5 @@ def test_what_cannot_be_is_named(says):
 def test_what_does_not_repeat_is_told():
     resonant = oscillator(lambda t: np.cos(3.0 * t), stiffness=18.0, damping=0.0)
     with pytest.warns(RuntimeWarning, match=r"no motion of period .* changes 'body.x' by .* m"):
-        found = mbd.periodic(resonant, period=2 * np.pi / 3.0, steps=40, method=RADAU)
+        found = mbd.periodic(resonant, period=2 * np.pi / 3.0, steps=10, method=RADAU)
     assert not found.converged
