@@ -14,23 +14,9 @@ time T of the run, where that is less:
           \max_i \frac{T |e_{v,i}|}{\ell_i} \Bigr) \Bigr) .
 
 Waves are orthogonal to what they travel on: where they carry less than the tolerance of the energy
-no step follows them. What turns momentum over in an instant is followed, however light it is.
-
-A wave of frequency :math:`\omega` is :math:`\varphi = c\,T h^2 \omega^3` rad late after the run, c
-the smaller of both factors. Beyond one its error is the wave itself, once, and no longer the sum
-over the steps. So both errors are what stiffness leaves of them,
-
-.. math:: e \leftarrow e - x, \qquad
-          \begin{bmatrix} M + \tau^2 K & B^T \\ B & 0 \end{bmatrix} (x; \mu) = (\tau^2 K e; 0),
-          \qquad \tau^3 = c\,T h^2 ,
-
-:math:`\varphi/(1 + \varphi^{2/3})` of the wave, at least half of :math:`\min(\varphi, 1)`. This is
-asked where changes of accelerations turn by more than :math:`h/\tau` in a step, else nothing is as
-fast, and K is that of forces alone. A wave in resonance with a law of time is :math:`\varphi` times
-as large as that of such steps: with laws of time errors are counted in full.
-
-Rows may move positions by no more than the whole tolerance in a step: where a law jumps no smaller
-step moves them by less.
+no step follows them. What turns momentum over in an instant is followed, however light it is. Rows
+may move positions by no more than the whole tolerance in a step: where a law jumps no smaller step
+moves them by less.
 
 A step is allowed a share of the tolerance, one over the number of steps that the whole run takes if
 it goes on as so far, so that the sum over the run stays within it; the next step follows from a PI
@@ -50,25 +36,21 @@ References
 import math
 from typing import Any
 
-from mbd.algebra.vec import larger
 from mbd.base.tolerances import ERROR_FIRST, OPEN_STEP, STEP_CONTROL
 from mbd.integration import newton_loop
 from mbd.integration.updates import mark_open, record_impulsive
-from mbd.linear.products import add_transposed_product
 from mbd.linear.saddle import accelerations
 from mbd.machine import buffer as m
-from mbd.machine.jit import call, ints, jit, kernel, loop
+from mbd.machine.jit import ints, jit, kernel, loop
 from mbd.machine.subnormal import flushing
 from mbd.machine.unknowns import is_velocity, own_vector
 from mbd.model import evaluation
 from mbd.model.frozen import FrozenModel
 
-# vectors of free steps: the increment of the whole step, or of one that failed; M v; what is put
-# aside; e_q and e_v of the step; tau^2 K of both
-STEP, MOMENTUM, ASIDE, ERROR, _E_V, STIFF, _STIFF_V, _SCALARS = range(8)
-# after them: largest v^T M v so far [J]; time of the run [s]; steps until waves are asked for
-# again, and how many these were
-ENERGY, TIME, WAIT, PAUSE, N_SCALARS = range(5)
+# vectors of free steps: the increment of the whole step, or of one that failed; M v; v' put aside
+STEP, MOMENTUM, ASIDE, _SCALARS = range(4)
+# after them: largest v^T M v so far [J]; time of the run [s]
+ENERGY, TIME, N_SCALARS = range(3)
 SAFE, SHRINKS, GROWS, STAYS = STEP_CONTROL
 
 
@@ -90,158 +72,77 @@ def note_time(I: Any, F: Any, k: int) -> None:
 
 
 @jit
-def error_constants(F: Any) -> tuple[float, float]:
-    """Return the factors of the errors of a step, that of e_q and c_v."""
+def momentum(I: Any, F: Any) -> int:
+    """Write M v of the end of the step to a vector, and return where that is.
+
+    Forces are linear in accelerations: those with v in their place less those with none.
+    """
+    n, x, a = I[m.N_U], I[m.X], I[m.A]
+    aside, p = own_vector(I, ASIDE), own_vector(I, MOMENTUM)
+    for i in range(n):
+        F[aside + i] = F[a + i]
+    for moving in range(2):
+        for i in range(n):
+            F[p + i] = F[x + i]
+            if is_velocity(I, i):
+                F[a + i] = moving * F[I[m.V] + i]
+        if ints(F)[m.SECOND_MAPS + 1]:  # forces on faces depend on accelerations
+            evaluation.evaluate_level(I, F)
+        else:
+            evaluation.pull_back(I, F)
+    for i in range(n):
+        F[p + i] = (F[x + i] - F[p + i]) / F[m.SCALE_R]
+        F[a + i] = F[aside + i]
+    return p
+
+
+@jit
+def error_of_velocities(I: Any, F: Any) -> float:
+    r"""Return the error :math:`e_v`, in units of what is allowed over the run.
+
+    By the energy :math:`v^T M e_v` that it brings, or the way :math:`T e_v` that it makes.
+    """
+    h, before = F[m.H], F[m.H_LAST]
     am, af, gamma = F[m.ALPHA_M], F[m.ALPHA_F], F[m.GAMMA]
     shift = am - af
     second = 0.5 * ((1 - af) - (1 - am) * (1 + shift) ** 2 - am * shift * shift)
     c_v = 1 / 6 - 0.5 * ((1 - gamma) * shift**2 + gamma * (1 + shift) ** 2) - second
-    return 1 / 6 - F[m.BETA] - 0.5 * shift, c_v
-
-
-@jit
-def estimate(I: Any, F: Any) -> float:
-    r"""Write e_q and e_v of the step to vectors; in a first step e_v is not known, 0.
-
-    Return :math:`(h\omega)^2` of what changes accelerations, by the inertia of the unknowns;
-    infinite in a first step.
-    """
-    h, before = F[m.H], F[m.H_LAST]
-    c_q, c_v = error_constants(F)
-    a, ab, an, e_q, e_v = I[m.A], I[m.AB], I[m.AN], own_vector(I, ERROR), own_vector(I, ERROR + 1)
-    first = second = 0.0
-    for i in range(I[m.N_U]):
-        F[e_q + i] = F[e_v + i] = 0.0
-        if is_velocity(I, i):
-            change, last = F[a + i] - F[an + i], F[an + i] - F[ab + i]
-            F[e_q + i] = c_q * h * h * change
-            first += F[I[m.DIAG] + i] * change * change
-            if before > 0.0:
-                turn = 2 * h / (h + before) * (change - last * h / before)
-                F[e_v + i] = c_v * h * turn
-                second += F[I[m.DIAG] + i] * turn * turn
-    return second / first if before > 0.0 and first > 0.0 else math.inf
-
-
-@jit
-def linearise(I: Any, F: Any, w_k: float) -> None:
-    """Fill the matrix M + w_K K | B at the iterate evaluated last; that of steps is gone."""
-    F[m.W_M], F[m.W_G], F[m.W_K] = 1.0, 0.0, w_k
-    F[m.ROW_TURN] = F[m.POSITION_TURN] = 0.0
-    evaluation.linearise(I, F)
-    ints(F)[m.HAVE_FACTOR] = 0
-
-
-@jit
-def multiply(I: Any, F: Any, x: int, y: int) -> None:
-    """Do y = S x - y with the matrix, symmetric, and vectors of velocities."""
-    for i in range(I[m.N_U]):
-        F[y + i] *= -1.0
-    add_transposed_product(I, F, x, y)
-    for i in range(I[m.N_U]):
-        if not is_velocity(I, i):
-            F[y + i] = 0.0
-
-
-@jit
-def momentum(I: Any, F: Any) -> None:
-    """Write M v of the end of the step to MOMENTUM."""
-    p, v = own_vector(I, MOMENTUM), own_vector(I, ASIDE)
-    for i in range(I[m.N_U]):
-        F[p + i], F[v + i] = 0.0, F[I[m.V] + i] if is_velocity(I, i) else 0.0
-    linearise(I, F, 0.0)
-    multiply(I, F, v, p)
-
-
-@jit
-def let_waves_go(I: Any, F: Any, tau: float) -> None:
-    """Take from both errors what stiffness keeps from adding up, after `momentum`.
-
-    Rows that turn with the pose are no stiffness here: a light body that turns fast on a joint is
-    followed.
-    """
-    S, n, x, a = ints(F), I[m.N_U], I[m.X], I[m.A]
-    aside, e, r = own_vector(I, ASIDE), own_vector(I, ERROR), own_vector(I, STIFF)
-    for i in range(2 * n):
-        F[r + i] = 0.0
-    multiply(I, F, e, r)
-    multiply(I, F, e + n, r + n)
-    for i in range(n):
-        F[aside + i], F[a + i] = F[a + i], 0.0
-    evaluation.evaluate_level(I, F)
-    linearise(I, F, tau * tau)
-    multiply(I, F, e, r)  # tau^2 K e
-    multiply(I, F, e + n, r + n)
-    small = S[m.SMALL_PIVOTS]
-    for k in range(0, 2 * n, n):
-        for i in range(n):
-            F[x + i] = F[r + k + i]
-        call(S[m.LINEAR], I, F, 1 if k == 0 else 0)
-        for i in range(n):
-            F[e + k + i] -= F[x + i]
-    for i in range(n):
-        F[a + i] = F[aside + i]
-    S[m.SMALL_PIVOTS] = small
-
-
-@jit
-def size_of_errors(I: Any, F: Any) -> float:
-    r"""Return the larger one of :math:`e_q, e_v`, in units of what is allowed over the run.
-
-    :math:`e_v` by the energy :math:`v^T M e_v` that it brings, or the way :math:`T e_v` that it
-    makes.
-    """
-    v, p, most = I[m.V], own_vector(I, MOMENTUM), own_scalar(I, ENERGY)
-    e_q, e_v = own_vector(I, ERROR), own_vector(I, ERROR + 1)
-    worst = energy = error = slack = way = 0.0
+    a, ab, an, v, p, most = I[m.A], I[m.AB], I[m.AN], I[m.V], momentum(I, F), own_scalar(I, ENERGY)
+    energy = error = slack = way = 0.0
     for i in range(I[m.N_U]):
         if is_velocity(I, i):
             energy += F[p + i] * F[v + i]
-            error += F[p + i] * F[e_v + i]
             k = I[I[m.UNKNOWN_KIND] + i]
             slack += F[I[m.DIAG] + i] * F[m.ATOL + k] ** 2
-            allowed = F[m.RTOL] * F[m.UNIT + k] + F[m.ATOL + k]
-            way = larger(way, abs(F[e_v + i]) * F[own_scalar(I, TIME)] / allowed)
-            worst = larger(worst, abs(F[e_q + i]) / allowed)
+            if before > 0.0:
+                change, last = F[a + i] - F[an + i], F[an + i] - F[ab + i]
+                e = c_v * h * 2 * h / (h + before) * (change - last * h / before)
+                error += F[p + i] * e
+                allowed = F[m.RTOL] * F[m.UNIT + k] + F[m.ATOL + k]
+                way = max(way, abs(e) * F[own_scalar(I, TIME)] / allowed)
     F[most] = max(F[most], abs(energy))
-    by_energy = abs(error) / (F[m.RTOL] * F[most] + math.sqrt(slack * F[most]) + 1e-300)
-    return larger(worst, min(way, by_energy))  # type: ignore[no-any-return]
+    return min(way, abs(error) / (F[m.RTOL] * F[most] + math.sqrt(slack * F[most]) + 1e-300))
 
 
 @jit
 def local_error(I: Any, F: Any) -> float:
-    """Return the largest error of the step, in units of what a step of this size is allowed.
-
-    What waves have in it is asked for as long as it is half of the error; then after twice as many
-    steps each time, or where a step would be refused.
-    """
+    """Return the largest error of the step, in units of what a step of this size is allowed."""
     h, am, af, beta = F[m.H], F[m.ALPHA_M], F[m.ALPHA_F], F[m.BETA]
     a, al, an, d, vn = I[m.A], I[m.AL], I[m.AN], I[m.D], I[m.VN]
-    share, worst, moved = share_of_step(F, h, F[m.T] - h), 0.0, 0.0
-    if F[m.RTOL] < 1e300:
-        turned = estimate(I, F)
-        momentum(I, F)
-        worst = size_of_errors(I, F)
-        c_q, c_v = error_constants(F)
-        tau = (min(abs(c_q), abs(c_v)) * F[own_scalar(I, TIME)] * h * h) ** (1 / 3)
-        wait, pause = own_scalar(I, WAIT), own_scalar(I, PAUSE)
-        F[wait] -= 1.0
-        stiff = turned * tau * tau > h * h and not ints(F)[m.DRIVEN]
-        if stiff and (F[wait] < 0.0 or worst > share):
-            let_waves_go(I, F, tau)
-            left = size_of_errors(I, F)
-            F[pause] = 0.0 if left < 0.5 * worst else 2.0 * F[pause] + 1.0
-            F[wait], worst = F[pause], min(worst, left)
-        newton_loop.set_weights(I, F)
+    c_q = 1 / 6 - beta - 0.5 * (am - af)
+    worst = moved = 0.0
     for i in range(I[m.N_U]):
         if is_velocity(I, i):
             k = I[I[m.UNKNOWN_KIND] + i]
+            allowed = F[m.RTOL] * F[m.UNIT + k] + F[m.ATOL + k]
+            worst = max(worst, abs(c_q * h * h * (F[a + i] - F[an + i])) / allowed)
             new = ((1 - af) * F[a + i] + af * F[an + i] - am * F[al + i]) / (1 - am)
             onto_rows = F[d + i] - h * F[vn + i]
             onto_rows -= h * h * ((0.5 - beta) * F[al + i] + beta * new)
-            allowed = F[m.RTOL] * F[m.UNIT + k] + F[m.ATOL + k]
             moved = max(moved, abs(onto_rows) / allowed)
-    return max(moved, worst / share)
+    if F[m.RTOL] < 1e300:
+        worst = max(worst, error_of_velocities(I, F))
+    return max(moved, worst / share_of_step(F, h, F[m.T] - h))
 
 
 @jit

@@ -229,7 +229,6 @@ class GeneralizedAlpha:
         if model.threads == 2:
             share(S)
         S[m.ELASTIC] = int(S[m.LEVEL] != m.POSITION)
-        S[m.DRIVEN] = int(any(law.of_time for law in model.laws))
 
 
 @once

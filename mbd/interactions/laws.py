@@ -114,14 +114,6 @@ class Law:
         else:
             self.address, self.keeper = external(_python(self), compiled=False)
 
-    @property
-    def of_time(self) -> bool:
-        """Whether it is handed the time."""
-        if not self.of_motion:
-            return True
-        function = getattr(self.function, "py_func", self.function)
-        return "t" in inspect.signature(function).parameters
-
     def _handed_in(self) -> list[Any]:
         """Return the parameters of a compiled function in its order, and defaults between them."""
         if not _takes_numbers(self.function):

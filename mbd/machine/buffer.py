@@ -106,12 +106,11 @@ VECTORS = {
     BAD_LAW, BAD_HOW,  # where in I the first law is whose answer is no number, and how
     UNDECLARED,  # pair of attachments, counted from one, that a kind couples and does not declare
     ELASTIC,  # whether compliant rows act as springs; else they are rows
-    DRIVEN,  # whether there are laws of time
     HELPED,  # whether another thread takes one side
     SHARED,  # address of the kernel that runs a task on both sides; 0: passes go in one go
     PUSH_TASK, RESIDUAL_TASK, TANGENT_TASK, FACTOR_TASK, UP_TASK, BACK_TASK,
     PREDICT_TASK, CORRECT_TASK, FINISH_TASK, RECORD_TASK, EXTENT_TASK, SPEED_TASK,
-) = range(54)  # fmt: skip
+) = range(53)  # fmt: skip
 ORDINARY, START, MIDDLE, END = 0, 1, 2, 3  # PHASE
 STRESS_AHEAD, STRESS_GIVEN, STRESS_HERE = 4, 5, 6  # PHASE of a search: see stresses in Kind
 AT_REST = -1  # PHASE of a search, and about its end: memories are at rest with the pose
