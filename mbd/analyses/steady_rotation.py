@@ -46,7 +46,8 @@ class SteadyRotation:
     speed : float [rad/s]
     moment : float [N m]
         About the axis, what is left of loads, drives and friction: a brake or generator that takes
-        it keeps the speed. Zero where a row (a ``Drive``) holds the speed, whose load it then is.
+        it keeps the speed. Its reaction is part of the pose: without it the support springs back.
+        Zero where a row (a ``Drive``) holds the speed, whose load it then is.
     acceleration : float [rad/s^2]
         Which this moment gives the rotor; it is in ``state.a``.
     out_of_balance, loads : LoadSize
