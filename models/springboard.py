@@ -8,6 +8,7 @@ z(L, t) = -sum 4 (-1)^(n+1) s g/(l w^2) (1 - cos w t), w = (l/L)^2 sqrt(E h^2/(1
 """
 
 from itertools import product
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -61,7 +62,7 @@ def _brick(size: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return M, K.reshape(60, 60)
 
 
-def board() -> dict[str, object]:
+def board() -> dict[str, Any]:
     """Return M, K, coordinates and faces of the board, its root in the origin."""
     size = np.array((LENGTH, WIDTH, HEIGHT)) / CELLS
     grid = np.array(

@@ -143,7 +143,7 @@ class Experiments:
             t_end = max(float(curve.t.max()) for curve in some)
             if step is not None and "rtol" not in self.options:
                 begin = model.state.t if state is None else state.t
-                t_end = begin + step * max(1, int(np.ceil((t_end - begin) / step - 1e-6)))
+                t_end = begin + step * max(1.0, np.ceil((t_end - begin) / step - 1e-6))
             options = self.options | ({} if state is None else {"state": state})
             variables = variables_of(self.who, [model], self._own(model, names))
             self.runs.append(KeptRuns(self.who, model, variables, t_end, step, options))

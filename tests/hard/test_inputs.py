@@ -484,8 +484,8 @@ def _elsewhere(tmp_path, monkeypatch):
 
 
 # those that run or seek before they answer: a third of all values, from another one for each
-LONG = ("buckling", "equilibrium", "fit", "gradient", "hvp", "linearize", "optimize",
-        "sensitivities", "study")  # fmt: skip
+LONG = ("buckling", "coleman", "equilibrium", "fit", "floquet", "gradient", "hvp", "linearize",
+        "optimize", "sensitivities", "steady_rotation", "study")  # fmt: skip
 
 
 @pytest.mark.usefixtures("_elsewhere")

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from families import spread
+from families import some, spread
 from numba import njit
 from recipes import FORMS, JOINT_RECIPES, LOADS, PAIR_FORCES, ROW_PARTS, SCALINGS, STILL, WORN, pair
 from scenes import GRAVITY, body, chain, random_system
@@ -300,7 +300,7 @@ def test_events(monkeypatch):
     assert same_bits(one, two)
 
 
-@pytest.mark.parametrize("contacts", ["capture", "locate"])
+@pytest.mark.parametrize("contacts", some(["capture", "locate"], 2))
 def test_a_contact(monkeypatch, contacts):
     """Its laws are solved by one thread, between the sides of both."""
     system = chain(60)
