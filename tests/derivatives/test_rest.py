@@ -286,6 +286,7 @@ def follow(build, formulation, e=1e-3):
     assert np.abs(mine - totals[1]).max() <= 1e-7 * np.abs(totals[1]).max()
 
 
+@pytest.mark.slow
 def test_a_gradient_costs_the_same_for_one_parameter_and_for_many():
     """Factorisations and assemblies are counted; gradients are those of the derivatives by name."""
     pose = mbd.equilibrium(arms())

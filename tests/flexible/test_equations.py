@@ -148,6 +148,7 @@ for name in NAMES:
 """
 
 
+@pytest.mark.slow
 def test_every_frame_that_says_how_it_accelerates_carries_modes():
     """In plain Python: nothing to compile."""
     run = subprocess.run(

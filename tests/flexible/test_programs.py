@@ -46,6 +46,7 @@ def test_a_beam_comes_through_files_of_programs(tmp_path, write):
         assert np.allclose(np.abs(there.nodal.values), np.abs(here.nodal.values), atol=1e-5)
 
 
+@pytest.mark.slow
 def test_matrices_of_calculix_are_those_of_the_bar(tmp_path):
     """A steel bar 20 x 4 x 3 mm of two C3D8: its mass, and statics of CalculiX itself (N, mm)."""
     files = (CALCULIX / "bar.mas", CALCULIX / "bar.sti", CALCULIX / "bar.inp")

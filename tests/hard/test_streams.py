@@ -73,6 +73,7 @@ def unlimited(tmp_path_factory):
     return mbd.load(run.save(tmp_path_factory.mktemp("whole") / "run.nc"))
 
 
+@pytest.mark.slow
 def test_a_stream_onto_a_full_disk(unlimited, tmp_path):
     """Limits at places of all kinds: before the first instant, and in the midst of many blocks."""
     rng = np.random.default_rng(914)
@@ -138,6 +139,7 @@ def killed(tmp_path_factory):
     return path
 
 
+@pytest.mark.slow
 def test_a_stream_that_lost_its_end(unlimited, killed, tmp_path):
     """Cut at any byte: instants that are whole are read, with a warning; else it is refused."""
     path = tmp_path / "run.nc"

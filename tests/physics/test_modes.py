@@ -172,6 +172,7 @@ def test_same_eigenvalues_in_every_formulation_about_a_deflected_state():
         assert found.labels == reference.labels
 
 
+@pytest.mark.slow
 def test_redundant_rows_change_nothing():
     """A parallelogram that hangs is one pendulum, with three rows too many."""
     for formulation in RIGID:

@@ -103,6 +103,7 @@ def test_load_steps_laws_of_time_and_scaled_loads():
     assert [p.load_factor for p in path] == [0.25, 0.5, 0.75, 1.0]
 
 
+@pytest.mark.slow
 def test_a_shallow_arch_snaps_through():
     truss = scene("truss")
     found = mbd.equilibrium(truss.build(10.0), arc_length=0.06)

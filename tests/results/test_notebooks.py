@@ -96,6 +96,7 @@ CELLS = [
 ]
 
 
+@pytest.mark.slow
 def test_a_notebook_shows_figures_and_tables(monkeypatch, tmp_path):
     """Run a notebook in a kernel: each cell shows a picture or a table, and no warning."""
     nbformat = pytest.importorskip("nbformat")
