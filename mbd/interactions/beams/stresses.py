@@ -34,7 +34,7 @@ From e' to e'' in a step of the conserving scheme, with y', y'' and A of the mea
    \bar\sigma\cdot(e'' - e') = V(e'') - V(e') ,
 
 as L is a polynomial. Twice its derivative by e'' is
-:math:`G'^TS''^{-1}G'' + \tfrac12W(B_{f'}S_2B_{f''} + B_{f''}S_2B_{f'})W`.
+:math:`(G')^T(S'')^{-1}G'' + \tfrac12W(B_{f'}S_2B_{f''} + B_{f''}S_2B_{f'})W`.
 
 References
 ----------
