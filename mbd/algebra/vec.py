@@ -49,6 +49,12 @@ def store_unit4(F: Any, i: int, p: Any) -> None:
 
 
 @jit
+def load6(F: Any, i: int) -> Any:
+    """Return F[i:i+6] as two vectors."""
+    return load3(F, i), load3(F, i + 3)
+
+
+@jit
 def load9(F: Any, i: int) -> Any:
     """Return F[i:i+9] as a tuple."""
     return F[i], F[i + 1], F[i + 2], F[i + 3], F[i + 4], F[i + 5], F[i + 6], F[i + 7], F[i + 8]
@@ -60,6 +66,13 @@ def store3(F: Any, i: int, a: Any) -> None:
     F[i] = a[0]
     F[i + 1] = a[1]
     F[i + 2] = a[2]
+
+
+@jit
+def store6(F: Any, i: int, x: Any) -> None:
+    """Write two vectors to F[i:i+6]."""
+    store3(F, i, x[0])
+    store3(F, i + 3, x[1])
 
 
 @jit

@@ -33,7 +33,7 @@ from mbd.machine import buffer as m
 from mbd.model.frozen import FrozenModel
 from mbd.model.state import State
 from mbd.model.workspace import Workspace, displaced
-from mbd.small_motions.face_maps import face_maps
+from mbd.small_motions.face_maps import face_maps, inverses
 
 _TOGETHER = 16  # parameters of which the initial states are computed in one batch
 
@@ -385,7 +385,7 @@ class Restart:
     def _to_positions(self) -> dict[str, np.ndarray]:
         """Of each node the least tangent of positions with tangents of its faces."""
         maps = face_maps(self.model, self.here.first)
-        return {x.name: np.linalg.pinv(x.whole("Y")) for x in maps}
+        return dict(zip((x.name for x in maps), inverses(maps), strict=True))
 
     # --- backwards ---
     def apply_transposed(self, w: np.ndarray, timed: bool) -> tuple[np.ndarray, float]:

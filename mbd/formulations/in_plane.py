@@ -123,20 +123,25 @@ def _inertia(F: Any, n: Any) -> Any:
 
 
 @jit
-def residual(F: Any, n: Any, s: float) -> None:
-    """Write s r."""
+def _write_equations(F: Any, n: Any, s: float, force: Any, moment: float) -> None:
+    """Write s times the equations along e_1, e_2 and about the normal; add moments of faces."""
     e1, e2, normal = _axes(F, n)
-    first, second, J = _inertia(F, n)
-    omega, alpha = F[n.v + 2], F[n.a + 2]
-    u = minus(_in_plane(F, n, n.a)[0], load3(F, GX))
-    force = plus(times(F[n.par], u), load3(F, n.f))
-    force = plus(force, plus(times(alpha, first), times(omega * omega, second)))
-    moment = J * alpha + dot(first, u)
     for k in range(3, 12, 3):
         moment += dot(cross(normal, load3(F, n.y + k)), load3(F, n.f + k))
     F[n.x] = s * dot(e1, force)
     F[n.x + 1] = s * dot(e2, force)
     F[n.x + 2] = s * moment
+
+
+@jit
+def residual(F: Any, n: Any, s: float) -> None:
+    """Write s r."""
+    first, second, J = _inertia(F, n)
+    omega, alpha = F[n.v + 2], F[n.a + 2]
+    u = minus(_in_plane(F, n, n.a)[0], load3(F, GX))
+    force = plus(times(F[n.par], u), load3(F, n.f))
+    force = plus(force, plus(times(alpha, first), times(omega * omega, second)))
+    _write_equations(F, n, s, force, J * alpha + dot(first, u))
 
 
 @jit
@@ -253,15 +258,10 @@ def _moved(F: Any, n: Any, v0: int) -> Any:
 def step_residual(F: Any, n: Any, v0: int, s: float) -> None:
     """Write the equations of the step times s."""
     at, h, mass = _moved(F, n, v0), F[ROW_RATE], F[n.par]
-    e1, e2, normal = _axes(F, n)
     u = minus(times(2.0 / h, minus(at.x, at.x0)), load3(F, GX))
     force = plus(times(mass, u), load3(F, n.f))
     moment = at.inertia * (2.0 / h) * (at.w - at.w0) + mass * dot(at.c, u)
-    for k in range(3, 12, 3):
-        moment += dot(cross(normal, load3(F, n.y + k)), load3(F, n.f + k))
-    F[n.x] = s * dot(e1, force)
-    F[n.x + 1] = s * dot(e2, force)
-    F[n.x + 2] = s * moment
+    _write_equations(F, n, s, force, moment)
 
 
 @jit

@@ -9,9 +9,9 @@ forces, and these are one moment and one force on each link,
 
 from typing import Any
 
-from mbd.algebra.vec import clear, cross, load3, plus, store3
+from mbd.algebra.vec import clear, cross, load3, load6, plus, store3
 from mbd.joint_tree import layout as t
-from mbd.joint_tree.recursions import add6, body_pose, load6
+from mbd.joint_tree.recursions import add6, body_pose
 from mbd.machine import buffer as m
 from mbd.machine.jit import address_at, call, jit, kernel
 

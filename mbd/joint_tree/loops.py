@@ -15,11 +15,11 @@ taken one by one.
 
 from typing import Any
 
-from mbd.algebra.vec import clear, larger
+from mbd.algebra.vec import clear, larger, load6
 from mbd.base.tolerances import RANK, RANK_LACK
 from mbd.joint_tree import layout as t
 from mbd.joint_tree.efforts import push, take_forces, wrench
-from mbd.joint_tree.recursions import dot6, load6
+from mbd.joint_tree.recursions import dot6
 from mbd.machine import buffer as m
 from mbd.machine.jit import address_at, call, jit, kernel
 

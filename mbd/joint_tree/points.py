@@ -6,10 +6,22 @@ the columns on the way to it, and :math:`J^C_j S_j` is the momentum that column 
 
 from typing import Any
 
-from mbd.algebra.vec import add, clear, cross, load3, mat_vec, minus, plus, store3, times
+from mbd.algebra.vec import (
+    add,
+    clear,
+    cross,
+    load3,
+    load6,
+    mat_vec,
+    minus,
+    plus,
+    store3,
+    store6,
+    times,
+)
 from mbd.joint_tree import layout as t
 from mbd.joint_tree import recursions as r
-from mbd.joint_tree.recursions import dot6, load6, store6
+from mbd.joint_tree.recursions import dot6
 from mbd.machine.jit import jit, kernel
 
 

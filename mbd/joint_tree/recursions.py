@@ -37,6 +37,7 @@ from mbd.algebra.vec import (
     cross,
     dot,
     load3,
+    load6,
     load9,
     mat_mat,
     mat_mat_t,
@@ -44,6 +45,7 @@ from mbd.algebra.vec import (
     minus,
     plus,
     store3,
+    store6,
     times,
     unit,
     vec_mat,
@@ -51,19 +53,6 @@ from mbd.algebra.vec import (
 from mbd.joint_tree import layout as t
 from mbd.machine import buffer as m
 from mbd.machine.jit import jit, kernel
-
-
-@jit
-def load6(F: Any, i: int) -> Any:
-    """Return a spatial vector."""
-    return load3(F, i), load3(F, i + 3)
-
-
-@jit
-def store6(F: Any, i: int, X: Any) -> None:
-    """Write a spatial vector."""
-    store3(F, i, X[0])
-    store3(F, i + 3, X[1])
 
 
 @jit

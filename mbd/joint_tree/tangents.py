@@ -32,11 +32,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from mbd.algebra.differences import FOURTH
-from mbd.algebra.vec import clear, copy, cross, load3, plus, store3, times, weighted
+from mbd.algebra.vec import clear, copy, cross, load3, load6, plus, store3, store6, times, weighted
 from mbd.joint_tree import layout as t
 from mbd.joint_tree.efforts import take_forces
 from mbd.joint_tree.loops import add_rates, clear_last, follow_last
-from mbd.joint_tree.recursions import add6, dot6, load6, plus6, store6, turned
+from mbd.joint_tree.recursions import add6, dot6, plus6, turned
 from mbd.joint_tree.tables import TreeLoop, TreeTables
 from mbd.machine import buffer as m
 from mbd.machine.jit import address_at, call, ints, jit, kernel, maps_kernel

@@ -38,7 +38,7 @@ from mbd.model.state import State
 from mbd.model.workspace import Workspace
 from mbd.parts.joint import Joint
 from mbd.parts.part import Body, Frame, Part
-from mbd.small_motions.face_maps import FaceMaps, face_maps, test_map, with_faces
+from mbd.small_motions.face_maps import FaceMaps, face_maps, inverses, test_map, with_faces
 from mbd.small_motions.minimal import changed
 from mbd.small_motions.small_motion import SmallMotion, at_instant, small_motion
 
@@ -261,11 +261,11 @@ class Turning:
         n = self.model.n_v
         P, rate = sp.lil_array((n, n)), sp.lil_array((n, n))
         where = {name: (k, i) for k, b in enumerate(self.blades) for i, name in enumerate(b)}
-        for body in maps:
+        for body, back in zip(maps, inverses(maps), strict=True):
             if body.name not in self.rotor.bodies:
                 P[body.v, body.v] = np.eye(body.v.stop - body.v.start)
                 continue
-            back, Yd = np.linalg.pinv(body.whole("Y")), body.whole("Yd")
+            Yd = body.whole("Yd")
             if body.name not in where:
                 fields = [(body.v, *self._hub(body, psi, speed))]
             else:

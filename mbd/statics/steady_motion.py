@@ -15,6 +15,7 @@ from mbd.base.tolerances import LARGEST, ROUND_OFF
 from mbd.integration.consistent import consistent
 from mbd.machine import buffer as m
 from mbd.model.state import State
+from mbd.small_motions.face_maps import inverses
 from mbd.small_motions.minimal import Minimal, changed, minimal
 from mbd.small_motions.small_motion import SmallMotion, carried, small_motion
 from mbd.statics.balance import Statics
@@ -141,7 +142,7 @@ def _transport(motion: SmallMotion, later: SmallMotion, tau: float) -> sp.csr_ma
     """Return P, later coordinates = P carried coordinates."""
     turn = scipy.linalg.expm(tilde(motion.omega) * tau)
     blocks = []
-    for body, new in zip(motion.maps, later.maps, strict=True):
+    for body, back in zip(motion.maps, inverses(later.maps), strict=True):
         part = motion.model.nodes[body.name]
         _, s = carried(body, motion.omega, part.center_of_mass)
         n = body.Y.shape[1]
@@ -149,7 +150,7 @@ def _transport(motion: SmallMotion, later: SmallMotion, tau: float) -> sp.csr_ma
         for face, own in zip(body.faces, body.spins(s), strict=True):
             spun = scipy.linalg.expm(own * tau)
             moved.append(np.einsum("ab,jbn,jk->kan", turn, face.Y.reshape(4, 3, -1), spun))
-        blocks.append(np.linalg.pinv(new.whole("Y")) @ np.concatenate(moved).reshape(-1, n))
+        blocks.append(back @ np.concatenate(moved).reshape(-1, n))
     return sp.block_diag(blocks, format="csr")
 
 

@@ -33,8 +33,6 @@ def test_a_free_body_of_any_inertia_in_steps_of_any_turn(formulation, ratio, tur
     A needle of a free scale (ratio 1e-3) has far roots beside the near one: by the last bits some
     steps of 0.6 rad and more end there, with energy that grew and a warning that says so.
     """
-    if formulation is FREE and ratio < 0.01 and turn > 0.5:
-        pytest.xfail("Newton's iteration finds a far root in some of these steps")
     system, h = mbd.System(), 1e-2
     spin = turn / h * np.array([0.3, 1.0, 0.5])
     system.add(
@@ -46,6 +44,10 @@ def test_a_free_body_of_any_inertia_in_steps_of_any_turn(formulation, ratio, tur
     )  # fmt: skip
     grows = formulation is FREE  # by a part of itself in every step
     solution = mbd.simulate(system, (20 if grows else 400) * h, h, method=EXACT)
+    if grows and ratio < 0.01 and turn > 0.5 and "are too large" in solution.message:
+        pytest.xfail(
+            "Newton's iteration found a far root in one of these steps, and the run says so"
+        )
     assert max(kept(solution)) < 1e-11
 
 

@@ -29,7 +29,19 @@ a rigid motion of both frames leaves all as they are. At a relative turn of pi i
 from typing import Any
 
 from mbd.algebra import helicoid
-from mbd.algebra.vec import clear, copy, dot, load3, minus, plus, store3, times, unit
+from mbd.algebra.vec import (
+    clear,
+    copy,
+    dot,
+    load3,
+    load6,
+    minus,
+    plus,
+    store3,
+    store6,
+    times,
+    unit,
+)
 from mbd.interactions.beams.blocks import FZ, GP, KF, WORK, S, add_blocks, frames, work
 from mbd.interactions.beams.stresses import (
     FOLLOWING,
@@ -38,7 +50,6 @@ from mbd.interactions.beams.stresses import (
     StressLaw,
     add_product,
     beyond,
-    load6,
     matrix_vector,
     sum6,
 )
@@ -176,8 +187,7 @@ def beam(name: str, law: StressLaw) -> Kind:
         both = frames(I, F, m.Y, e)
         k, u, turn, _, _, f, sigma = stress(I, F, e, both, is_damped(F, e))
         if ints(F)[m.PHASE] == m.STRESS_AHEAD:
-            store3(F, e.numbers + law.size, f[0])
-            store3(F, e.numbers + law.size + 3, f[1])
+            store6(F, e.numbers + law.size, f)
             return
         add_forces(I, F, e, both, helicoid.gradient(k, u, turn, *sigma))
 

@@ -45,7 +45,7 @@ import math
 from typing import Any, NamedTuple
 
 from mbd.algebra.helicoid import ROW
-from mbd.algebra.vec import cross, dot, load3, minus, plus, store3, times
+from mbd.algebra.vec import clear, cross, dot, load3, load6, minus, plus, store6, times
 from mbd.interactions.beams.blocks import FZ, GP, KF
 from mbd.machine.jit import jit
 from mbd.machine.simd import product_of
@@ -97,12 +97,6 @@ def matrix_vector(F: Any, at_matrix: int, x: Any) -> Any:
 @jit
 def _row(F: Any, i: int, x: Any) -> float:
     return dot(load3(F, i), x[0]) + dot(load3(F, i + 3), x[1])
-
-
-@jit
-def load6(F: Any, i: int) -> Any:
-    """Return six numbers in halves."""
-    return load3(F, i), load3(F, i + 3)
 
 
 @jit
@@ -179,12 +173,6 @@ def _column(F: Any, i: int) -> Any:
 
 
 @jit
-def _write(F: Any, to: int, x: Any) -> None:
-    store3(F, to, x[0])
-    store3(F, to + 3, x[1])
-
-
-@jit
 def _shared(F: Any, n: int, s: float, x: Any) -> Any:
     """Return s W x."""
     (v, w), (a, b) = load6(F, n + _SHARES), x
@@ -205,7 +193,7 @@ def _turn(F: Any, n: int, s: int, e: Any) -> None:
     """Write S_2 A^T, row by row: S_2 is symmetric."""
     e = _mean_strains(F, n, e)
     for i in range(6):
-        _write(F, s + _TURNED + 6 * i, _moved(e, load6(F, n + _SECOND + 6 * i)))
+        store6(F, s + _TURNED + 6 * i, _moved(e, load6(F, n + _SECOND + 6 * i)))
 
 
 @jit
@@ -217,7 +205,7 @@ def _factor(F: Any, n: int, s: int, e: Any) -> None:
     for i in range(6):  # Z = S_1 A^T + A S_2 A^T / 2
         half, one = _column(F, s + _TURNED + i), load6(F, n + _FIRST + 6 * i)
         x = plus(one[0], times(0.5, half[0])), plus(one[1], times(0.5, half[1]))
-        _write(F, Z + 6 * i, _moved(mean, x))
+        store6(F, Z + 6 * i, _moved(mean, x))
     for i in range(6):
         for j in range(i + 1):
             x = F[n + _COMPLIANCE + 6 * i + j] + F[Z + 6 * i + j] + F[Z + 6 * j + i]
@@ -237,7 +225,7 @@ def _following(F: Any, n: int, s: int, e: Any) -> Any:
 def _solved(F: Any, s: int, x: Any) -> Any:
     """Return S^-1 x with the factor."""
     L, f = s + _FACTOR, s + _BENT
-    _write(F, f, x)
+    store6(F, f, x)
     for i in range(6):
         for k in range(i):
             F[f + i] -= F[L + 6 * i + k] * F[f + k]
@@ -269,7 +257,7 @@ def _write_G(F: Any, n: int, s: int, to: int, f: Any) -> None:
     for i in range(6):
         x = sum6(1.0, load6(F, n + _FIRST + 6 * i), _column(F, s + _TURNED + i))
         row = sum6(1.0, _wrench(f, x), _wrench(_UNITS[i], y))
-        _write(F, to + ROW * i, sum6(1.0, _UNITS[i], _shared(F, n, 1.0, row)))
+        store6(F, to + ROW * i, sum6(1.0, _UNITS[i], _shared(F, n, 1.0, row)))
         F[to + ROW * i + 6] = F[to + ROW * i + 7] = 0.0
 
 
@@ -319,11 +307,10 @@ def _forward(F: Any, s: int, to: int) -> None:
 def _add_derivative(F: Any, n: int, s: int, G0: int, fa: Any, fb: Any) -> None:
     """Add (L^-1 G0)^T L^-1 G1 + (B_a S_2 B_b + B_b S_2 B_a)/2, times F_z."""
     H, bent = s + _H, s + _BENT
-    for i in range(6 * ROW):
-        F[H + i] = 0.0
+    clear(F, H, 6 * ROW)
     for one, other in ((fa, fb), (fb, fa)):
         for i in range(6):  # -S_2 B
-            _write(F, bent + 6 * i, _wrench(one, load6(F, n + _SECOND + 6 * i)))
+            store6(F, bent + 6 * i, _wrench(one, load6(F, n + _SECOND + 6 * i)))
         for i in range(6):
             half = -0.5 * F[n + _SHARES + i]
             T, R = _shared(F, n, half, _wrench(other, _column(F, bent + i)))
